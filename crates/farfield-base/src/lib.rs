@@ -1,0 +1,20 @@
+//! What every room shares and none owns: integer-nanosecond [time], [rates](rate::Rate) and
+//! [byte sizes](size::Bytes) with their parsing, [seeded random streams](random), and the
+//! [sample](sample::Sample) that a user records and `farfield-measure` folds.
+//!
+//! Nothing here reads a clock, opens a file or knows a protocol.
+
+pub mod quantity;
+pub mod random;
+pub mod rate;
+pub mod sample;
+pub mod share;
+pub mod size;
+pub mod time;
+
+pub use quantity::QuantityError;
+pub use rate::Rate;
+pub use sample::{Fault, Outcome, Sample, Stamp};
+pub use share::Share;
+pub use size::Bytes;
+pub use time::{Duration, Instant};

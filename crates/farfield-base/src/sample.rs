@@ -1,0 +1,285 @@
+//! The sample: what is known of one request when it is over.
+//!
+//! A user records one for every request and for every attempt to connect that came to nothing; measure folds
+//! them, and nothing on the way formats or drops one. A failed request is data like any other: what became of
+//! it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`].
+
+use crate::time::{Duration, Instant};
+
+/// An instant that may never have come, in 8 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// It never happened.
+    pub const NEVER: Stamp = Stamp(u64::MAX);
+
+    /// It happened at `instant`.
+    pub const fn at(instant: Instant) -> Stamp {
+        Stamp(instant.as_ns())
+    }
+
+    /// When it happened, if it did.
+    pub const fn instant(self) -> Option<Instant> {
+        match self.0 {
+            u64::MAX => None,
+            ns => Some(Instant::from_ns(ns)),
+        }
+    }
+}
+
+/// One request, from the instant it was due to the instant its fate was known.
+///
+/// `due <= connect_begun <= connected <= sent <= first_byte <= done`, as far as each happened; `sent` may lie
+/// before `connected` of no other request, since connect times stand only on a connection's first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to it.
+    pub due: Instant,
+    /// When its connection was begun, if this request had it opened.
+    pub connect_begun: Stamp,
+    /// When that connection was established.
+    pub connected: Stamp,
+    /// When its first byte was handed to the transport.
+    pub sent: Stamp,
+    /// When the first byte of the (final) reply was read.
+    pub first_byte: Stamp,
+    /// When the last byte of the reply was read or, without success, when the outcome was known.
+    pub done: Instant,
+    /// Bytes of the reply's body, transfer codings removed.
+    pub body_bytes: u64,
+    /// All bytes of the reply: heads, framing and body.
+    pub reply_bytes: u64,
+    /// The user, by number; in an open load, the arrival.
+    pub user: u32,
+    /// The connection, counted over the run; [`Sample::NO_CONNECTION`] if none was ever begun.
+    pub connection: u32,
+    /// Which request on its connection this was, from 0.
+    pub number: u32,
+    /// Which request of the scenario's request set this was, from 0.
+    pub request: u32,
+    /// The class of client, from 0.
+    pub class: u16,
+    /// The reply's status, 0 if no head came.
+    pub status: u16,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl Sample {
+    /// The connection of a request that never had one.
+    pub const NO_CONNECTION: u32 = u32::MAX;
+
+    /// Response time: from due to done. What a user who wanted the object then has waited.
+    pub fn response_time(&self) -> Duration {
+        self.done.since(self.due)
+    }
+
+    /// Service time: from sent to done, if it was sent.
+    pub fn service_time(&self) -> Option<Duration> {
+        self.sent.instant().map(|sent| self.done.since(sent))
+    }
+
+    /// Connect time, if this request opened a connection and it was established.
+    pub fn connect_time(&self) -> Option<Duration> {
+        Some(self.connected.instant()?.since(self.connect_begun.instant()?))
+    }
+
+    /// Reply time: from sent to the first byte of the reply (Hashemian et al. 2011, figure 2).
+    pub fn reply_time(&self) -> Option<Duration> {
+        Some(self.first_byte.instant()?.since(self.sent.instant()?))
+    }
+
+    /// Transfer time: from the first byte of the reply to its last.
+    pub fn transfer_time(&self) -> Option<Duration> {
+        self.first_byte.instant().map(|first| self.done.since(first))
+    }
+
+    /// When the client first acted for this request: began a connection or wrote it; if neither, never.
+    pub fn begun(&self) -> Option<Instant> {
+        self.connect_begun.instant().or(self.sent.instant())
+    }
+}
+
+/// Whose doing an outcome is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// Nobody's: it went well.
+    None,
+    /// The server answered with an error, or closed instead of answering.
+    Server,
+    /// The path, or the kernel at its other end.
+    Network,
+    /// A limit of this client: a timeout, a descriptor, the end of the run.
+    Client,
+    /// The reply was not HTTP as the RFCs have it.
+    Protocol,
+}
+
+/// What became of a request. Closed, so that every report counts the same things under the same names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Outcome {
+    /// A complete reply with a status below 400.
+    Ok = 0,
+    /// A complete reply with a status of 400 to 499.
+    Status4xx = 1,
+    /// A complete reply with a status of 500 and more.
+    Status5xx = 2,
+    /// The server closed the connection in good order without a byte of reply.
+    ClosedUnanswered = 3,
+    /// The connection was refused (RST to a SYN).
+    ConnectRefused = 4,
+    /// The kernel gave up connecting.
+    ConnectTimedOut = 5,
+    /// No route, or an ICMP error.
+    Unreachable = 6,
+    /// The connection was reset.
+    Reset = 7,
+    /// The attempt was not answered within T and dropped without a word (S-Client).
+    ConnectAbandoned = 8,
+    /// The reply was not complete within the request's time limit.
+    TimedOut = 9,
+    /// No descriptor was left for a connection.
+    NoDescriptor = 10,
+    /// No local address or port was left for a connection.
+    NoAddress = 11,
+    /// The arrival found every user that the scenario allows busy, and was dropped.
+    Dropped = 12,
+    /// The run ended before the reply did.
+    Cut = 13,
+    /// The reply's head cannot be read.
+    BadHead = 14,
+    /// The reply's head exceeds the limit.
+    HeadTooLarge = 15,
+    /// The reply's length is contradictory or not a number.
+    BadLength = 16,
+    /// The reply's chunked coding is malformed.
+    BadChunk = 17,
+    /// The connection closed in the middle of a reply.
+    Truncated = 18,
+    /// Bytes came that belong to no request.
+    Unasked = 19,
+    /// The reply's body exceeds the limit.
+    BodyTooLarge = 20,
+}
+
+impl Outcome {
+    /// All of them, in order of their codes.
+    pub const ALL: [Outcome; 21] = {
+        use Outcome::*;
+        [
+            Ok,
+            Status4xx,
+            Status5xx,
+            ClosedUnanswered,
+            ConnectRefused,
+            ConnectTimedOut,
+            Unreachable,
+            Reset,
+            ConnectAbandoned,
+            TimedOut,
+            NoDescriptor,
+            NoAddress,
+            Dropped,
+            Cut,
+            BadHead,
+            HeadTooLarge,
+            BadLength,
+            BadChunk,
+            Truncated,
+            Unasked,
+            BodyTooLarge,
+        ]
+    };
+
+    /// The code in samples files: the variant's number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The outcome of a complete reply with `status`.
+    pub const fn of_status(status: u16) -> Outcome {
+        match status {
+            0..400 => Outcome::Ok,
+            400..500 => Outcome::Status4xx,
+            _ => Outcome::Status5xx,
+        }
+    }
+
+    /// Whose doing it is.
+    pub const fn fault(self) -> Fault {
+        use Outcome::*;
+        match self {
+            Ok => Fault::None,
+            Status4xx | Status5xx | ClosedUnanswered => Fault::Server,
+            ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
+            ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Cut => Fault::Client,
+            BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge => {
+                Fault::Protocol
+            }
+        }
+    }
+
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        use Outcome::*;
+        match self {
+            Ok => "ok",
+            Status4xx => "status-4xx",
+            Status5xx => "status-5xx",
+            ClosedUnanswered => "closed-unanswered",
+            ConnectRefused => "connect-refused",
+            ConnectTimedOut => "connect-timed-out",
+            Unreachable => "unreachable",
+            Reset => "reset",
+            ConnectAbandoned => "connect-abandoned",
+            TimedOut => "timed-out",
+            NoDescriptor => "no-descriptor",
+            NoAddress => "no-address",
+            Dropped => "dropped",
+            Cut => "cut",
+            BadHead => "bad-head",
+            HeadTooLarge => "head-too-large",
+            BadLength => "bad-length",
+            BadChunk => "bad-chunk",
+            Truncated => "truncated",
+            Unasked => "unasked",
+            BodyTooLarge => "body-too-large",
+        }
+    }
+}
+
+impl Fault {
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fault::None => "none",
+            Fault::Server => "server",
+            Fault::Network => "network",
+            Fault::Client => "client",
+            Fault::Protocol => "protocol",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_places_and_names_are_unique() {
+        for (place, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(usize::from(outcome.code()), place);
+        }
+        let mut names: Vec<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Outcome::ALL.len());
+    }
+
+    #[test]
+    fn a_sample_stays_small() {
+        assert!(size_of::<Sample>() <= 96, "{} bytes", size_of::<Sample>());
+    }
+}

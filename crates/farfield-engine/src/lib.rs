@@ -1,0 +1,1 @@
+//! The planes, threads and clocks: the only room that touches the operating system.

@@ -1,0 +1,1 @@
+//! HTTP client protocols as state machines over byte streams.

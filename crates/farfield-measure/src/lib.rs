@@ -1,0 +1,1 @@
+//! Samples into histograms, series and verdicts.

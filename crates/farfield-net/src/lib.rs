@@ -1,0 +1,1 @@
+//! The packet-level network: event wheel, links, queues, topologies.

@@ -1,0 +1,1 @@
+//! The embedded origin server, with knobs that make it a known server.

@@ -1,0 +1,1 @@
+//! A run directory into terminal text and JSON.

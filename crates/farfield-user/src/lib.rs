@@ -1,0 +1,1 @@
+//! The virtual user, over an abstract transport.

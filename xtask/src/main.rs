@@ -1,0 +1,2 @@
+//! What a maintainer repeats.
+fn main() {}
