@@ -1,2 +1,57 @@
-//! What a maintainer repeats.
-fn main() {}
+//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs` and `bench`.
+//!
+//! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
+//! and still works when they do not compile.
+
+mod bench;
+mod check;
+mod docs;
+mod house;
+mod leftovers;
+mod process;
+mod system;
+mod test;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a maintainer of farfield repeats.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    Test(test::TestArgs),
+    /// Checks format, lints, docs, the rules of the house and the generated documents.
+    Check,
+    Docs(docs::DocsArgs),
+    Bench(bench::BenchArgs),
+    #[command(hide = true)]
+    Hold(bench::hold::HoldArgs),
+}
+
+fn main() -> ExitCode {
+    match run(Task::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<ExitCode> {
+    if let Task::Hold(args) = task {
+        return bench::hold::run(&args);
+    }
+    // Every path below is relative to the repository's root, wherever the command was typed.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no repository")?;
+    std::env::set_current_dir(root).with_context(|| format!("cannot enter {}", root.display()))?;
+    match task {
+        Task::Test(args) => test::run(&args),
+        Task::Check => check::run().map(|()| ExitCode::SUCCESS),
+        Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Hold(_) => unreachable!("held above"),
+    }
+}

@@ -11,6 +11,7 @@ pub mod sample;
 pub mod share;
 pub mod size;
 pub mod time;
+pub mod window;
 
 pub use quantity::QuantityError;
 pub use rate::Rate;
@@ -18,3 +19,4 @@ pub use sample::{Fault, Outcome, Sample, Stamp};
 pub use share::Share;
 pub use size::Bytes;
 pub use time::{Duration, Instant};
+pub use window::Window;

@@ -37,7 +37,7 @@ impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1 << 30, "GiB"), (1_000_000_000, "GB"), (1 << 20, "MiB"), (1_000_000, "MB")];
         let small = [(1 << 10, "KiB"), (1_000, "kB")];
-        match units.iter().chain(&small).find(|(scale, _)| self.0 > 0 && self.0 % scale == 0) {
+        match units.iter().chain(&small).find(|(scale, _)| self.0 > 0 && self.0.is_multiple_of(*scale)) {
             Some((scale, unit)) => write!(f, "{}{unit}", self.0 / scale),
             None => write!(f, "{}B", self.0),
         }

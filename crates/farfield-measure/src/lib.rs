@@ -1,1 +1,33 @@
-//! Samples into histograms, series and verdicts.
+//! Samples into histograms, series, a verdict and a summary.
+//!
+//! A worker [folds](fold::Fold) each [`Sample`](farfield_base::Sample) as it comes, in constant time;
+//! folds of many workers merge. Over the merged fold and what the engine says of itself ([`EngineFacts`])
+//! stand the [verdict](verdict::Verdict), whether the run may be believed, the
+//! [thresholds](threshold::Threshold), whether the server did what was asked, and the [`Summary`] that
+//! tells all of it.
+//!
+//! Nothing here reads a clock, opens a file or knows how the load was made: files are whatever
+//! `io::Write` the caller hands in.
+
+mod bins;
+pub mod facts;
+pub mod fold;
+pub mod histogram;
+pub mod hlog;
+pub mod quantile;
+pub mod reuse;
+pub mod samples;
+pub mod series;
+pub mod summary;
+pub mod threshold;
+pub mod timing;
+pub mod verdict;
+
+pub use facts::{Arrivals, EngineFacts, WorkerFacts};
+pub use fold::{Fold, Part};
+pub use histogram::Histogram;
+pub use quantile::Quantile;
+pub use summary::{Heading, LoadKind, Summary};
+pub use threshold::{Threshold, ThresholdResult};
+pub use timing::{Timing, Timings};
+pub use verdict::{Verdict, VerdictLimits};

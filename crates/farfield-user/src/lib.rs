@@ -1,1 +1,23 @@
-//! The virtual user, over an abstract transport.
+//! The virtual user: what it does between arriving and leaving, over whatever carries its bytes.
+//!
+//! A [`Population`] is the users of one shard. It is handed the time and what happened (`handle_*`), and asks
+//! a [`Host`] to connect, send, close and wake it. It does no I/O, reads no clock, and cannot tell which plane
+//! it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the [`Policy`] over how
+//! many connections, and the [`Book`] holds the bytes of the requests.
+//!
+//! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
+
+pub mod book;
+mod connection;
+mod driver;
+pub mod gauge;
+pub mod host;
+pub mod policy;
+mod population;
+mod table;
+mod user;
+
+pub use book::{Book, Target};
+pub use host::{ConnectionKey, Failure, Host, Wake};
+pub use policy::{Policy, Reuse};
+pub use population::{Plan, Population, Tally};

@@ -1,1 +1,29 @@
-fn main() {}
+//! farfield: a web-server benchmark that tells the truth.
+//!
+//! The command line: what was typed ([`flags`]) becomes what is meant ([`scenario`]), which is wired to an engine
+//! and ends in an [exit code](exit). Everything of substance lives in the crates beside this one.
+
+mod commands;
+mod exit;
+mod flags;
+mod overlay;
+mod problem;
+mod progress;
+mod scenario;
+
+use clap::Parser;
+use flags::{Command, Flags};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let flags = Flags::parse();
+    let done = match flags.command {
+        None => commands::tour::tour(),
+        Some(Command::Run(run)) => commands::run::run(&run),
+        Some(Command::Serve(serve)) => commands::serve::serve(&serve),
+        Some(Command::Report(report)) => commands::report::report(&report),
+        Some(Command::Doctor) => commands::doctor::doctor(),
+        Some(Command::Generate(what)) => commands::generate::generate(&what),
+    };
+    done.unwrap_or_else(|problem| problem.tell()).into()
+}

@@ -1,0 +1,165 @@
+//! The collector: takes the samples of all workers, folds them and keeps the run directory up to date.
+//!
+//! It runs on the thread that started the run and stands back for the workers. Once a second it writes a
+//! checkpoint, tells how the run goes, and asks whether it should go on.
+
+use crate::outbox::{Beat, Parcel, Returns};
+use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
+use farfield_base::{Duration, Instant, Window};
+use farfield_measure::samples::{SamplesWriteError, SamplesWriter};
+use farfield_measure::summary::Asked;
+use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// How a run goes, told once a second.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// The time of the run.
+    pub now: Instant,
+    /// All that was measured so far.
+    pub fold: &'a Fold,
+    /// All workers' standing, added up.
+    pub standing: Beat,
+}
+
+/// What a run keeps on disk.
+pub(crate) struct Keeping {
+    pub directory: RunDirectory,
+    pub samples: SamplesWriter<DiskSamples>,
+}
+
+pub(crate) struct Collector<'a> {
+    pub fold: Fold,
+    pub facts: EngineFacts,
+    pub keeping: Option<Keeping>,
+    pub asked: Asked<'a>,
+    /// Breaking one of these ends the run.
+    pub aborts: &'a [Threshold],
+    beats: Vec<Beat>,
+    samples_refused: Option<SamplesWriteError>,
+    next_checkpoint: Instant,
+}
+
+/// Whether the run should go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Course {
+    GoOn,
+    /// A threshold that aborts is broken.
+    Abort(String),
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(
+        window: Window,
+        workers: usize,
+        asked: Asked<'a>,
+        aborts: &'a [Threshold],
+        keeping: Option<Keeping>,
+    ) -> Collector<'a> {
+        Collector {
+            fold: Fold::new(window),
+            facts: EngineFacts::default(),
+            keeping,
+            asked,
+            aborts,
+            beats: vec![Beat::default(); workers],
+            samples_refused: None,
+            next_checkpoint: Instant::ZERO + CHECKPOINT,
+        }
+    }
+
+    /// Collects until all workers are gone. `now` tells the time of the run; `tell` is called once a second, and
+    /// `abort` with the reason when the run should end.
+    pub fn collect(
+        &mut self,
+        parcels: &Receiver<Parcel>,
+        returns: &[Returns],
+        now: impl Fn() -> Instant,
+        mut tell: impl FnMut(&Progress<'_>),
+        mut abort: impl FnMut(),
+    ) -> Result<(), RunDirectoryError> {
+        loop {
+            let wait = self.next_checkpoint.since(now());
+            match parcels.recv_timeout(wait.to_std()) {
+                Ok(parcel) => self.take(parcel, returns),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            let now = now();
+            if now >= self.next_checkpoint {
+                self.next_checkpoint = now + CHECKPOINT;
+                self.checkpoint(now)?;
+                tell(&Progress { now, fold: &self.fold, standing: self.standing() });
+                if let Course::Abort(reason) = self.course(now) {
+                    self.facts.interrupted.get_or_insert(reason);
+                    abort();
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, mut parcel: Parcel, returns: &[Returns]) {
+        for sample in &parcel.samples {
+            self.fold.record(sample);
+        }
+        if let Some(keeping) = &mut self.keeping
+            && self.samples_refused.is_none()
+            && let Err(error) = keeping.samples.write(&parcel.samples)
+        {
+            self.samples_refused = Some(error);
+        }
+        self.beats[parcel.worker] = parcel.beat;
+        parcel.samples.clear();
+        // A worker that has ended takes nothing back.
+        let _ = returns[parcel.worker].try_send(parcel.samples);
+    }
+
+    fn standing(&self) -> Beat {
+        self.beats.iter().fold(Beat::default(), |sum, beat| Beat {
+            connections: sum.connections + beat.connections,
+            in_system: sum.in_system + beat.in_system,
+            connects: sum.connects + beat.connects,
+        })
+    }
+
+    fn checkpoint(&mut self, now: Instant) -> Result<(), RunDirectoryError> {
+        self.facts.connections_open.push(self.standing().connections);
+        let Some(keeping) = &mut self.keeping else { return Ok(()) };
+        if self.samples_refused.is_none()
+            && let Err(error) = keeping.samples.checkpoint()
+        {
+            self.samples_refused = Some(error);
+        }
+        let summary = Summary::checkpoint(self.asked, &self.fold, &self.facts, now);
+        keeping.directory.replace("summary.json", summary.to_json().as_bytes())
+    }
+
+    fn course(&self, now: Instant) -> Course {
+        // A second of the steady part must have passed: the first requests of all say little.
+        if self.fold.window().elapsed(now) < CHECKPOINT {
+            return Course::GoOn;
+        }
+        match self.aborts.iter().find(|threshold| threshold.broken(&self.fold, now)) {
+            Some(threshold) => Course::Abort(format!("the threshold {threshold} was broken")),
+            None => Course::GoOn,
+        }
+    }
+
+    /// Ends the samples file, and tells what was left out of it.
+    pub fn finish_samples(&mut self) -> Option<RunDirectory> {
+        let Keeping { directory, samples } = self.keeping.take()?;
+        let (kept, left_out) = (samples.kept(), samples.left_out());
+        let refused = self.samples_refused.take().or_else(|| samples.finish().err());
+        if let Some(error) = refused {
+            self.facts.samples_lost += left_out.max(1);
+            self.facts.warnings.push(format!("{error}; it holds what was written before"));
+        } else if left_out > 0 && kept > 0 {
+            self.facts
+                .warnings
+                .push(format!("samples.parquet holds {kept} samples; {left_out} were left out"));
+        }
+        Some(directory)
+    }
+}

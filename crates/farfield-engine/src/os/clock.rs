@@ -1,0 +1,49 @@
+//! The clock of the real planes: nanoseconds of `CLOCK_MONOTONIC` since the start of the run.
+
+use farfield_base::{Duration, Instant};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The run's clock. Copied to every thread, so that all count from the same start.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start_ns: u64,
+}
+
+impl Clock {
+    /// A clock that starts after `lead`, so that threads may be made ready; until then it stands at zero.
+    pub fn starting_in(lead: Duration) -> Clock {
+        Clock { start_ns: monotonic_ns() + lead.as_ns() }
+    }
+
+    /// The time of the run.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(monotonic_ns().saturating_sub(self.start_ns))
+    }
+
+    /// How long until the run starts.
+    pub fn until_start(&self) -> Duration {
+        Duration::from_ns(self.start_ns.saturating_sub(monotonic_ns()))
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Processor time that the calling thread has used.
+pub fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Processor time that all threads of the process have used.
+pub fn process_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The wall clock, as seconds since 1970 (UTC).
+pub fn unix_seconds() -> u64 {
+    clock_gettime(ClockId::Realtime).tv_sec as u64
+}

@@ -1,0 +1,52 @@
+//! Finding the server: its address, and whether anything answers there.
+
+use farfield_base::Duration;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+
+const PROBE: Duration = Duration::from_secs(5);
+
+/// Why the server cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum ReachError {
+    /// The name does not resolve.
+    #[error("the name `{host}` does not resolve: {source}; check it, or give the address")]
+    Name {
+        /// The name.
+        host: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Nobody listens.
+    #[error("nothing answers at {address}: {source}; start the server first, or check the address and port")]
+    Refused {
+        /// The address.
+        address: SocketAddr,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// The first address of `host`; an IPv4 address where there is one.
+pub fn look_up(host: &str, port: u16) -> Result<SocketAddr, ReachError> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, port));
+    }
+    let name = |source| ReachError::Name { host: host.to_owned(), source };
+    let mut found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(name)?.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let nothing = || name(io::Error::new(io::ErrorKind::NotFound, "it has no address"));
+    found.first().copied().ok_or_else(nothing)
+}
+
+/// Connects once, and tells how long that took; `None` if there was no answer in 5 s, which an overloaded server
+/// may well give. A server that refuses is an error: no load would reach it.
+#[expect(clippy::disallowed_methods, reason = "the one clock reading before a run has a clock of its own")]
+pub fn probe(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
+    let begun = std::time::Instant::now();
+    match TcpStream::connect_timeout(&address, PROBE.to_std()) {
+        Ok(_) => Ok(Some(Duration::from_secs_f64(begun.elapsed().as_secs_f64()))),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+        Err(source) => Err(ReachError::Refused { address, source }),
+    }
+}

@@ -1,0 +1,277 @@
+//! A run on the sockets plane, from its settings to its summary.
+
+use crate::collector::{Collector, Keeping, Progress};
+use crate::environment::Environment;
+use crate::os::clock::{Clock, unix_seconds};
+use crate::os::processors;
+use crate::outbox::Outbox;
+use crate::run_directory::{RunDirectory, RunDirectoryError};
+use crate::sockets::Sources;
+use crate::sockets::host::SocketsHost;
+use crate::sockets::worker::{Finished, Phases, Worker};
+use farfield_base::random::Seed;
+use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_measure::facts::Arrivals;
+use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
+use farfield_measure::summary::Asked;
+use farfield_measure::{Heading, Histogram, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_traffic::RequestSet;
+use farfield_traffic::load::{LoadModel, Restart};
+use farfield_user::{Book, Plan, Policy, Population};
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Threads get this long to be ready before the clock of the run starts.
+const LEAD: Duration = Duration::from_ms(20);
+
+/// All that a run follows.
+#[derive(Debug)]
+pub struct Settings {
+    /// When users act.
+    pub load: LoadModel,
+    /// What they ask for.
+    pub requests: RequestSet,
+    /// The bytes they ask with.
+    pub book: Book,
+    /// How they use connections.
+    pub policy: Policy,
+    /// Where all chance comes from.
+    pub seed: Seed,
+    /// Requests after which no more are begun.
+    pub requests_max: Option<u64>,
+    /// The server.
+    pub target: SocketAddr,
+    /// Where clients connect from.
+    pub sources: Sources,
+    /// Worker threads.
+    pub workers: NonZeroU32,
+    /// The processors that the generator keeps to; all that it may use if empty.
+    pub processors: Vec<usize>,
+    /// How long users act before measuring begins.
+    pub warm_up: Duration,
+    /// How long is measured.
+    pub duration: Duration,
+    /// How long replies are awaited after the load has ended.
+    pub drain: Duration,
+    /// What the run is, in words.
+    pub heading: Heading,
+    /// When it is to be called invalid.
+    pub limits: VerdictLimits,
+    /// What is asked of the server.
+    pub thresholds: Vec<Threshold>,
+    /// Those of them that end the run once they are broken.
+    pub aborts: Vec<Threshold>,
+    /// What is kept on disk; nothing if absent.
+    pub output: Option<Output>,
+    /// What the reader of the result should know.
+    pub warnings: Vec<String>,
+}
+
+/// What a run leaves on disk.
+#[derive(Debug)]
+pub struct Output {
+    /// Where.
+    pub directory: RunDirectory,
+    /// The resolved scenario, as TOML.
+    pub scenario: String,
+    /// Which samples.
+    pub keep: Keep,
+    /// The most that samples may take.
+    pub budget: Bytes,
+}
+
+/// Why a run could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The directory cannot be written.
+    #[error(transparent)]
+    Directory(#[from] RunDirectoryError),
+    /// The samples file cannot be begun.
+    #[error("cannot begin samples.parquet: {0}")]
+    Samples(#[from] farfield_measure::samples::SamplesWriteError),
+    /// The processors asked for are not to be had.
+    #[error("cannot run on processors {asked:?}: {source}; this process may use {allowed:?}")]
+    Processors {
+        /// Those asked for.
+        asked: Vec<usize>,
+        /// Those there are.
+        allowed: Vec<usize>,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A worker cannot be started.
+    #[error("cannot start a worker: {0}")]
+    Worker(#[source] io::Error),
+}
+
+/// Makes the run. `stop` ends it early with what was measured until then; `tell` hears once a second how it goes.
+pub fn run(
+    settings: Settings,
+    stop: &Arc<AtomicBool>,
+    tell: impl FnMut(&Progress<'_>),
+) -> Result<Summary, RunError> {
+    confine(&settings.processors)?;
+    let measure_from = Instant::ZERO + settings.warm_up;
+    let window = Window { measure_from, measure_to: measure_from + settings.duration };
+    let drain_until = window.measure_to + settings.drain;
+    let phases = Phases { window, drain_until };
+    let keeping =
+        settings.output.as_ref().map(|output| begin_files(output, &settings.heading)).transpose()?;
+    let started = unix_seconds();
+    let clock = Clock::starting_in(LEAD);
+
+    // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
+    let halt = Arc::new(AtomicBool::new(false));
+    let workers = settings.workers.get() as usize;
+    let (out, parcels) = Outbox::channel(workers);
+    let mut returns = Vec::with_capacity(workers);
+    let mut threads = Vec::with_capacity(workers);
+    for number in 0..workers {
+        let (outbox, back) = Outbox::new(number, out.clone());
+        returns.push(back);
+        let worker = prepare(&settings, number, window, phases, clock, outbox, &halt)?;
+        let name = format!("worker-{number}");
+        let thread = std::thread::Builder::new().name(name).spawn(move || worker.run());
+        threads.push(thread.map_err(RunError::Worker)?);
+    }
+    drop(out);
+
+    let asked = Asked {
+        heading: &settings.heading,
+        limits: &settings.limits,
+        thresholds: &settings.thresholds,
+        series_file: settings.output.as_ref().map(|_| "series.parquet"),
+    };
+    let mut collector = Collector::new(window, workers, asked, &settings.aborts, keeping);
+    collector.facts.plane = "sockets".to_owned();
+    collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
+    collector.facts.warnings = settings.warnings.clone();
+    // Standing back is a courtesy; where it is refused, lateness shows what it cost.
+    let _ = processors::stand_back();
+    let now = || {
+        if stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+        }
+        clock.now()
+    };
+    let collected = collector.collect(&parcels, &returns, now, tell, || halt.store(true, Ordering::Relaxed));
+    halt.store(true, Ordering::Relaxed);
+    drop(parcels);
+    let finished: Vec<Finished> =
+        threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
+    collected?;
+
+    let until = clock.now().min(window.measure_to);
+    if stop.load(Ordering::Relaxed) {
+        collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
+    }
+    account(&mut collector, &settings, window, finished);
+    finish(collector, until, started)
+}
+
+fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
+    if processors_asked.is_empty() {
+        return Ok(());
+    }
+    processors::confine(processors_asked).map_err(|source| RunError::Processors {
+        asked: processors_asked.to_vec(),
+        allowed: processors::allowed().unwrap_or_default(),
+        source,
+    })
+}
+
+/// Writes what is known before the run, and opens what grows during it.
+fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> {
+    let directory = output.directory.clone();
+    directory.replace("scenario.toml", output.scenario.as_bytes())?;
+    let environment = serde_json::to_string_pretty(&Environment::read()).expect("plain data");
+    directory.replace("environment.json", environment.as_bytes())?;
+    let label = RunLabel { scenario: heading.scenario.clone(), seed: heading.seed };
+    let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
+    Ok(Keeping { directory, samples })
+}
+
+fn prepare(
+    settings: &Settings,
+    number: usize,
+    window: Window,
+    phases: Phases,
+    clock: Clock,
+    outbox: Outbox,
+    halt: &Arc<AtomicBool>,
+) -> Result<Worker, RunError> {
+    let workers = settings.workers.get();
+    let worker = number as u32;
+    let plan = Plan {
+        load: settings.load.clone(),
+        requests: settings.requests.clone(),
+        book: settings.book.for_worker(),
+        policy: settings.policy,
+        seed: settings.seed,
+        worker,
+        workers,
+        window,
+        requests_max: settings.requests_max.map(|max| share(max, u64::from(worker), u64::from(workers))),
+    };
+    let no_delay = settings.policy.requests_max() > 1;
+    let host = SocketsHost::new(clock, settings.target, settings.sources.clone(), no_delay, outbox)
+        .map_err(|errno| RunError::Worker(errno.into()))?;
+    Ok(Worker::new(Population::new(plan), host, phases, Arc::clone(halt)))
+}
+
+/// This worker's part of `total`.
+fn share(total: u64, worker: u64, workers: u64) -> u64 {
+    (total + workers - 1 - worker) / workers
+}
+
+/// Adds up what the workers say of themselves.
+fn account(collector: &mut Collector<'_>, settings: &Settings, window: Window, finished: Vec<Finished>) {
+    let facts = &mut collector.facts;
+    let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
+    let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
+    let mut area = 0;
+    for worker in finished {
+        lateness.merge(&worker.lateness);
+        turns.merge(&worker.turns);
+        arrivals.scheduled += worker.tally.scheduled;
+        arrivals.begun += worker.tally.begun;
+        arrivals.dropped += worker.tally.dropped;
+        area += worker.in_system_area;
+        facts.writer_stalls += worker.stalls;
+        facts.workers.push(worker.facts);
+    }
+    (facts.lateness, facts.loop_lag) = (lateness, turns);
+    facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
+    facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+}
+
+/// How many arrivals the model of load has in the window on average, where that is known.
+fn expected(load: &LoadModel, window: Window) -> Option<f64> {
+    let process = match load {
+        LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.clone(),
+        LoadModel::Overload(overload) if overload.restart == Restart::Paced => overload.attempts(),
+        LoadModel::Closed { .. } | LoadModel::Overload(_) => return None,
+    };
+    process.expected(window.measure_from, window.measure_to)
+}
+
+/// Judges the run and writes what it leaves.
+fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Result<Summary, RunError> {
+    let directory = collector.finish_samples();
+    let summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
+    let Some(directory) = directory else { return Ok(summary) };
+    let rows = collector.fold.series().rows(&collector.facts.connections_open);
+    let mut bytes = Vec::new();
+    if series::write_parquet(&rows, &mut bytes).is_ok() {
+        directory.replace("series.parquet", &bytes)?;
+    }
+    let mut log = Vec::new();
+    let started = Duration::from_secs(started);
+    hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
+    directory.replace("histograms.hlog", &log)?;
+    directory.replace("summary.json", summary.to_json().as_bytes())?;
+    Ok(summary)
+}

@@ -1,0 +1,70 @@
+//! Writes the run directory: the interface to everything that comes after a run.
+//!
+//! Whole files are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
+//! place and stands complete after each checkpoint. A run that is killed leaves its last checkpoint.
+
+use farfield_measure::samples::SampleFile;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// A run directory that is being written.
+#[derive(Debug, Clone)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+/// Why the run directory could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}; choose another place with --out", path.display())]
+pub struct RunDirectoryError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl RunDirectory {
+    /// Makes the directory. One that holds a run already is refused, so that no result is ever mixed with another.
+    pub fn create(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
+        let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
+        fs::create_dir_all(path).map_err(refuse)?;
+        if path.join("summary.json").exists() || path.join("scenario.toml").exists() {
+            return Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, "it holds a run already")));
+        }
+        Ok(RunDirectory { path: path.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the file `name` with `content`, in one step.
+    pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirectoryError> {
+        let path = self.path.join(name);
+        let draft = self.path.join(format!(".{name}.draft"));
+        fs::write(&draft, content)
+            .and_then(|()| fs::rename(&draft, &path))
+            .map_err(|source| RunDirectoryError { path, source })
+    }
+
+    /// Begins the samples file.
+    pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
+        let path = self.path.join("samples.parquet");
+        File::create(&path).map(DiskSamples).map_err(|source| RunDirectoryError { path, source })
+    }
+}
+
+/// `samples.parquet` on disk.
+#[derive(Debug)]
+pub struct DiskSamples(File);
+
+impl SampleFile for DiskSamples {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+}

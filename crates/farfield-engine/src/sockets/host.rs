@@ -1,0 +1,241 @@
+//! What users ask of the sockets plane, asked of the kernel.
+
+use crate::os::clock::Clock;
+use crate::os::socket::{Progress, begin_connect};
+use crate::outbox::Outbox;
+use crate::sockets::Sources;
+use bytes::Bytes;
+use farfield_base::{Instant, Sample};
+use farfield_net::Wheel;
+use farfield_user::{ConnectionKey, Failure, Host, Wake};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// A worker's sockets, timers and samples on their way out.
+pub(crate) struct SocketsHost {
+    pub clock: Clock,
+    pub epoll: OwnedFd,
+    pub wheel: Wheel<Wake>,
+    /// What the kernel said at once; handed to the population once it has returned.
+    pub told: VecDeque<Told>,
+    pub outbox: Outbox,
+    pub connects: u64,
+    target: SocketAddr,
+    sources: Sources,
+    /// Persistent connections must not wait for ACKs between requests; a lone request never does.
+    no_delay: bool,
+    sockets: Vec<Option<Socket>>,
+}
+
+struct Socket {
+    fd: OwnedFd,
+    serial: u32,
+    connecting: bool,
+    /// The poll also tells when it can be written.
+    told_writable: bool,
+    unsent: VecDeque<Bytes>,
+}
+
+/// Something that happened to a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    Connected(ConnectionKey, Instant),
+    Failed(ConnectionKey, Failure),
+}
+
+/// What a read gave.
+pub(crate) enum Read {
+    Bytes(usize),
+    Nothing,
+    Closed,
+    Failed(Failure),
+}
+
+impl SocketsHost {
+    pub fn new(
+        clock: Clock,
+        target: SocketAddr,
+        sources: Sources,
+        no_delay: bool,
+        outbox: Outbox,
+    ) -> Result<SocketsHost, Errno> {
+        Ok(SocketsHost {
+            clock,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            wheel: Wheel::new(),
+            told: VecDeque::new(),
+            outbox,
+            connects: 0,
+            target,
+            sources,
+            no_delay,
+            sockets: Vec::new(),
+        })
+    }
+
+    /// The connection that an event is about, unless it is gone.
+    pub fn key_of(&self, data: u64) -> Option<ConnectionKey> {
+        let key = ConnectionKey { slot: data as u32, serial: (data >> 32) as u32 };
+        self.find(key).map(|_| key)
+    }
+
+    /// True, once, if `key` was still connecting.
+    pub fn take_connecting(&mut self, key: ConnectionKey) -> bool {
+        self.find_mut(key).is_some_and(|socket| std::mem::take(&mut socket.connecting))
+    }
+
+    pub fn is_open(&self, key: ConnectionKey) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Reads once into `buffer`.
+    pub fn read(&self, key: ConnectionKey, buffer: &mut [u8]) -> Read {
+        let Some(socket) = self.find(key) else { return Read::Nothing };
+        match rustix::net::recv(&socket.fd, buffer, RecvFlags::empty()) {
+            Ok((0, _)) => Read::Closed,
+            Ok((count, _)) => Read::Bytes(count),
+            Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
+            Err(errno) => Read::Failed(failure(errno)),
+        }
+    }
+
+    /// The error that the kernel keeps for a connection.
+    pub fn error(&self, key: ConnectionKey) -> Option<Failure> {
+        let socket = self.find(key)?;
+        match rustix::net::sockopt::socket_error(&socket.fd) {
+            Ok(Err(errno)) | Err(errno) => Some(failure(errno)),
+            Ok(Ok(())) => None,
+        }
+    }
+
+    /// Sends what could not go before.
+    pub fn flush(&mut self, key: ConnectionKey) {
+        while let Some(bytes) = self.find_mut(key).and_then(|socket| socket.unsent.pop_front()) {
+            if !self.write(key, &bytes) {
+                return;
+            }
+        }
+    }
+
+    /// Writes `bytes`; keeps what does not go, in front of all that waits, and returns false.
+    fn write(&mut self, key: ConnectionKey, bytes: &Bytes) -> bool {
+        let Some(socket) = self.sockets.get_mut(key.slot as usize).and_then(Option::as_mut) else {
+            return true;
+        };
+        let sent = match rustix::net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => sent,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(errno) => {
+                self.told.push_back(Told::Failed(key, failure(errno)));
+                return false;
+            }
+        };
+        if sent == bytes.len() {
+            return true;
+        }
+        socket.unsent.push_front(bytes.slice(sent..));
+        if !socket.told_writable {
+            socket.told_writable = true;
+            let interest = READABLE | EventFlags::OUT;
+            if epoll::modify(&self.epoll, &socket.fd, data_of(key), interest).is_err() {
+                self.told.push_back(Told::Failed(key, Failure::NoDescriptor));
+            }
+        }
+        false
+    }
+
+    fn begin(&mut self, key: ConnectionKey, user: u32) -> Result<Progress, Errno> {
+        let (fd, progress) = begin_connect(&self.target, self.sources.address(user), self.no_delay)?;
+        let connecting = progress == Progress::UnderWay;
+        let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
+        epoll::add(&self.epoll, &fd, data_of(key), interest)?;
+        let socket =
+            Socket { fd, serial: key.serial, connecting, told_writable: connecting, unsent: VecDeque::new() };
+        let place = key.slot as usize;
+        if self.sockets.len() <= place {
+            self.sockets.resize_with(place + 1, || None);
+        }
+        self.sockets[place] = Some(socket);
+        Ok(progress)
+    }
+
+    fn find(&self, key: ConnectionKey) -> Option<&Socket> {
+        self.sockets.get(key.slot as usize)?.as_ref().filter(|socket| socket.serial == key.serial)
+    }
+
+    fn find_mut(&mut self, key: ConnectionKey) -> Option<&mut Socket> {
+        self.sockets.get_mut(key.slot as usize)?.as_mut().filter(|socket| socket.serial == key.serial)
+    }
+
+    fn forget(&mut self, key: ConnectionKey) {
+        if self.find(key).is_some() {
+            // Closing the descriptor also takes it out of the poll.
+            self.sockets[key.slot as usize] = None;
+        }
+    }
+}
+
+impl Host for SocketsHost {
+    fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        let begun = self.clock.now();
+        self.connects += 1;
+        match self.begin(key, user) {
+            Ok(Progress::Connected) => self.told.push_back(Told::Connected(key, self.clock.now())),
+            Ok(Progress::UnderWay) => {}
+            Err(errno) => self.told.push_back(Told::Failed(key, failure(errno))),
+        }
+        begun
+    }
+
+    fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        let sent = self.clock.now();
+        match self.find_mut(key) {
+            Some(socket) if !socket.unsent.is_empty() => socket.unsent.push_back(bytes.clone()),
+            Some(_) => {
+                self.write(key, bytes);
+            }
+            None => {}
+        }
+        sent
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        self.forget(key);
+    }
+
+    /// A socket that has not heard from the server is closed without a packet: tcp(7) sends a RST only where
+    /// the peer holds state.
+    fn abandon(&mut self, key: ConnectionKey) {
+        self.forget(key);
+    }
+
+    fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.wheel.schedule(at, wake);
+    }
+
+    fn record(&mut self, sample: Sample) {
+        self.outbox.push(sample);
+    }
+}
+
+/// Edge-triggered, so that a connection is registered once for its life.
+const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+
+fn data_of(key: ConnectionKey) -> EventData {
+    EventData::new_u64((u64::from(key.serial) << 32) | u64::from(key.slot))
+}
+
+fn failure(errno: Errno) -> Failure {
+    match errno {
+        Errno::CONNREFUSED => Failure::Refused,
+        Errno::TIMEDOUT => Failure::ConnectTimedOut,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Failure::NoDescriptor,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE | Errno::AGAIN => Failure::NoAddress,
+        Errno::CONNRESET | Errno::PIPE | Errno::NOTCONN => Failure::Reset,
+        _ => Failure::Unreachable,
+    }
+}

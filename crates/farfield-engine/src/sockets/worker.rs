@@ -1,0 +1,263 @@
+//! One worker of the sockets plane: its event loop, from the first arrival to the last reply.
+//!
+//! The loop fires the wakes that are due, hands what the kernel has to the users, and sleeps until the next of
+//! either. Each wake and each read gets a clock reading of its own; how late wakes come and how long a turn
+//! takes go into histograms that the verdict reads.
+
+use crate::os::clock::{Clock, thread_cpu};
+use crate::os::processors;
+use crate::outbox::Beat;
+use crate::sockets::host::{Read, SocketsHost, Told};
+use farfield_base::{Duration, Instant, Window};
+use farfield_measure::Histogram;
+use farfield_measure::facts::WorkerFacts;
+use farfield_user::{ConnectionKey, Failure, Population, Tally};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventFlags};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Wakes fired before sockets are looked at again, so that arrivals past capacity do not starve replies.
+const WAKES_A_TURN: usize = 64;
+/// Events taken from the kernel at once.
+const EVENTS: usize = 256;
+/// The collector hears from a worker at least this often.
+const BEAT: Duration = Duration::from_ms(100);
+const READ_BUFFER: usize = 128 * 1024;
+
+/// When the parts of a run begin and end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Phases {
+    pub window: Window,
+    /// What is still on its way then is cut.
+    pub drain_until: Instant,
+}
+
+/// What is left of a worker.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub facts: WorkerFacts,
+    pub lateness: Histogram,
+    pub turns: Histogram,
+    pub tally: Tally,
+    pub in_system_area: u128,
+    pub stalls: u64,
+}
+
+pub(crate) struct Worker {
+    population: Population,
+    host: SocketsHost,
+    phases: Phases,
+    stop: Arc<AtomicBool>,
+    lateness: Histogram,
+    turns: Histogram,
+    buffer: Vec<u8>,
+    next_beat: Instant,
+    slept: Duration,
+    /// Processor time, sleep and time of the run at the start of the measured window, and at its end.
+    readings: [Option<Reading>; 2],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    cpu: Duration,
+    slept: Duration,
+}
+
+impl Worker {
+    pub fn new(population: Population, host: SocketsHost, phases: Phases, stop: Arc<AtomicBool>) -> Worker {
+        Worker {
+            population,
+            host,
+            phases,
+            stop,
+            lateness: Histogram::new(),
+            turns: Histogram::new(),
+            buffer: vec![0; READ_BUFFER],
+            next_beat: Instant::ZERO + BEAT,
+            slept: Duration::ZERO,
+            readings: [None; 2],
+        }
+    }
+
+    /// Runs until the load is over and drained.
+    pub fn run(mut self) -> Finished {
+        // Without it timers are up to 50 µs late, which the lateness shows.
+        let _ = processors::wake_sharply();
+        wait_for_start(self.host.clock);
+        self.population.start(&mut self.host);
+        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        loop {
+            let turn = self.host.clock.now();
+            self.read_meters(turn);
+            self.fire_due();
+            if self.is_over(turn) {
+                break;
+            }
+            self.beat(turn);
+            self.sleep(&mut events);
+            let woken = self.host.clock.now();
+            for event in events.drain(..) {
+                self.handle_event(event);
+            }
+            if self.phases.window.contains(woken) {
+                self.turns.record(self.host.clock.now().since(woken));
+            }
+        }
+        self.wind_up()
+    }
+
+    fn fire_due(&mut self) {
+        for _ in 0..WAKES_A_TURN {
+            let now = self.host.clock.now();
+            let Some((due, wake)) = self.host.wheel.pop_due(now) else { return };
+            if wake.begins_load() && self.phases.window.contains(due) {
+                self.lateness.record(now.since(due));
+            }
+            self.population.handle_wake(&mut self.host, now, due, wake);
+            self.tell();
+        }
+    }
+
+    /// Hands on what the kernel said at once, while the population was asking for something else.
+    fn tell(&mut self) {
+        while let Some(told) = self.host.told.pop_front() {
+            match told {
+                Told::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
+                Told::Failed(key, failure) => {
+                    let now = self.host.clock.now();
+                    self.population.handle_failed(&mut self.host, now, key, failure);
+                }
+            }
+        }
+    }
+
+    fn handle_event(&mut self, event: Event) {
+        let Some(key) = self.host.key_of(event.data.u64()) else { return };
+        let flags = event.flags;
+        if flags.contains(EventFlags::ERR) {
+            let failure = self.host.error(key).unwrap_or(Failure::Reset);
+            return self.fail(key, failure);
+        }
+        if flags.contains(EventFlags::OUT) {
+            if self.host.take_connecting(key) {
+                let now = self.host.clock.now();
+                self.population.handle_connected(&mut self.host, now, key);
+            } else {
+                self.host.flush(key);
+            }
+        }
+        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
+            self.receive(key, flags.contains(EventFlags::RDHUP));
+        }
+        self.tell();
+    }
+
+    /// Reads until the kernel has no more: the poll tells of each arrival once.
+    fn receive(&mut self, key: ConnectionKey, peer_closed: bool) {
+        while self.host.is_open(key) {
+            match self.host.read(key, &mut self.buffer) {
+                Read::Bytes(count) => {
+                    let now = self.host.clock.now();
+                    self.population.handle_received(&mut self.host, now, key, &self.buffer[..count]);
+                    // A short read has emptied the socket; what comes later is a new event. A FIN that was told
+                    // with it is not.
+                    if count < READ_BUFFER && !peer_closed {
+                        return;
+                    }
+                }
+                Read::Nothing => return,
+                Read::Closed => {
+                    let now = self.host.clock.now();
+                    return self.population.handle_closed(&mut self.host, now, key);
+                }
+                Read::Failed(failure) => return self.fail(key, failure),
+            }
+        }
+    }
+
+    fn fail(&mut self, key: ConnectionKey, failure: Failure) {
+        let now = self.host.clock.now();
+        self.population.handle_failed(&mut self.host, now, key, failure);
+        self.tell();
+    }
+
+    fn is_over(&mut self, now: Instant) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        if now >= self.phases.window.measure_to {
+            self.population.finish();
+        }
+        self.population.is_done() || now >= self.phases.drain_until
+    }
+
+    fn sleep(&mut self, events: &mut Vec<Event>) {
+        let before = self.host.clock.now();
+        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
+        let timeout = until.since(before);
+        let timeout = Timespec {
+            tv_sec: (timeout.as_ns() / 1_000_000_000) as i64,
+            tv_nsec: (timeout.as_ns() % 1_000_000_000) as i64,
+        };
+        // Interrupted, it comes back with nothing, and the turn goes on.
+        let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
+        self.slept = self.slept + self.host.clock.now().since(before);
+    }
+
+    fn beat(&mut self, now: Instant) {
+        if now < self.next_beat {
+            return;
+        }
+        self.next_beat = now + BEAT;
+        self.host.outbox.beat = self.standing();
+        self.host.outbox.post();
+    }
+
+    fn standing(&self) -> Beat {
+        Beat {
+            connections: self.population.connections() as u64,
+            in_system: self.population.in_system(),
+            connects: self.host.connects,
+        }
+    }
+
+    /// Reads the meters once at each end of the measured window.
+    fn read_meters(&mut self, now: Instant) {
+        let edges = [self.phases.window.measure_from, self.phases.window.measure_to];
+        for (reading, edge) in self.readings.iter_mut().zip(edges) {
+            if reading.is_none() && now >= edge {
+                *reading = Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
+            }
+        }
+    }
+
+    fn wind_up(mut self) -> Finished {
+        let now = self.host.clock.now();
+        self.population.cut(&mut self.host, now);
+        self.host.outbox.beat = self.standing();
+        self.host.outbox.post();
+        let end = self.readings[1].unwrap_or(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
+        // A run that ended in its warm-up is judged by all of it.
+        let start = self.readings[0].unwrap_or(Reading {
+            at: Instant::ZERO,
+            cpu: Duration::ZERO,
+            slept: Duration::ZERO,
+        });
+        let wall = end.at.since(start.at);
+        Finished {
+            facts: WorkerFacts { cpu: end.cpu - start.cpu, wall, slept: end.slept - start.slept },
+            lateness: self.lateness,
+            turns: self.turns,
+            tally: self.population.tally(),
+            in_system_area: self.population.in_system_area(now),
+            stalls: self.host.outbox.stalls,
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a worker that is ready waits for the start that all share")]
+fn wait_for_start(clock: Clock) {
+    std::thread::sleep(clock.until_start().to_std());
+}

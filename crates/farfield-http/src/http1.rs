@@ -1,0 +1,37 @@
+//! HTTP/1.0 and HTTP/1.1, the client's side (RFC 9110, RFC 9112).
+//!
+//! A [`RequestHead`] becomes bytes once, ahead of time. A [`ReplyReader`] reads the replies of one connection,
+//! one after another, and tells what it finds as [`Event`]s; what a reply may break is a [`Malformed`].
+//!
+//! Which request a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112, 9.3.2).
+//! Not spoken: CONNECT, and the protocols that a 101 switches to.
+
+mod chunked;
+mod head;
+mod malformed;
+mod reply;
+mod request;
+
+pub use head::{Answering, Framing, Head};
+pub use malformed::Malformed;
+pub use reply::{Event, Limits, Reply, ReplyReader};
+pub use request::{RequestError, RequestHead};
+
+/// The protocol's version, as heads name it (RFC 9112, 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// `HTTP/1.0`: a connection is for one request unless both sides ask to keep it.
+    Http10,
+    /// `HTTP/1.1`: a connection is kept unless one side says otherwise.
+    Http11,
+}
+
+impl Version {
+    /// The version as it is written in a head.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        }
+    }
+}

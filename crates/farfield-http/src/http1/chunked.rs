@@ -1,0 +1,142 @@
+//! The chunked transfer coding, taken apart (RFC 9112, 7.1).
+//!
+//! A byte at a time through what stands between the chunks' data, with no buffer: sizes are added up as they come,
+//! extensions and trailer fields are checked and dropped (7.1.1 and 7.1.2 let a recipient ignore both). Data is
+//! not looked at. How long all this may go on is the caller's to limit.
+//!
+//! Lines of chunks end with CRLF and nothing else: the leave to take a bare LF for a line end (2.2) is for
+//! start-lines and fields, so trailer fields have it.
+
+use super::Malformed;
+
+/// Where in the coding the reader stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chunked {
+    /// In `Step::Data`: bytes of data to come. In `Step::Size` and up to the line's end: the size so far.
+    left: u64,
+    step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Before the first digit of a size.
+    SizeFirst,
+    /// In a size.
+    Size,
+    /// In the blanks after a size, which only an extension should have; servers are known to pad with them.
+    SizePadding,
+    /// In an extension.
+    Extension,
+    /// Behind the CR of a size's line.
+    SizeLf,
+    /// In the data.
+    Data,
+    /// Behind the data, before its CR.
+    DataCr,
+    /// Behind that CR.
+    DataLf,
+    /// At the beginning of the trailer section.
+    TrailerFirst,
+    /// At the beginning of any later line of it.
+    TrailerNext,
+    /// In a field's name, behind its first character.
+    TrailerName,
+    /// In a field's value.
+    TrailerValue,
+    /// Behind the CR of a field's line.
+    TrailerLf,
+    /// Behind the CR of the last, empty line.
+    LastLf,
+    /// Behind the last line.
+    Over,
+}
+
+/// What comes after the framing that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// More of the framing.
+    Framing,
+    /// So many bytes of data, at least 1; tell [`Chunked::took`] what was read of them.
+    Data(u64),
+    /// Nothing: the body is over.
+    Over,
+}
+
+impl Chunked {
+    /// At the beginning of a body.
+    pub(super) const START: Chunked = Chunked { left: 0, step: Step::SizeFirst };
+
+    /// Reads framing up to the next data, the end of the body or the end of `bytes`: the bytes it took, and what
+    /// comes after them.
+    pub(super) fn skip(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+        let mut taken = 0;
+        loop {
+            match self.step {
+                Step::Data => return Ok((taken, Next::Data(self.left))),
+                Step::Over => return Ok((taken, Next::Over)),
+                _ => {}
+            }
+            let Some(&byte) = bytes.get(taken) else { return Ok((taken, Next::Framing)) };
+            self.step = self.after(byte).ok_or(Malformed::BadChunk)?;
+            taken += 1;
+        }
+    }
+
+    /// `bytes` of the data were read, at most as many as were left.
+    pub(super) fn took(&mut self, bytes: u64) {
+        self.left -= bytes;
+        if self.left == 0 {
+            self.step = Step::DataCr;
+        }
+    }
+
+    /// The step after `byte`; none if it must not stand here.
+    fn after(&mut self, byte: u8) -> Option<Step> {
+        Some(match (self.step, byte) {
+            // chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF; chunk-size = 1*HEXDIG
+            (Step::SizeFirst | Step::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.left = push_hex(self.left, byte)?;
+                Step::Size
+            }
+            (Step::Size | Step::SizePadding, b' ' | b'\t') => Step::SizePadding,
+            (Step::Size | Step::SizePadding, b';') => Step::Extension,
+            (Step::Size | Step::SizePadding | Step::Extension, b'\r') => Step::SizeLf,
+            (Step::Extension, byte) if in_text(byte) => Step::Extension,
+            // last-chunk = 1*"0" [ chunk-ext ] CRLF
+            (Step::SizeLf, b'\n') if self.left == 0 => Step::TrailerFirst,
+            (Step::SizeLf, b'\n') => Step::Data,
+            (Step::DataCr, b'\r') => Step::DataLf,
+            (Step::DataLf, b'\n') => Step::SizeFirst,
+            // trailer-section = *( field-line CRLF ), then a CRLF ends the body
+            (Step::TrailerFirst | Step::TrailerNext, b'\r') => Step::LastLf,
+            (Step::TrailerFirst | Step::TrailerNext, b'\n') => Step::Over,
+            (Step::LastLf, b'\n') => Step::Over,
+            // 5.2: obs-fold continues the field before it
+            (Step::TrailerNext, b' ' | b'\t') => Step::TrailerValue,
+            (Step::TrailerFirst | Step::TrailerNext | Step::TrailerName, byte) if in_token(byte) => {
+                Step::TrailerName
+            }
+            (Step::TrailerName, b':') => Step::TrailerValue,
+            (Step::TrailerValue, b'\r') => Step::TrailerLf,
+            (Step::TrailerValue | Step::TrailerLf, b'\n') => Step::TrailerNext,
+            (Step::TrailerValue, byte) if in_text(byte) => Step::TrailerValue,
+            _ => return None,
+        })
+    }
+}
+
+/// RFC 9112, 7.1: a recipient MUST anticipate large numerals and keep them from overflowing.
+fn push_hex(size: u64, digit: u8) -> Option<u64> {
+    let digit = char::from(digit).to_digit(16)?;
+    Some(size.checked_mul(16)? + u64::from(digit))
+}
+
+/// A blank, a visible character or obs-text: what may stand in a field's value (RFC 9110, 5.5).
+pub(super) fn in_text(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+/// A character of a token (RFC 9110, 5.6.2).
+pub(super) fn in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,239 @@
+//! The head of a reply: from its bytes to what the reader must know to go on (RFC 9112, 4 to 6 and 9.3).
+//!
+//! httparse finds the lines. Of the fields only three matter here, Connection, Content-Length and
+//! Transfer-Encoding; all others are passed over by the length of their name. Nothing is allocated.
+//!
+//! What is tolerated, and what not:
+//! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its blank;
+//! - obs-fold continues a field, as a user agent MUST have it (RFC 9112, 5.2);
+//! - a blank between a field's name and its colon, two blanks in the status line, a control character in a field,
+//!   and a version other than 1.0 and 1.1 are refused: no RFC asks a client to accept them, and a benchmark
+//!   should tell of a server that sends them.
+
+use super::{Malformed, Version};
+use httparse::{ParserConfig, Response, Status};
+use std::mem::MaybeUninit;
+
+/// Fields that a head may have. They lie on the stack, and only those that a head has are written.
+const FIELDS_MAX: usize = 128;
+
+/// What the reader must know of the request that the next reply answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answering {
+    /// A HEAD request: the reply has no body, whatever its head says.
+    Head,
+    /// Any other.
+    Other,
+}
+
+impl Answering {
+    /// What to know of a request with `method`, which is case-sensitive (RFC 9110, 9.1).
+    pub fn method(method: &str) -> Answering {
+        if method == "HEAD" { Answering::Head } else { Answering::Other }
+    }
+}
+
+/// How the end of a reply's body is found (RFC 9112, 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// There is no body.
+    NoBody,
+    /// It has so many bytes, possibly none.
+    Length(u64),
+    /// It comes in chunks.
+    Chunked,
+    /// It lasts until the server closes the connection.
+    UntilClose,
+}
+
+/// What the head of a final reply says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The status, 101 or 200 to 999.
+    pub status: u16,
+    /// The server's version.
+    pub version: Version,
+    /// Whether the server lets the connection live when this reply is over (RFC 9112, 9.3).
+    pub persistent: bool,
+    /// How the body ends.
+    pub framing: Framing,
+}
+
+/// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it says;
+/// or nothing if its end is not among them.
+///
+/// An interim head (100 to 199 without 101) has no body and its fields mean nothing here.
+pub(super) fn parse(bytes: &[u8], answering: Answering) -> Result<Option<(usize, Head)>, Malformed> {
+    let mut config = ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    let mut slots = [const { MaybeUninit::uninit() }; FIELDS_MAX];
+    let mut response = Response::new(&mut []);
+    let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut slots) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Malformed::HeadTooLarge),
+        Err(_) => return Err(Malformed::BadHead),
+    };
+    let (Some(status), Some(minor)) = (response.code, response.version) else {
+        return Err(Malformed::BadHead);
+    };
+    // RFC 9110, 15: a status has a class of 1 to 5. Those above are kept, to be counted as 5xx; those below
+    // would be taken for "no head came".
+    if status < 100 {
+        return Err(Malformed::BadHead);
+    }
+    let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
+    let fields = Fields::of(response.headers);
+    let framing = fields.framing(status, answering)?;
+    let persistent = fields.persistent(status, version, framing);
+    Ok(Some((length, Head { status, version, persistent, framing })))
+}
+
+/// What the fields of a head say about the connection and the body's length.
+struct Fields {
+    close: bool,
+    keep_alive: bool,
+    length: Length,
+    coding: Coding,
+}
+
+/// What Content-Length says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Absent,
+    Is(u64),
+    Bad,
+}
+
+/// What Transfer-Encoding says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Absent,
+    /// The last coding is chunked.
+    Chunked,
+    /// The last coding is not chunked.
+    Other,
+    Bad,
+}
+
+impl Fields {
+    fn of(headers: &[httparse::Header<'_>]) -> Fields {
+        let mut fields =
+            Fields { close: false, keep_alive: false, length: Length::Absent, coding: Coding::Absent };
+        for header in headers {
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            match header.name.len() {
+                10 if is("connection") => fields.absorb_connection(header.value),
+                14 if is("content-length") => {
+                    fields.length = list(header.value).fold(fields.length, Length::and);
+                }
+                17 if is("transfer-encoding") => {
+                    // A field that lists nothing is still there, and does not end in chunked.
+                    let none = if fields.coding == Coding::Absent { Coding::Other } else { fields.coding };
+                    fields.coding = list(header.value).fold(none, Coding::and);
+                }
+                _ => {}
+            }
+        }
+        fields
+    }
+
+    /// RFC 9110, 7.6.1: options are tokens without regard to case.
+    fn absorb_connection(&mut self, value: &[u8]) {
+        for option in list(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// RFC 9112, 6.3, in its order and with its numbers.
+    fn framing(&self, status: u16, answering: Answering) -> Result<Framing, Malformed> {
+        // 1. No body, regardless of the fields.
+        if answering == Answering::Head || matches!(status, 100..=199 | 204 | 304) {
+            return Ok(Framing::NoBody);
+        }
+        // 2. is about CONNECT, which is not spoken here.
+        match self.coding {
+            // 3. Transfer-Encoding overrides Content-Length; `persistent` draws the consequence.
+            // 4. Chunked when that is the last coding, else to the end of the connection. Codings under it stay
+            // on: we ask for none, so a server has no ground to send them.
+            Coding::Chunked => Ok(Framing::Chunked),
+            Coding::Other => Ok(Framing::UntilClose),
+            Coding::Bad => Err(Malformed::BadLength),
+            Coding::Absent => match self.length {
+                // 5. A length that is not one number is beyond mending.
+                Length::Bad => Err(Malformed::BadLength),
+                // 6.
+                Length::Is(bytes) => Ok(Framing::Length(bytes)),
+                // 8. (7. is about requests.)
+                Length::Absent => Ok(Framing::UntilClose),
+            },
+        }
+    }
+
+    /// RFC 9112, 9.3: whether the connection may carry another reply after this one.
+    fn persistent(&self, status: u16, version: Version, framing: Framing) -> bool {
+        let kept = !self.close && (version == Version::Http11 || self.keep_alive);
+        // RFC 9112, 6.1: with Content-Length beside it, or in an HTTP/1.0 reply, Transfer-Encoding may be an
+        // attempt to smuggle; close after such a reply.
+        let suspicious =
+            self.coding != Coding::Absent && (self.length != Length::Absent || version == Version::Http10);
+        // RFC 9110, 15.2.2: after 101 the connection speaks another protocol.
+        kept && !suspicious && framing != Framing::UntilClose && status != 101
+    }
+}
+
+impl Length {
+    /// RFC 9110, 8.6: a list of equal numbers is that number; anything else is an error.
+    fn and(self, element: &[u8]) -> Length {
+        match (self, decimal(element)) {
+            (Length::Absent, Some(bytes)) => Length::Is(bytes),
+            (Length::Is(before), Some(bytes)) if before == bytes => self,
+            _ => Length::Bad,
+        }
+    }
+}
+
+impl Coding {
+    /// RFC 9112, 6.1 and 7: codings in the order in which they were applied, names without regard to case.
+    ///
+    /// A comma in a quoted parameter also ends an element here. That makes no coding the last that was not: what
+    /// follows the comma would still have its closing quote.
+    fn and(self, element: &[u8]) -> Coding {
+        let name = element.split(|&byte| byte == b';').next().unwrap_or(element);
+        let chunked = trim(name).eq_ignore_ascii_case(b"chunked");
+        match self {
+            Coding::Bad => Coding::Bad,
+            _ if element.is_empty() => self,
+            // 6.1: chunked is applied once. 7.1: it has no parameters, and one SHOULD be treated as an error.
+            Coding::Chunked if chunked => Coding::Bad,
+            _ if chunked && name.len() < element.len() => Coding::Bad,
+            _ if chunked => Coding::Chunked,
+            _ => Coding::Other,
+        }
+    }
+}
+
+/// The elements of a list, trimmed, empty ones too (RFC 9110, 5.6.1).
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(trim)
+}
+
+/// Without blanks at the ends; a line end stands here only in an obs-fold, which is a blank (RFC 9112, 5.2).
+fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// The number, if it is digits alone and fits (RFC 9110, 8.6: `1*DIGIT`; a recipient MUST guard against overflow).
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}

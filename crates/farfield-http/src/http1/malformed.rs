@@ -1,0 +1,42 @@
+//! What can be wrong with a reply.
+
+use farfield_base::Outcome;
+
+/// Why a reply cannot be read to its end. The connection it came on is of no further use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes are not the head of an HTTP/1.0 or HTTP/1.1 reply.
+    #[error("the reply's head cannot be read")]
+    BadHead,
+    /// The heads have more bytes than [`Limits::head_bytes`](super::Limits::head_bytes), or one has more fields
+    /// than a head may.
+    #[error("the reply's head exceeds the limit")]
+    HeadTooLarge,
+    /// Content-Length is not a number or says two things, or Transfer-Encoding contradicts itself.
+    #[error("the reply's length is contradictory or not a number")]
+    BadLength,
+    /// A chunk's size, its line, its end or the trailer section is wrong, or exceeds
+    /// [`Limits::head_bytes`](super::Limits::head_bytes).
+    #[error("the reply's chunked coding is malformed")]
+    BadChunk,
+    /// The connection was closed in the middle of a reply.
+    #[error("the connection closed in the middle of a reply")]
+    Truncated,
+    /// The body has more bytes than [`Limits::body_bytes`](super::Limits::body_bytes).
+    #[error("the reply's body exceeds the limit")]
+    BodyTooLarge,
+}
+
+impl Malformed {
+    /// What a sample of this reply records.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            Malformed::BadHead => Outcome::BadHead,
+            Malformed::HeadTooLarge => Outcome::HeadTooLarge,
+            Malformed::BadLength => Outcome::BadLength,
+            Malformed::BadChunk => Outcome::BadChunk,
+            Malformed::Truncated => Outcome::Truncated,
+            Malformed::BodyTooLarge => Outcome::BodyTooLarge,
+        }
+    }
+}

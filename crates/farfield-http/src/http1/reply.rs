@@ -1,0 +1,334 @@
+//! The reader of replies: the bytes of one connection go in, in pieces of any size; events come out.
+//!
+//! It keeps no body: the bytes of one are handed on as slices of what came in, and only counted. It keeps a head
+//! only while the head is split over pieces, and releases it then. When a reply comes in one piece nothing is
+//! allocated or copied. However a stream is cut into pieces, it tells the same.
+//!
+//! It does not match replies to requests, and does not refuse what comes after a reply that was to be the last:
+//! the caller knows what it asked for, and closes.
+//!
+//! Sources: RFC 9112 for messages, RFC 9110 for what they mean.
+
+use super::chunked::{Chunked, Next};
+use super::head::{self, Answering, Framing, Head};
+use super::malformed::Malformed;
+use memchr::memchr_iter;
+
+/// How much of a reply is put up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a reply that may pass without a byte of body, whatever they are: interim heads and head, the line
+    /// of a chunk, the trailer section.
+    pub head_bytes: u32,
+    /// Bytes of a reply's body, transfer codings removed.
+    pub body_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 64 KiB for heads, and bodies without limit.
+    fn default() -> Limits {
+        Limits { head_bytes: 64 * 1024, body_bytes: u64::MAX }
+    }
+}
+
+/// What the reader found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'b> {
+    /// All bytes are taken and tell nothing yet: come back with more.
+    NeedMore,
+    /// An interim head with this status, 100 to 199 without 101; the reply is still to come.
+    Interim(u16),
+    /// The head of the reply.
+    Head(Head),
+    /// Bytes of the body, at least one.
+    Body(&'b [u8]),
+    /// The reply is over; the next byte is another's.
+    Done(Reply),
+}
+
+/// A reply that is over, or as far as it got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// The status; of a reply that is not over, that of its last head, interim or final, or 0 if none came.
+    pub status: u16,
+    /// Whether the server lets the connection live after it.
+    pub persistent: bool,
+    /// Bytes of its body, transfer codings removed.
+    pub body_bytes: u64,
+    /// All its bytes: interim heads and head, blank lines before them, framing, trailers and body.
+    pub reply_bytes: u64,
+}
+
+/// Reads the replies of one connection, one after another.
+#[derive(Debug)]
+pub struct ReplyReader {
+    /// The beginning of a head whose end has not come; else empty, and without memory.
+    gathered: Vec<u8>,
+    state: State,
+    body_bytes: u64,
+    reply_bytes: u64,
+    /// Bytes since the reply began or, if later, since the last byte of body: what `Limits::head_bytes` limits.
+    bodiless_bytes: u32,
+    /// Of the last head, interim or final; 0 before the first.
+    status: u16,
+    persistent: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// Before a head.
+    Between,
+    /// Before a head, behind the CR of a blank line.
+    BlankLine,
+    /// In a head, whose beginning is gathered.
+    Head,
+    /// In a body with so many bytes left. With none left, only the end is still to be told.
+    Length(u64),
+    /// In a body that comes in chunks.
+    Chunked(Chunked),
+    /// In a body that ends with the connection.
+    UntilClose,
+}
+
+/// What [`ReplyReader::read`] returns.
+type Step<'b> = Result<(usize, Event<'b>), Malformed>;
+
+impl Default for ReplyReader {
+    fn default() -> ReplyReader {
+        ReplyReader::new()
+    }
+}
+
+impl ReplyReader {
+    /// A reader at the beginning of a connection.
+    pub const fn new() -> ReplyReader {
+        ReplyReader {
+            gathered: Vec::new(),
+            state: State::Between,
+            body_bytes: 0,
+            reply_bytes: 0,
+            bodiless_bytes: 0,
+            status: 0,
+            persistent: false,
+        }
+    }
+
+    /// Takes the next step through `bytes`: how many of them it took, and what they told.
+    ///
+    /// Call again with the rest, be it empty, until the event is [`Event::NeedMore`]; the end of a reply may be
+    /// told by a call that takes nothing. `answering` is about the request whose reply is being read, and looked
+    /// at when the reply's head is. After an error the reader is of no further use, but for [`so_far`].
+    ///
+    /// [`so_far`]: ReplyReader::so_far
+    pub fn read<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        answering: Answering,
+        limits: &Limits,
+    ) -> Result<(usize, Event<'b>), Malformed> {
+        match self.state {
+            State::Length(0) => Ok((0, Event::Done(self.end()))),
+            _ if bytes.is_empty() => Ok((0, Event::NeedMore)),
+            State::Between | State::BlankLine => self.begin(bytes, answering, limits),
+            State::Head => self.go_on_with_head(bytes, answering, limits),
+            State::Length(left) => self.read_length(bytes, left, limits),
+            State::Chunked(chunked) => self.read_chunked(bytes, chunked, limits),
+            State::UntilClose => {
+                let body = self.take_body(bytes, u64::MAX, limits)?;
+                Ok((body.len(), Event::Body(body)))
+            }
+        }
+    }
+
+    /// The server closed in good order: the reply that this ends, if one lasts until then; nothing if the
+    /// connection [was idle](ReplyReader::is_idle).
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`] in the middle of a reply, or what else was wrong with the head that was begun.
+    pub fn finish(&mut self) -> Result<Option<Reply>, Malformed> {
+        match self.state {
+            State::UntilClose | State::Length(0) => Ok(Some(self.end())),
+            State::Between if self.is_idle() => Ok(None),
+            State::Head => {
+                head::parse(&self.gathered, Answering::Other)?;
+                Err(Malformed::Truncated)
+            }
+            // RFC 9112, 8: incomplete without the zero-sized chunk, or with fewer bytes than announced.
+            _ => Err(Malformed::Truncated),
+        }
+    }
+
+    /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a body,
+    /// though it should not.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Between) && self.status == 0
+    }
+
+    /// What was read of the reply that is not over yet, for a request that fails before it is.
+    pub fn so_far(&self) -> Reply {
+        Reply {
+            status: self.status,
+            persistent: self.persistent,
+            body_bytes: self.body_bytes,
+            reply_bytes: self.reply_bytes,
+        }
+    }
+
+    /// The reply is over; the next one begins.
+    fn end(&mut self) -> Reply {
+        let reply = self.so_far();
+        *self = ReplyReader::new();
+        reply
+    }
+
+    /// Skips blank lines, then reads a head.
+    ///
+    /// RFC 9112, 2.2 asks a server to skip a blank line before a request; a client that meets one before a reply
+    /// does well to do likewise, since old servers end a body with a line end that its length does not count.
+    fn begin<'b>(&mut self, bytes: &'b [u8], answering: Answering, limits: &Limits) -> Step<'b> {
+        let window = self.window(bytes, limits);
+        let mut blank = 0;
+        for &byte in window {
+            self.state = match (self.state, byte) {
+                (State::Between, b'\r') => State::BlankLine,
+                (State::Between | State::BlankLine, b'\n') => State::Between,
+                (State::BlankLine, _) => return Err(Malformed::BadHead),
+                _ => break,
+            };
+            blank += 1;
+        }
+        let rest = &window[blank..];
+        if !rest.is_empty()
+            && let Some((length, head)) = head::parse(rest, answering)?
+        {
+            return Ok(self.take_head(blank + length, head));
+        }
+        if !rest.is_empty() {
+            self.gathered.extend_from_slice(rest);
+            self.state = State::Head;
+        }
+        self.need_more(window.len(), limits, Malformed::HeadTooLarge)
+    }
+
+    /// Goes on with a head whose beginning is gathered.
+    ///
+    /// It is parsed anew only when its end is there, or when it has doubled, so that a garbled head is found out
+    /// before its end. So a head costs time in proportion to its length, however small the pieces.
+    fn go_on_with_head<'b>(&mut self, bytes: &'b [u8], answering: Answering, limits: &Limits) -> Step<'b> {
+        let window = self.window(bytes, limits);
+        let end = head_end(&self.gathered, window);
+        let piece = &window[..end.unwrap_or(window.len())];
+        let size_before = self.gathered.len().ilog2();
+        self.gathered.extend_from_slice(piece);
+        let doubled = self.gathered.len().ilog2() > size_before;
+        let full = self.bodiless_bytes as usize + piece.len() >= limits.head_bytes as usize;
+        if (end.is_some() || doubled || full)
+            && let Some((_, head)) = head::parse(&self.gathered, answering)?
+        {
+            self.gathered = Vec::new();
+            return Ok(self.take_head(piece.len(), head));
+        }
+        self.need_more(piece.len(), limits, Malformed::HeadTooLarge)
+    }
+
+    /// A head ends with the `length`-th byte.
+    fn take_head<'b>(&mut self, length: usize, head: Head) -> (usize, Event<'b>) {
+        self.count_bodiless(length);
+        self.status = head.status;
+        // RFC 9110, 15.2: any number of interim replies comes before the final one. 101 is the last of this
+        // protocol (15.2.2).
+        if head.status < 200 && head.status != 101 {
+            self.state = State::Between;
+            return (length, Event::Interim(head.status));
+        }
+        self.persistent = head.persistent;
+        self.state = match head.framing {
+            Framing::NoBody => State::Length(0),
+            Framing::Length(bytes) => State::Length(bytes),
+            Framing::Chunked => State::Chunked(Chunked::START),
+            Framing::UntilClose => State::UntilClose,
+        };
+        (length, Event::Head(head))
+    }
+
+    /// Reads a body with `left` bytes to come.
+    fn read_length<'b>(&mut self, bytes: &'b [u8], left: u64, limits: &Limits) -> Step<'b> {
+        let body = self.take_body(bytes, left, limits)?;
+        self.state = State::Length(left - body.len() as u64);
+        Ok((body.len(), Event::Body(body)))
+    }
+
+    /// Reads a chunked body: framing up to the next data, and of that what is there.
+    fn read_chunked<'b>(&mut self, bytes: &'b [u8], mut chunked: Chunked, limits: &Limits) -> Step<'b> {
+        let window = self.window(bytes, limits);
+        let (framing, next) = chunked.skip(window)?;
+        self.state = State::Chunked(chunked);
+        match next {
+            Next::Framing => self.need_more(framing, limits, Malformed::BadChunk),
+            Next::Over => {
+                self.count_bodiless(framing);
+                Ok((framing, Event::Done(self.end())))
+            }
+            Next::Data(left) => {
+                self.count_bodiless(framing);
+                let data = &bytes[framing..];
+                if data.is_empty() {
+                    return Ok((framing, Event::NeedMore));
+                }
+                let body = self.take_body(data, left, limits)?;
+                chunked.took(body.len() as u64);
+                self.state = State::Chunked(chunked);
+                Ok((framing + body.len(), Event::Body(body)))
+            }
+        }
+    }
+
+    /// Counts the body's bytes at the beginning of `bytes`, which are not empty: at most `left`, and what the
+    /// limit leaves room for. The byte that has none is the error, so that where it is found does not depend on
+    /// how the stream was cut.
+    fn take_body<'b>(&mut self, bytes: &'b [u8], left: u64, limits: &Limits) -> Result<&'b [u8], Malformed> {
+        let room = limits.body_bytes.saturating_sub(self.body_bytes);
+        let taken = (bytes.len() as u64).min(left).min(room);
+        if taken == 0 {
+            return Err(Malformed::BodyTooLarge);
+        }
+        self.body_bytes += taken;
+        self.reply_bytes += taken;
+        self.bodiless_bytes = 0;
+        Ok(&bytes[..taken as usize])
+    }
+
+    /// As much of `bytes` as may pass before the next byte of body.
+    fn window<'b>(&self, bytes: &'b [u8], limits: &Limits) -> &'b [u8] {
+        let room = limits.head_bytes.saturating_sub(self.bodiless_bytes) as usize;
+        &bytes[..bytes.len().min(room)]
+    }
+
+    /// Takes `taken` bytes of a window that told nothing; if that was all that may pass, this is `too_long`.
+    fn need_more<'b>(&mut self, taken: usize, limits: &Limits, too_long: Malformed) -> Step<'b> {
+        self.count_bodiless(taken);
+        if self.bodiless_bytes >= limits.head_bytes { Err(too_long) } else { Ok((taken, Event::NeedMore)) }
+    }
+
+    /// `taken` bytes of a window were no body.
+    fn count_bodiless(&mut self, taken: usize) {
+        self.bodiless_bytes += taken as u32;
+        self.reply_bytes += taken as u64;
+    }
+}
+
+/// Where in `more` the empty line ends that ends the head in `gathered` and `more`, if it is there.
+fn head_end(gathered: &[u8], more: &[u8]) -> Option<usize> {
+    // The byte `back` bytes before `more[at]`.
+    let before = |at: usize, back: usize| match at.checked_sub(back) {
+        Some(at) => more.get(at),
+        None => gathered.iter().rev().nth(back - at - 1),
+    };
+    memchr_iter(b'\n', more)
+        .find(|&at| match before(at, 1) {
+            Some(b'\n') => true,
+            Some(b'\r') => before(at, 2) == Some(&b'\n'),
+            _ => false,
+        })
+        .map(|at| at + 1)
+}

@@ -1,0 +1,73 @@
+//! What the engine tells of itself: all that the verdict needs and the samples cannot say.
+
+use crate::histogram::Histogram;
+use farfield_base::Duration;
+use serde::{Deserialize, Serialize};
+
+/// The engine's own account of a run, over the steady part where nothing else is said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// The plane that carried the bytes, by name: `sockets`.
+    pub plane: String,
+    /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
+    pub processors: Vec<u32>,
+    /// One entry a worker.
+    pub workers: Vec<WorkerFacts>,
+    /// How long after the instant it was due each scheduled wake was handled.
+    pub lateness: Histogram,
+    /// How long each turn of an event loop kept later events waiting.
+    pub loop_lag: Histogram,
+    /// The arrivals of an open load; `None` where users come back by themselves.
+    pub arrivals: Option<Arrivals>,
+    /// ∫ N(t) dt over the steady part, in request-nanoseconds, N being the requests due and not yet done,
+    /// as counted while running and not from samples. Divided by the length of the steady part it is
+    /// Little's L.
+    pub in_system_ns: u64,
+    /// How often a worker had to wait for, or skip, a full writer of samples, over the whole run.
+    pub writer_stalls: u64,
+    /// Samples that should have been written or folded and were not, over the whole run. Those left out
+    /// on request are not lost.
+    pub samples_lost: u64,
+    /// Connections open in each second from the start of the run: the most seen in it.
+    pub connections_open: Vec<u64>,
+    /// Why the run ended before its time, if it did.
+    pub interrupted: Option<String>,
+    /// What a reader should know: one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// One worker thread.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerFacts {
+    /// Processor time it took.
+    pub cpu: Duration,
+    /// Time that passed meanwhile.
+    pub wall: Duration,
+    /// The part of it in which the worker had nothing to do and waited for the next event.
+    pub slept: Duration,
+}
+
+impl WorkerFacts {
+    /// The share of the time in which the worker had something to do, whether or not it had a processor to do it
+    /// on; 0 if no time passed. A worker that others keep from its processor is busy, and cannot do more.
+    pub fn busy(&self) -> f64 {
+        if self.wall.is_zero() {
+            0.0
+        } else {
+            (self.wall - self.slept).as_secs_f64() / self.wall.as_secs_f64()
+        }
+    }
+}
+
+/// Arrivals of an open load: requests in an open loop, sessions in a hybrid one, attempts in overload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// How many the arrival process has in the steady part on average, if that is known.
+    pub expected: Option<f64>,
+    /// How many it had due in the steady part this time, whether or not the engine came to them.
+    pub scheduled: u64,
+    /// How many of those were begun, whenever that was.
+    pub begun: u64,
+    /// How many of those were dropped because no more users were allowed.
+    pub dropped: u64,
+}

@@ -1,0 +1,397 @@
+//! The fold: samples into all that is counted of them, one at a time.
+//!
+//! A sample belongs to a part of the run by when it was **due**: before the window it is warm-up, in it
+//! steady, after it drain. Its times and its outcome count in that part, however late it ended, so that
+//! slow requests are not lost at the edge. Rates count otherwise: each event in the part in which **it**
+//! happened, so that a completion rate is what came back per second, not what became of the arrivals.
+//!
+//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins. Folds
+//! of several workers [merge](Fold::merge), in any order and grouping, to the same numbers.
+
+use crate::histogram::Histogram;
+use crate::reuse::Reuse;
+use crate::series::Series;
+use crate::timing::{Timing, Timings};
+use farfield_base::{Instant, Outcome, Sample, Window};
+
+/// Events of one part, each counted if it happened in that part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Requests due.
+    pub offered: u64,
+    /// Requests whose first byte was sent.
+    pub sent: u64,
+    /// Replies that completed with success.
+    pub completed: u64,
+    /// Requests that ended, with success or without.
+    pub ended: u64,
+    /// Attempts to connect.
+    pub connects_begun: u64,
+    /// Connections established.
+    pub connected: u64,
+    /// Bytes of bodies of requests that ended.
+    pub body_bytes: u64,
+    /// All bytes of replies to requests that ended.
+    pub reply_bytes: u64,
+}
+
+/// What is counted of one part of the run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    /// Times of the successful requests due in this part; connect times of all their connections.
+    pub times: Timings<Histogram>,
+    /// Requests due in this part, by the [code](Outcome::code) of what became of them.
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Requests due in this part for which the client acted at all.
+    pub begun: u64,
+    /// What happened in this part.
+    pub events: Events,
+}
+
+impl Part {
+    /// Requests due in this part.
+    pub fn requests(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    /// Requests due in this part that ended so.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes[usize::from(outcome.code())]
+    }
+
+    /// The share of requests that went wrong: all that ended otherwise than well, over all whose end was
+    /// seen. Those that the end of the run cut off are in neither. `None` if there are none.
+    pub fn error_share(&self) -> Option<f64> {
+        let seen = self.requests() - self.count(Outcome::Cut);
+        (seen > 0).then(|| (seen - self.count(Outcome::Ok)) as f64 / seen as f64)
+    }
+
+    fn record(&mut self, sample: &Sample) {
+        self.outcomes[usize::from(sample.outcome.code())] += 1;
+        self.begun += u64::from(sample.begun().is_some());
+        if sample.outcome == Outcome::Ok {
+            for timing in [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer] {
+                if let Some(time) = timing.of(sample) {
+                    self.times.of_mut(timing).record(time);
+                }
+            }
+        }
+        if let Some(time) = sample.connect_time() {
+            self.times.connect.record(time);
+        }
+    }
+
+    fn merge(&mut self, other: &Part) {
+        for (timing, times) in other.times.iter() {
+            self.times.of_mut(timing).merge(times);
+        }
+        for (mine, theirs) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *mine += theirs;
+        }
+        self.begun += other.begun;
+        self.events.merge(&other.events);
+    }
+}
+
+impl Events {
+    fn merge(&mut self, other: &Events) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.ended += other.ended;
+        self.connects_begun += other.connects_begun;
+        self.connected += other.connected;
+        self.body_bytes += other.body_bytes;
+        self.reply_bytes += other.reply_bytes;
+    }
+}
+
+/// All that is counted of a worker's samples, or of several workers'.
+#[derive(Debug, Clone)]
+pub struct Fold {
+    window: Window,
+    warm_up: Part,
+    steady: Part,
+    drained: u64,
+    reuse: Reuse,
+    series: Series,
+    residence: Residence,
+}
+
+/// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Residence {
+    /// Request-nanoseconds in the window.
+    pub total_ns: u128,
+    /// Requests that spent any time in the window.
+    pub requests: u64,
+}
+
+impl Fold {
+    /// An empty fold for a run whose steady part is `window`. Takes about 3 MiB.
+    pub fn new(window: Window) -> Fold {
+        Fold {
+            window,
+            warm_up: Part::default(),
+            steady: Part::default(),
+            drained: 0,
+            reuse: Reuse::default(),
+            series: Series::default(),
+            residence: Residence::default(),
+        }
+    }
+
+    /// Counts `sample`.
+    pub fn record(&mut self, sample: &Sample) {
+        if sample.due < self.window.measure_from {
+            self.warm_up.record(sample);
+        } else if sample.due < self.window.measure_to {
+            self.steady.record(sample);
+        } else {
+            self.drained += 1;
+        }
+        self.count_events(sample);
+        self.reuse.record(sample);
+        self.series.record(sample);
+        let inside = self.window.overlap(sample.due, sample.done);
+        self.residence.total_ns += u128::from(inside.as_ns());
+        self.residence.requests += u64::from(!inside.is_zero());
+    }
+
+    fn count_events(&mut self, sample: &Sample) {
+        if let Some(events) = self.events_at(sample.due) {
+            events.offered += 1;
+        }
+        if let Some(events) = sample.sent.instant().and_then(|at| self.events_at(at)) {
+            events.sent += 1;
+        }
+        if let Some(events) = sample.connect_begun.instant().and_then(|at| self.events_at(at)) {
+            events.connects_begun += 1;
+        }
+        if let Some(events) = sample.connected.instant().and_then(|at| self.events_at(at)) {
+            events.connected += 1;
+        }
+        if let Some(events) = self.events_at(sample.done) {
+            events.completed += u64::from(sample.outcome == Outcome::Ok);
+            events.ended += 1;
+            events.body_bytes += sample.body_bytes;
+            events.reply_bytes += sample.reply_bytes;
+        }
+    }
+
+    fn events_at(&mut self, instant: Instant) -> Option<&mut Events> {
+        if instant < self.window.measure_from {
+            Some(&mut self.warm_up.events)
+        } else if instant < self.window.measure_to {
+            Some(&mut self.steady.events)
+        } else {
+            None
+        }
+    }
+
+    /// Adds what `other` counted of other samples of the same run.
+    ///
+    /// # Panics
+    /// If the two are of different windows.
+    pub fn merge(&mut self, other: &Fold) {
+        assert_eq!(self.window, other.window, "folds of one run share its window");
+        self.warm_up.merge(&other.warm_up);
+        self.steady.merge(&other.steady);
+        self.drained += other.drained;
+        self.reuse.merge(&other.reuse);
+        self.series.merge(&other.series);
+        self.residence.total_ns += other.residence.total_ns;
+        self.residence.requests += other.residence.requests;
+    }
+
+    /// The window it was made for.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// The requests due before the window.
+    pub fn warm_up(&self) -> &Part {
+        &self.warm_up
+    }
+
+    /// The requests due in the window.
+    pub fn steady(&self) -> &Part {
+        &self.steady
+    }
+
+    /// How many requests were due after the window.
+    pub fn drained(&self) -> u64 {
+        self.drained
+    }
+
+    /// Requests per connection, over the whole run.
+    pub fn reuse(&self) -> &Reuse {
+        &self.reuse
+    }
+
+    /// What happened in each second of the run.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// Time that requests spent in the window, due and not done.
+    pub fn residence(&self) -> Residence {
+        self.residence
+    }
+}
+
+/// The vocabulary of this crate's tests.
+#[cfg(test)]
+pub(crate) mod scene {
+    use super::*;
+    use farfield_base::Stamp;
+
+    /// A request that went well on a connection of its own: due and begun at `due_ns`, done at `done_ns`,
+    /// connected after a tenth of that, and answered from the middle on.
+    pub fn sample(due_ns: u64, done_ns: u64) -> Sample {
+        let took = done_ns.saturating_sub(due_ns);
+        let after = |part: u64| Stamp::at(Instant::from_ns(due_ns + part));
+        Sample {
+            due: Instant::from_ns(due_ns),
+            connect_begun: after(0),
+            connected: after(took / 10),
+            sent: after(took / 10),
+            first_byte: after(took / 2),
+            done: Instant::from_ns(done_ns),
+            body_bytes: 100,
+            reply_bytes: 150,
+            user: 0,
+            connection: 0,
+            number: 0,
+            request: 0,
+            class: 0,
+            status: 200,
+            outcome: Outcome::Ok,
+        }
+    }
+
+    /// A window in milliseconds.
+    pub fn window(from_ms: u64, to_ms: u64) -> Window {
+        Window {
+            measure_from: Instant::from_ns(from_ms * 1_000_000),
+            measure_to: Instant::from_ns(to_ms * 1_000_000),
+        }
+    }
+
+    /// The fold of `samples` over `window`.
+    pub fn fold(window: Window, samples: &[Sample]) -> Fold {
+        let mut fold = Fold::new(window);
+        samples.iter().for_each(|sample| fold.record(sample));
+        fold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scene::{fold, sample, window};
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_sample_belongs_where_it_was_due_and_its_events_where_they_happened() {
+        // Due in the warm-up and done in the window; due in the window and done after it; due after it.
+        let fold = fold(
+            window(10, 20),
+            &[sample(9 * MS, 11 * MS), sample(19 * MS, 25 * MS), sample(20 * MS, 21 * MS)],
+        );
+        assert_eq!((fold.warm_up().requests(), fold.steady().requests(), fold.drained()), (1, 1, 1));
+        assert_eq!(fold.warm_up().times.response.max(), Some(Duration::from_ms(2)));
+        assert_eq!(fold.steady().times.response.max(), Some(Duration::from_ms(6)));
+        let steady = fold.steady().events;
+        assert_eq!((steady.offered, steady.sent, steady.completed), (1, 1, 1));
+        let warm_up = fold.warm_up().events;
+        assert_eq!((warm_up.offered, warm_up.sent, warm_up.completed), (1, 1, 0));
+        assert_eq!(steady.body_bytes, 100);
+    }
+
+    #[test]
+    fn times_are_of_the_successful_but_every_connection_counts() {
+        let failed = Sample { outcome: Outcome::Truncated, ..sample(0, 10 * MS) };
+        let fold = fold(window(0, 100), &[sample(0, 20 * MS), failed]);
+        let times = &fold.steady().times;
+        assert_eq!(times.response.count(), 1);
+        assert_eq!(times.response.max(), Some(Duration::from_ms(20)));
+        assert_eq!(times.service.max(), Some(Duration::from_ms(18)));
+        assert_eq!(times.reply.max(), Some(Duration::from_ms(8)));
+        assert_eq!(times.transfer.max(), Some(Duration::from_ms(10)));
+        assert_eq!(times.connect.count(), 2);
+        assert_eq!(fold.steady().count(Outcome::Truncated), 1);
+    }
+
+    #[test]
+    fn cut_requests_are_neither_right_nor_wrong() {
+        let ended = |outcome| Sample { outcome, ..sample(0, MS) };
+        let of = |outcomes: &[Outcome]| {
+            fold(window(0, 100), &outcomes.iter().map(|&o| ended(o)).collect::<Vec<_>>())
+                .steady()
+                .error_share()
+        };
+        assert_eq!(of(&[Outcome::Cut]), None);
+        assert_eq!(of(&[Outcome::Ok, Outcome::Reset, Outcome::Ok, Outcome::Ok, Outcome::Cut]), Some(0.25));
+    }
+
+    #[test]
+    fn residence_is_clipped_to_the_window() {
+        let dropped = sample(12 * MS, 12 * MS);
+        let samples = [
+            sample(5 * MS, 12 * MS),  // 2 ms inside
+            sample(13 * MS, 14 * MS), // 1 ms
+            sample(18 * MS, 50 * MS), // 2 ms
+            sample(0, 9 * MS),        // none
+            dropped,
+        ];
+        let residence = fold(window(10, 20), &samples).residence();
+        assert_eq!(residence, Residence { total_ns: u128::from(5 * MS), requests: 3 });
+    }
+
+    fn any_sample() -> impl Strategy<Value = Sample> {
+        (0..40 * MS, 0..30 * MS, 0..Outcome::ALL.len(), 0_u32..100, 0_u32..5).prop_map(
+            |(due, took, outcome, number, connection)| Sample {
+                outcome: Outcome::ALL[outcome],
+                number,
+                connection,
+                ..sample(due, due + took)
+            },
+        )
+    }
+
+    proptest! {
+        // Each case makes nine folds of 3 MiB.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn merging_is_folding_together(
+            samples in prop::collection::vec(any_sample(), 0..60),
+            (a, b) in (0_usize..60, 0_usize..60),
+        ) {
+            let window = window(10, 30);
+            let (a, b) = (a.min(b).min(samples.len()), a.max(b).min(samples.len()));
+            let parts = [&samples[..a], &samples[a..b], &samples[b..]].map(|part| fold(window, part));
+            let whole = fold(window, &samples);
+
+            let mut left = parts[0].clone();
+            left.merge(&parts[1]);
+            left.merge(&parts[2]);
+            let mut tail = parts[1].clone();
+            tail.merge(&parts[2]);
+            let mut right = parts[0].clone();
+            right.merge(&tail);
+
+            for merged in [left, right] {
+                prop_assert_eq!(merged.warm_up(), whole.warm_up());
+                prop_assert_eq!(merged.steady(), whole.steady());
+                prop_assert_eq!(merged.drained(), whole.drained());
+                prop_assert_eq!(merged.reuse(), whole.reuse());
+                prop_assert_eq!(merged.series().rows(&[]), whole.series().rows(&[]));
+                prop_assert_eq!(merged.residence(), whole.residence());
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A batch: a page's worth of samples, turned into columns and then into pages.
+//!
+//! Appending a sample allocates nothing once the columns have grown to a batch. Encoding allocates what the
+//! Parquet column writers need, once a batch.
+
+use farfield_base::{Outcome, Sample, Stamp};
+use parquet::column::writer::ColumnWriterImpl;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::Result;
+use parquet::file::metadata::RowGroupMetaDataPtr;
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::{SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::SchemaDescPtr;
+
+/// Samples in columns. Bits are kept: an unsigned value goes into the signed one of its width.
+#[derive(Default)]
+pub(super) struct Batch {
+    due: Vec<i64>,
+    connect_begun: Optional<i64>,
+    connected: Optional<i64>,
+    sent: Optional<i64>,
+    first_byte: Optional<i64>,
+    done: Vec<i64>,
+    body_bytes: Vec<i64>,
+    reply_bytes: Vec<i64>,
+    user: Vec<i32>,
+    connection: Optional<i32>,
+    number: Vec<i32>,
+    request: Vec<i32>,
+    class: Vec<i32>,
+    status: Vec<i32>,
+    outcome: Vec<Outcome>,
+}
+
+/// A column with nulls: the values that are there, and for each row whether it has one.
+#[derive(Default)]
+struct Optional<T> {
+    values: Vec<T>,
+    present: Vec<i16>,
+}
+
+/// A batch as pages: for each column one, at the byte range that the metadata tell.
+pub(super) struct Pages {
+    pub(super) bytes: Vec<u8>,
+    pub(super) metadata: RowGroupMetaDataPtr,
+}
+
+/// What encoding needs and does not change.
+pub(super) struct Encoder {
+    pub(super) schema: SchemaDescPtr,
+    properties: WriterPropertiesPtr,
+    /// The outcomes' names by code, shared by all rows.
+    names: Vec<ByteArray>,
+    /// The outcome column of one batch.
+    outcome: Vec<ByteArray>,
+}
+
+impl Batch {
+    pub(super) fn rows(&self) -> usize {
+        self.due.len()
+    }
+
+    /// One pass over the samples for each column: they are few enough to stay in the cache.
+    pub(super) fn extend<'a>(&mut self, samples: impl Iterator<Item = &'a Sample> + Clone) {
+        let all = || samples.clone();
+        self.due.extend(all().map(|s| s.due.as_ns() as i64));
+        self.connect_begun.extend(all().map(|s| at(s.connect_begun)));
+        self.connected.extend(all().map(|s| at(s.connected)));
+        self.sent.extend(all().map(|s| at(s.sent)));
+        self.first_byte.extend(all().map(|s| at(s.first_byte)));
+        self.done.extend(all().map(|s| s.done.as_ns() as i64));
+        self.body_bytes.extend(all().map(|s| s.body_bytes as i64));
+        self.reply_bytes.extend(all().map(|s| s.reply_bytes as i64));
+        self.user.extend(all().map(|s| s.user as i32));
+        self.connection.extend(all().map(connection));
+        self.number.extend(all().map(|s| s.number as i32));
+        self.request.extend(all().map(|s| s.request as i32));
+        self.class.extend(all().map(|s| i32::from(s.class)));
+        self.status.extend(all().map(|s| i32::from(s.status)));
+        self.outcome.extend(all().map(|s| s.outcome));
+    }
+
+    pub(super) fn clear(&mut self) {
+        let times = [&mut self.due, &mut self.done, &mut self.body_bytes, &mut self.reply_bytes];
+        times.into_iter().for_each(Vec::clear);
+        let stamps = [&mut self.connect_begun, &mut self.connected, &mut self.sent, &mut self.first_byte];
+        stamps.into_iter().for_each(Optional::clear);
+        let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
+        ids.into_iter().for_each(Vec::clear);
+        self.connection.clear();
+        self.outcome.clear();
+    }
+}
+
+fn at(stamp: Stamp) -> Option<i64> {
+    stamp.instant().map(|instant| instant.as_ns() as i64)
+}
+
+fn connection(sample: &Sample) -> Option<i32> {
+    (sample.connection != Sample::NO_CONNECTION).then_some(sample.connection as i32)
+}
+
+impl<T> Optional<T> {
+    fn extend(&mut self, rows: impl Iterator<Item = Option<T>>) {
+        for row in rows {
+            self.present.push(i16::from(row.is_some()));
+            self.values.extend(row);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.present.clear();
+    }
+}
+
+impl Encoder {
+    pub(super) fn new(schema: SchemaDescPtr, properties: WriterPropertiesPtr) -> Encoder {
+        let names = Outcome::ALL.iter().map(|outcome| ByteArray::from(outcome.name())).collect();
+        Encoder { schema, properties, names, outcome: Vec::new() }
+    }
+
+    /// Encodes `batch` into `buffer`, whose content it replaces.
+    pub(super) fn encode(&mut self, batch: &Batch, mut buffer: Vec<u8>) -> Result<Pages> {
+        let name = |outcome: &Outcome| self.names[usize::from(outcome.code())].clone();
+        self.outcome.clear();
+        self.outcome.extend(batch.outcome.iter().map(name));
+        buffer.clear();
+        let mut sink = TrackedWrite::new(buffer);
+        let mut columns =
+            SerializedRowGroupWriter::new(self.schema.clone(), self.properties.clone(), &mut sink, 0, None);
+        put::<Int64Type>(&mut columns, &batch.due)?;
+        put_optional::<Int64Type>(&mut columns, &batch.connect_begun)?;
+        put_optional::<Int64Type>(&mut columns, &batch.connected)?;
+        put_optional::<Int64Type>(&mut columns, &batch.sent)?;
+        put_optional::<Int64Type>(&mut columns, &batch.first_byte)?;
+        put::<Int64Type>(&mut columns, &batch.done)?;
+        put::<Int64Type>(&mut columns, &batch.body_bytes)?;
+        put::<Int64Type>(&mut columns, &batch.reply_bytes)?;
+        put::<Int32Type>(&mut columns, &batch.user)?;
+        put_optional::<Int32Type>(&mut columns, &batch.connection)?;
+        put::<Int32Type>(&mut columns, &batch.number)?;
+        put::<Int32Type>(&mut columns, &batch.request)?;
+        put::<Int32Type>(&mut columns, &batch.class)?;
+        put::<Int32Type>(&mut columns, &batch.status)?;
+        put::<ByteArrayType>(&mut columns, &self.outcome)?;
+        let metadata = columns.close()?;
+        Ok(Pages { bytes: sink.into_inner()?, metadata })
+    }
+}
+
+type Columns<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+
+fn put<T: DataType>(columns: &mut Columns<'_>, values: &[T::T]) -> Result<()> {
+    write_column::<T>(columns, |column| column.write_batch(values, None, None))
+}
+
+fn put_optional<T: DataType>(columns: &mut Columns<'_>, column: &Optional<T::T>) -> Result<()> {
+    write_column::<T>(columns, |to| to.write_batch(&column.values, Some(&column.present), None))
+}
+
+fn write_column<T: DataType>(
+    columns: &mut Columns<'_>,
+    write: impl FnOnce(&mut ColumnWriterImpl<'_, T>) -> Result<usize>,
+) -> Result<()> {
+    let mut column = columns.next_column()?.expect("as many columns are written as the schema has");
+    write(column.typed::<T>())?;
+    column.close()
+}

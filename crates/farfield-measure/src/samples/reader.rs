@@ -1,0 +1,349 @@
+//! The reader: rows back into samples, also from a file whose last write was torn.
+
+use super::schema::{
+    KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
+};
+use super::{Keep, RunLabel};
+use farfield_base::{Bytes, Instant, Outcome, Sample, Stamp};
+use parquet::basic::Encoding;
+use parquet::column::page::Page;
+use parquet::column::reader::{get_column_reader, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
+use parquet::file::reader::{ChunkReader, SerializedPageReader};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+const MAGIC: &[u8; 4] = b"PAR1";
+/// Behind the footer's metadata: their length in 4 bytes, and the magic.
+const FOOTER_END: u64 = 8;
+
+/// Why a samples file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesError {
+    /// There is no footer of a samples file in it.
+    #[error("this is no samples file: it has no footer with farfield's columns")]
+    NoFooter,
+    /// It was written by another version of farfield.
+    #[error("its samples are of version {found}, and this farfield reads version {VERSION}")]
+    Version {
+        /// What the file says.
+        found: String,
+    },
+    /// Its footer points to where no rows can be.
+    #[error("its footer points outside of the file")]
+    OutOfFile,
+    /// Its footer lacks an entry or has one that makes no sense.
+    #[error("its footer has no usable `{key}`")]
+    Entry {
+        /// The entry's key.
+        key: &'static str,
+    },
+    /// A row holds what no sample can hold.
+    #[error("a row has {found} for its `{column}`")]
+    Value {
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A column has fewer rows than the footer says.
+    #[error("the column `{column}` has fewer rows than the footer says")]
+    Short {
+        /// The column.
+        column: String,
+    },
+    /// Its pages are damaged beyond what can be told.
+    #[error("its pages are damaged")]
+    Pages,
+    /// The bytes are not Parquet as they should be.
+    #[error("its Parquet is damaged: {0}")]
+    Parquet(#[from] ParquetError),
+}
+
+/// A samples file, open: the footer is read, the rows are not.
+///
+/// `R` is [`std::fs::File`] or anything else that [`ChunkReader`] is for.
+#[derive(Debug)]
+pub struct SamplesFile<R> {
+    source: Arc<R>,
+    metadata: ParquetMetaData,
+    run: RunLabel,
+    keep: Keep,
+    left_out: u64,
+    complete: bool,
+    /// Where the footer ends.
+    end: u64,
+}
+
+/// All samples of the file with these bytes, in the order in which they were written.
+pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
+    SamplesFile::open(in_memory(bytes))?.samples().collect()
+}
+
+/// The same bytes as Parquet readers want them: in its reference-counted buffer, which this crate gets to
+/// without naming it, from a page made of them.
+pub(super) fn in_memory(bytes: &[u8]) -> impl ChunkReader + 'static {
+    let buf = bytes.to_vec().into();
+    let page = Page::DictionaryPage { buf, num_values: 0, encoding: Encoding::PLAIN, is_sorted: false };
+    page.buffer().clone()
+}
+
+impl<R: ChunkReader + 'static> SamplesFile<R> {
+    /// Reads the footer at the file's end or, if the last write was torn, the last that there is.
+    pub fn open(source: R) -> Result<SamplesFile<R>, SamplesError> {
+        let (metadata, end) = last_footer(&source).ok_or(SamplesError::NoFooter)?;
+        let entry = |key| entry(&metadata, key);
+        let version = entry(KEY_VERSION)?;
+        if version != VERSION {
+            return Err(SamplesError::Version { found: version.to_owned() });
+        }
+        if metadata.file_metadata().schema() != schema().root_schema() {
+            return Err(SamplesError::NoFooter);
+        }
+        if !metadata.row_groups().iter().all(|group| lies_within(group, source.len())) {
+            return Err(SamplesError::OutOfFile);
+        }
+        let run = RunLabel { scenario: entry(KEY_SCENARIO)?.to_owned(), seed: number(&metadata, KEY_SEED)? };
+        let keep = keep(entry(KEY_KEEP)?).ok_or(SamplesError::Entry { key: KEY_KEEP })?;
+        let left_out = number(&metadata, KEY_LEFT_OUT)?;
+        let complete = entry(KEY_COMPLETE)? == "true";
+        Ok(SamplesFile { source: Arc::new(source), metadata, run, keep, left_out, complete, end })
+    }
+
+    /// The run that it belongs to.
+    pub fn run(&self) -> &RunLabel {
+        &self.run
+    }
+    /// Which samples were to be kept.
+    pub fn keep(&self) -> Keep {
+        self.keep
+    }
+    /// Samples in it.
+    pub fn kept(&self) -> u64 {
+        self.metadata.row_groups().iter().map(|group| group.num_rows() as u64).sum()
+    }
+    /// Samples that had been left out when the footer was written.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+    /// True if the run came to its end.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+    /// True if the last write was torn by a kill: other Parquet readers refuse such a file, unless it is cut to
+    /// its [`intact`](SamplesFile::intact) bytes.
+    pub fn is_torn(&self) -> bool {
+        self.end < self.source.len()
+    }
+    /// The length of the file up to and with the footer that was read.
+    pub fn intact(&self) -> Bytes {
+        Bytes(self.end)
+    }
+
+    /// All samples in the order in which they were written, a row group in memory at a time.
+    pub fn samples(&self) -> impl Iterator<Item = Result<Sample, SamplesError>> + '_ {
+        self.metadata.row_groups().iter().flat_map(|group| {
+            // Parquet's decoders panic on some damaged pages; that must not end the reader of a report.
+            let rows = panic::catch_unwind(AssertUnwindSafe(|| self.read_group(group)));
+            let (rows, failure) = match rows.unwrap_or(Err(SamplesError::Pages)) {
+                Ok(rows) => (rows, None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            rows.into_iter().map(Ok).chain(failure)
+        })
+    }
+
+    fn read_group(&self, group: &RowGroupMetaData) -> Result<Vec<Sample>, SamplesError> {
+        let mut columns = GroupReader { source: &self.source, group, next: 0 };
+        let mut due = columns.required::<Int64Type>()?;
+        let mut connect_begun = columns.optional::<Int64Type>()?;
+        let mut connected = columns.optional::<Int64Type>()?;
+        let mut sent = columns.optional::<Int64Type>()?;
+        let mut first_byte = columns.optional::<Int64Type>()?;
+        let mut done = columns.required::<Int64Type>()?;
+        let mut body_bytes = columns.required::<Int64Type>()?;
+        let mut reply_bytes = columns.required::<Int64Type>()?;
+        let mut user = columns.required::<Int32Type>()?;
+        let mut connection = columns.optional::<Int32Type>()?;
+        let mut number = columns.required::<Int32Type>()?;
+        let mut request = columns.required::<Int32Type>()?;
+        let mut class = columns.required::<Int32Type>()?;
+        let mut status = columns.required::<Int32Type>()?;
+        let mut outcome = columns.required::<ByteArrayType>()?;
+        let mut row = || -> Option<Result<Sample, SamplesError>> {
+            Some(sample(Row {
+                due: due.next()?,
+                connect_begun: connect_begun.next()?,
+                connected: connected.next()?,
+                sent: sent.next()?,
+                first_byte: first_byte.next()?,
+                done: done.next()?,
+                body_bytes: body_bytes.next()?,
+                reply_bytes: reply_bytes.next()?,
+                user: user.next()?,
+                connection: connection.next()?,
+                number: number.next()?,
+                request: request.next()?,
+                class: class.next()?,
+                status: status.next()?,
+                outcome: outcome.next()?,
+            }))
+        };
+        std::iter::from_fn(&mut row).collect()
+    }
+}
+
+/// One row, as it stands in the file.
+struct Row {
+    due: i64,
+    connect_begun: Option<i64>,
+    connected: Option<i64>,
+    sent: Option<i64>,
+    first_byte: Option<i64>,
+    done: i64,
+    body_bytes: i64,
+    reply_bytes: i64,
+    user: i32,
+    connection: Option<i32>,
+    number: i32,
+    request: i32,
+    class: i32,
+    status: i32,
+    outcome: ByteArray,
+}
+
+fn sample(row: Row) -> Result<Sample, SamplesError> {
+    let at = |ns: Option<i64>| ns.map_or(Stamp::NEVER, |ns| Stamp::at(Instant::from_ns(ns as u64)));
+    let short = |column, value: i32| {
+        u16::try_from(value).map_err(|_| SamplesError::Value { column, found: value.to_string() })
+    };
+    Ok(Sample {
+        due: Instant::from_ns(row.due as u64),
+        connect_begun: at(row.connect_begun),
+        connected: at(row.connected),
+        sent: at(row.sent),
+        first_byte: at(row.first_byte),
+        done: Instant::from_ns(row.done as u64),
+        body_bytes: row.body_bytes as u64,
+        reply_bytes: row.reply_bytes as u64,
+        user: row.user as u32,
+        connection: row.connection.map_or(Sample::NO_CONNECTION, |connection| connection as u32),
+        number: row.number as u32,
+        request: row.request as u32,
+        class: short("class", row.class)?,
+        status: short("status", row.status)?,
+        outcome: outcome(&row.outcome)?,
+    })
+}
+
+fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {
+    let known = Outcome::ALL.into_iter().find(|outcome| outcome.name().as_bytes() == name.data());
+    let found = || String::from_utf8_lossy(name.data()).into_owned();
+    known.ok_or_else(|| SamplesError::Value { column: "outcome", found: found() })
+}
+
+/// Reads a row group's columns, one after the other.
+struct GroupReader<'a, R> {
+    source: &'a Arc<R>,
+    group: &'a RowGroupMetaData,
+    next: usize,
+}
+
+impl<R: ChunkReader + 'static> GroupReader<'_, R> {
+    fn required<T: DataType>(&mut self) -> Result<IntoIter<T::T>, SamplesError> {
+        self.column::<T>().map(|(values, _)| values.into_iter())
+    }
+
+    fn optional<T: DataType>(&mut self) -> Result<IntoIter<Option<T::T>>, SamplesError> {
+        let (values, present) = self.column::<T>()?;
+        let mut values = values.into_iter();
+        let value = |level| if level == 0 { None } else { values.next() };
+        Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())
+    }
+
+    /// The next column's values and, where it may have nulls, for each row whether it has one.
+    fn column<T: DataType>(&mut self) -> Result<(Vec<T::T>, Vec<i16>), SamplesError> {
+        let chunk = self.group.column(self.next);
+        self.next += 1;
+        let rows = self.group.num_rows() as usize;
+        let pages = SerializedPageReader::new(self.source.clone(), chunk, rows, None)?;
+        let reader = get_column_reader(chunk.column_descr_ptr(), Box::new(pages));
+        let mut reader = get_typed_column_reader::<T>(reader);
+        let (mut values, mut present) = (Vec::new(), Vec::new());
+        let (read, ..) = reader.read_records(rows, Some(&mut present), None, &mut values)?;
+        if read < rows {
+            return Err(SamplesError::Short { column: chunk.column_path().string() });
+        }
+        Ok((values, present))
+    }
+}
+
+/// The metadata of the footer whose last byte stands before `end`, if one does.
+fn footer_ending_at<R: ChunkReader>(source: &R, end: u64) -> Option<ParquetMetaData> {
+    let tail = source.get_bytes(end.checked_sub(FOOTER_END)?, FOOTER_END as usize).ok()?;
+    let (length, magic) = tail.split_at(4);
+    let length = u32::from_le_bytes(length.try_into().ok()?);
+    let start = (end - FOOTER_END).checked_sub(u64::from(length))?;
+    if magic != MAGIC || length == 0 {
+        return None;
+    }
+    let metadata = source.get_bytes(start, length as usize).ok()?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&metadata).ok()?;
+    entry(&metadata, KEY_VERSION).is_ok().then_some(metadata)
+}
+
+/// The last footer and where it ends: at the file's end or, searching backwards, before that.
+fn last_footer<R: ChunkReader>(source: &R) -> Option<(ParquetMetaData, u64)> {
+    const WINDOW: u64 = 1 << 20;
+    let footer = |end| Some((footer_ending_at(source, end)?, end));
+    let mut end = source.len();
+    if let Some(found) = footer(end) {
+        return Some(found);
+    }
+    while end > 0 {
+        let start = end.saturating_sub(WINDOW);
+        // Three bytes of overlap, lest a magic across two windows be missed.
+        let length = (end - start + 3).min(source.len() - start);
+        let bytes = source.get_bytes(start, length as usize).ok()?;
+        let magics = bytes.windows(MAGIC.len()).enumerate().rev().filter(|(_, four)| four == MAGIC);
+        let mut ends = magics.map(|(place, _)| start + (place + MAGIC.len()) as u64);
+        if let Some(found) = ends.find_map(footer) {
+            return Some(found);
+        }
+        end = start;
+    }
+    None
+}
+
+/// True if all columns of the row group are bytes of a file of `length`; Parquet's own reader panics if not.
+fn lies_within(group: &RowGroupMetaData, length: u64) -> bool {
+    let chunk_lies_within = |chunk: &ColumnChunkMetaData| {
+        let start = u64::try_from(chunk.data_page_offset()).ok();
+        let end = start.zip(u64::try_from(chunk.compressed_size()).ok()).and_then(|(a, b)| a.checked_add(b));
+        chunk.dictionary_page_offset().is_none() && end.is_some_and(|end| end <= length)
+    };
+    group.num_rows() >= 0 && group.columns().iter().all(chunk_lies_within)
+}
+
+fn entry<'a>(metadata: &'a ParquetMetaData, key: &'static str) -> Result<&'a str, SamplesError> {
+    let entries = metadata.file_metadata().key_value_metadata().into_iter().flatten();
+    let value = entries.filter(|entry| entry.key == key).find_map(|entry| entry.value.as_deref());
+    value.ok_or(SamplesError::Entry { key })
+}
+
+fn number(metadata: &ParquetMetaData, key: &'static str) -> Result<u64, SamplesError> {
+    entry(metadata, key)?.parse().map_err(|_| SamplesError::Entry { key })
+}
+
+fn keep(text: &str) -> Option<Keep> {
+    match text {
+        "all" => Some(Keep::All),
+        "none" => Some(Keep::None),
+        _ => text.strip_prefix("every ")?.parse().ok().map(Keep::EveryKth),
+    }
+}

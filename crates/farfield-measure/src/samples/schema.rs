@@ -1,0 +1,95 @@
+//! The columns as Parquet has them: types, encodings, and the metadata that every footer carries.
+//!
+//! All integers are DELTA_BINARY_PACKED without compression (Parquet encodings, delta encoding): samples come
+//! nearly in order of time, so that neighbours differ by few bits, and columns that do not change (status,
+//! class) take next to nothing. The outcome's name is plain text under zstd, since one name is nearly all of it.
+//!
+//! Measured with 64 keep-alive connections at 50,000 requests a second; then with many objects, a connection
+//! for every ten requests and some errors:
+//!
+//! | encoding | bytes a sample | ns a sample to encode and write |
+//! | --- | --- | --- |
+//! | delta (chosen) | 13.7; 21.0 | 110; 130 |
+//! | delta, zstd 1 | 13.5; 19.9 | 150; 170 |
+//! | plain, zstd 1 | 15.9; 21.2 | 260; 320 |
+
+use super::{Keep, RunLabel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{FileMetaData, KeyValue};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr, WriterVersion};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
+use std::sync::Arc;
+
+/// The version of the columns and of the key-value metadata; it changes when a reader has to.
+pub(super) const VERSION: &str = "1";
+
+pub(super) const KEY_VERSION: &str = "farfield.samples_version";
+pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
+pub(super) const KEY_SEED: &str = "farfield.seed";
+pub(super) const KEY_KEEP: &str = "farfield.keep";
+pub(super) const KEY_LEFT_OUT: &str = "farfield.left_out";
+pub(super) const KEY_COMPLETE: &str = "farfield.complete";
+
+const MESSAGE: &str = "
+    message sample {
+        required int64 due_ns;
+        optional int64 connect_begun_ns;
+        optional int64 connected_ns;
+        optional int64 sent_ns;
+        optional int64 first_byte_ns;
+        required int64 done_ns;
+        required int64 body_bytes;
+        required int64 reply_bytes;
+        required int32 user (INTEGER(32, false));
+        optional int32 connection (INTEGER(32, false));
+        required int32 number (INTEGER(32, false));
+        required int32 request (INTEGER(32, false));
+        required int32 class (INTEGER(16, false));
+        required int32 status (INTEGER(16, false));
+        required binary outcome (STRING);
+    }";
+
+/// The columns, in order.
+pub(super) fn schema() -> SchemaDescPtr {
+    let message = parse_message_type(MESSAGE).expect("the message above is well-formed");
+    Arc::new(SchemaDescriptor::new(Arc::new(message)))
+}
+
+/// How the columns are encoded, `page_rows` rows at most to a page.
+pub(super) fn properties(page_rows: usize) -> WriterPropertiesPtr {
+    let outcome = ColumnPath::from("outcome");
+    let fastest = ZstdLevel::try_new(1).expect("zstd has a level 1");
+    let properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_write_batch_size(page_rows)
+        .set_encoding(Encoding::DELTA_BINARY_PACKED)
+        .set_column_encoding(outcome.clone(), Encoding::PLAIN)
+        .set_column_compression(outcome, Compression::ZSTD(fastest));
+    Arc::new(properties.build())
+}
+
+/// What the footer says of the whole file.
+pub(super) fn file_metadata(
+    schema: &SchemaDescPtr,
+    rows: u64,
+    run: &RunLabel,
+    keep: Keep,
+    left_out: u64,
+    complete: bool,
+) -> FileMetaData {
+    let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let entries = vec![
+        entry(KEY_VERSION, VERSION.to_owned()),
+        entry(KEY_SCENARIO, run.scenario.clone()),
+        entry(KEY_SEED, run.seed.to_string()),
+        entry(KEY_KEEP, keep.to_string()),
+        entry(KEY_LEFT_OUT, left_out.to_string()),
+        entry(KEY_COMPLETE, complete.to_string()),
+    ];
+    let created_by = concat!("farfield ", env!("CARGO_PKG_VERSION")).to_owned();
+    FileMetaData::new(1, rows as i64, Some(created_by), Some(entries), schema.clone(), None)
+}

@@ -1,0 +1,370 @@
+//! Round trips, kills, budgets, and what other readers make of the file.
+
+use super::reader::in_memory;
+use super::writer::{BATCH_ROWS, GROUP_ROWS};
+use super::*;
+use farfield_base::{Bytes, Instant, Outcome, Sample, Stamp};
+use proptest::prelude::*;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+type Writer = SamplesWriter<Vec<u8>>;
+
+fn label() -> RunLabel {
+    RunLabel { scenario: "a scenario — with a dash".to_owned(), seed: u64::MAX }
+}
+
+fn writer(keep: Keep) -> Writer {
+    SamplesWriter::create(Vec::new(), label(), keep, None).expect("memory takes all")
+}
+
+/// The `place`-th sample of a run on a few connections, some of them unlucky.
+fn sample(place: u64) -> Sample {
+    let due = place * 20_000 + place % 7;
+    let at = |after: u64| Stamp::at(Instant::from_ns(due + after));
+    let opened = place.is_multiple_of(10);
+    let answered = !place.is_multiple_of(13);
+    Sample {
+        due: Instant::from_ns(due),
+        connect_begun: if opened { at(500) } else { Stamp::NEVER },
+        connected: if opened { at(900) } else { Stamp::NEVER },
+        sent: at(1_000),
+        first_byte: if answered { at(300_000 + place % 1_000) } else { Stamp::NEVER },
+        done: Instant::from_ns(due + 310_000),
+        body_bytes: place % 5_000,
+        reply_bytes: place % 5_000 + 200,
+        user: (place % 64) as u32,
+        connection: if place.is_multiple_of(1_000) { Sample::NO_CONNECTION } else { (place / 10) as u32 },
+        number: (place % 10) as u32,
+        request: (place % 3) as u32,
+        class: (place % 2) as u16,
+        status: if answered { 200 } else { 0 },
+        outcome: if answered { Outcome::Ok } else { Outcome::TimedOut },
+    }
+}
+
+fn run(range: std::ops::Range<u64>) -> Vec<Sample> {
+    range.map(sample).collect()
+}
+
+fn any_stamp() -> impl Strategy<Value = Stamp> {
+    let edges = prop::sample::select(vec![0, 1, i64::MAX as u64, 1 << 63, u64::MAX - 1]);
+    prop_oneof![
+        Just(Stamp::NEVER),
+        any::<u64>().prop_map(|ns| Stamp::at(Instant::from_ns(ns))),
+        edges.prop_map(|ns| Stamp::at(Instant::from_ns(ns))),
+    ]
+}
+
+fn any_word() -> impl Strategy<Value = u64> {
+    prop_oneof![any::<u64>(), prop::sample::select(vec![0, i64::MAX as u64, 1 << 63, u64::MAX])]
+}
+
+fn any_number() -> impl Strategy<Value = u32> {
+    prop_oneof![any::<u32>(), prop::sample::select(vec![0, i32::MAX as u32, 1 << 31, u32::MAX])]
+}
+
+prop_compose! {
+    fn any_sample()(
+        (due, done, body_bytes, reply_bytes) in (any_word(), any_word(), any_word(), any_word()),
+        (connect_begun, connected) in (any_stamp(), any_stamp()),
+        (sent, first_byte) in (any_stamp(), any_stamp()),
+        (user, connection, number, request) in (any_number(), any_number(), any_number(), any_number()),
+        (class, status) in any::<(u16, u16)>(),
+        outcome in prop::sample::select(Outcome::ALL.to_vec()),
+    ) -> Sample {
+        let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
+        Sample {
+            due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
+            user, connection, number, request, class, status, outcome,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn what_is_written_is_read(
+        samples in prop::collection::vec(any_sample(), 0..300),
+        pieces in prop::collection::vec((0usize..100, any::<bool>()), 0..8),
+    ) {
+        let mut writer = writer(Keep::All);
+        let mut rest = &samples[..];
+        for (length, checkpoint) in pieces {
+            let (piece, later) = rest.split_at(length.min(rest.len()));
+            writer.write(piece).unwrap();
+            if checkpoint {
+                writer.checkpoint().unwrap();
+            }
+            rest = later;
+        }
+        writer.write(rest).unwrap();
+        let written = writer.finish().unwrap();
+        prop_assert_eq!(written.kept, samples.len() as u64);
+        prop_assert_eq!(written.bytes, Bytes(written.file.len() as u64));
+        prop_assert_eq!(read_samples(&written.file).unwrap(), samples);
+    }
+}
+
+/// Whichever byte goes bad, it is an error or other values, never a panic or rows that never were.
+#[test]
+fn damage_panics_nobody() {
+    let mut writer = writer(Keep::All);
+    writer.write(&run(0..40)).unwrap();
+    let mut bytes = writer.finish().unwrap().file;
+    let mut beyond_telling = 0;
+    for place in 0..bytes.len() {
+        // The second turns a page's delta encoding into one that its decoder panics on.
+        for with in [0x01, 0x1a, 0x80] {
+            bytes[place] ^= with;
+            match read_samples(&bytes) {
+                Ok(samples) => assert!(samples.len() <= 40, "byte {place} made {} rows", samples.len()),
+                Err(SamplesError::Pages) => beyond_telling += 1,
+                Err(_) => {}
+            }
+            bytes[place] ^= with;
+        }
+    }
+    assert!(beyond_telling > 0, "the guard around the decoders was not put to the test");
+}
+
+#[test]
+fn row_groups_join_without_a_seam() {
+    let samples = run(0..2 * GROUP_ROWS + BATCH_ROWS as u64 + 77);
+    let mut writer = writer(Keep::All);
+    samples.chunks(999).for_each(|piece| writer.write(piece).unwrap());
+    assert_eq!(read_samples(&writer.finish().unwrap().file).unwrap(), samples);
+}
+
+#[test]
+fn the_footer_tells_of_the_run() {
+    let mut writer = writer(Keep::EveryKth(10.try_into().unwrap()));
+    writer.write(&run(0..95)).unwrap();
+    writer.checkpoint().unwrap();
+    let killed = SamplesFile::open(in_memory(writer.file())).unwrap();
+    assert_eq!((killed.is_complete(), killed.is_torn()), (false, false));
+    let finished = SamplesFile::open(in_memory(&writer.finish().unwrap().file)).unwrap();
+    assert_eq!((finished.is_complete(), finished.is_torn()), (true, false));
+    assert_eq!((finished.kept(), finished.left_out()), (10, 85));
+    assert_eq!(finished.keep(), Keep::EveryKth(10.try_into().unwrap()));
+    assert_eq!(finished.run(), &label());
+}
+
+/// What a kill right after each checkpoint leaves is a whole file with the rows up to then.
+#[test]
+fn a_kill_after_a_checkpoint_leaves_the_rows_up_to_then() {
+    let samples = run(0..GROUP_ROWS + 60_000);
+    let mut writer = writer(Keep::All);
+    let mut written = 0;
+    for step in [0, 1, 10, 7_000, BATCH_ROWS, 0, 100_000, 20_000, 40_000, 5] {
+        let piece = &samples[written..(written + step).min(samples.len())];
+        writer.write(piece).unwrap();
+        writer.checkpoint().unwrap();
+        written += piece.len();
+        assert_eq!(Bytes(writer.file().len() as u64), writer.bytes());
+        let left = SamplesFile::open(in_memory(writer.file())).unwrap();
+        assert!(!left.is_torn() && !left.is_complete());
+        let rows: Vec<_> = left.samples().map(Result::unwrap).collect();
+        assert!(rows == samples[..written], "{} rows instead of {written}", rows.len());
+    }
+}
+
+/// A kill inside a write loses rows, but only back to a footer that stayed, and makes none up.
+#[test]
+fn a_kill_inside_a_write_leaves_what_came_before() {
+    let groups = 3;
+    let samples = run(0..groups * GROUP_ROWS + 10_000);
+    let mut writer = writer(Keep::All);
+    writer.write(&samples).unwrap();
+    let tail = writer.file().len();
+    writer.checkpoint().unwrap();
+    for cut in [tail + 1, tail + 10_000, writer.file().len() - 1] {
+        let torn = SamplesFile::open(in_memory(&writer.file()[..cut])).unwrap();
+        assert!(torn.is_torn());
+        assert_eq!(torn.intact(), Bytes(tail as u64));
+        let rows: Vec<_> = torn.samples().map(Result::unwrap).collect();
+        assert!(rows == samples[..(groups * GROUP_ROWS) as usize], "{} rows", rows.len());
+    }
+}
+
+#[test]
+fn every_kth_counts_on_across_pieces() {
+    let samples = run(0..100_000);
+    let kept: Vec<_> = samples.iter().copied().step_by(7).collect();
+    let mut writer = writer(Keep::EveryKth(7.try_into().unwrap()));
+    samples.chunks(333).for_each(|piece| writer.write(piece).unwrap());
+    assert_eq!((writer.kept(), writer.left_out()), (14_286, 85_714));
+    assert_eq!(read_samples(&writer.finish().unwrap().file).unwrap(), kept);
+}
+
+#[test]
+fn none_keeps_the_columns_and_no_rows() {
+    let mut writer = writer(Keep::None);
+    writer.write(&run(0..10)).unwrap();
+    let written = writer.finish().unwrap();
+    assert_eq!((written.kept, written.left_out), (0, 10));
+    assert_eq!(read_samples(&written.file).unwrap(), []);
+}
+
+#[test]
+fn the_budget_holds_and_what_it_costs_is_counted() {
+    let samples = run(0..300_000);
+    let mut unlimited = writer(Keep::All);
+    unlimited.write(&samples).unwrap();
+    let whole = unlimited.finish().unwrap().bytes.0;
+    for budget in [10_000, whole / 3, whole - 1] {
+        let mut writer = SamplesWriter::create(Vec::new(), label(), Keep::All, Some(Bytes(budget))).unwrap();
+        for piece in samples.chunks(12_345) {
+            writer.write(piece).unwrap();
+            writer.checkpoint().unwrap();
+            assert!(writer.bytes().0 <= budget);
+        }
+        let written = writer.finish().unwrap();
+        assert!(written.file.len() as u64 <= budget, "{} of {budget}", written.file.len());
+        assert!(written.left_out > 0 && written.kept + written.left_out == 300_000);
+        let file = SamplesFile::open(in_memory(&written.file)).unwrap();
+        assert_eq!((file.kept(), file.left_out()), (written.kept, written.left_out));
+        let rows: Vec<_> = file.samples().map(Result::unwrap).collect();
+        assert!(rows == samples[..written.kept as usize], "the first rows are the ones that are kept");
+    }
+}
+
+/// A disk with room for so many bytes.
+struct Disk {
+    bytes: Vec<u8>,
+    room: usize,
+}
+
+impl SampleFile for Disk {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let fits = self.room.saturating_sub(offset as usize).min(bytes.len());
+        self.bytes.write_at(offset, &bytes[..fits])?;
+        if fits == bytes.len() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        SampleFile::truncate(&mut self.bytes, length)
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_once_and_leaves_the_finished_row_groups() {
+    let samples = run(0..2 * GROUP_ROWS + 50_000);
+    let mut one_group = writer(Keep::All);
+    one_group.write(&samples[..GROUP_ROWS as usize]).unwrap();
+    let room = one_group.file().len() + 100_000;
+
+    let disk = Disk { bytes: Vec::new(), room };
+    let mut writer = SamplesWriter::create(disk, label(), Keep::All, None).unwrap();
+    let failed = writer.write(&samples).unwrap_err();
+    assert!(matches!(failed, SamplesWriteError::Io(_)), "{failed}");
+    writer.write(&samples[..1_000]).expect("the error was told");
+    writer.checkpoint().expect("there is nothing to write");
+    let written = writer.finish().unwrap();
+    assert_eq!(written.kept, GROUP_ROWS);
+    assert!(read_samples(&written.file.bytes).unwrap() == samples[..GROUP_ROWS as usize]);
+}
+
+#[test]
+fn what_is_no_samples_file_is_refused() {
+    for bytes in [&b""[..], b"PAR1", b"PAR1\0\0\0\0PAR1", &[b'x'; 4_096]] {
+        let error = read_samples(bytes).unwrap_err();
+        assert!(matches!(error, SamplesError::NoFooter), "{error}");
+    }
+}
+
+/// Prints the rows of the file `argv[1]` as lines of values with commas between, nulls as nothing.
+const PRINT_ROWS: &str = r#"
+for row in rows:
+    print(",".join("" if value is None else str(value) for value in row))
+"#;
+
+const PANDAS: &str = r#"
+import sys, pandas, pyarrow
+frame = pandas.read_parquet(sys.argv[1], dtype_backend="numpy_nullable").astype(object)
+rows = frame.where(frame.notna(), None).itertuples(index=False, name=None)
+"#;
+const POLARS: &str = r#"
+import sys, polars
+rows = polars.read_parquet(sys.argv[1]).iter_rows()
+"#;
+const DUCKDB: &str = r#"
+import sys, duckdb
+rows = duckdb.sql(f"from '{sys.argv[1]}'").fetchall()
+"#;
+
+fn printed(sample: &Sample) -> String {
+    let at = |stamp: Stamp| stamp.instant().map_or(String::new(), |i| (i.as_ns() as i64).to_string());
+    let connection = match sample.connection {
+        Sample::NO_CONNECTION => String::new(),
+        connection => connection.to_string(),
+    };
+    let Sample { due, done, user, number, request, class, status, outcome, .. } = *sample;
+    let (due, done) = (due.as_ns() as i64, done.as_ns() as i64);
+    let (connect_begun, connected) = (at(sample.connect_begun), at(sample.connected));
+    let (sent, first_byte) = (at(sample.sent), at(sample.first_byte));
+    let (body_bytes, reply_bytes) = (sample.body_bytes as i64, sample.reply_bytes as i64);
+    let outcome = outcome.name();
+    format!(
+        "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
+         {user},{connection},{number},{request},{class},{status},{outcome}\n"
+    )
+}
+
+/// What `python3 -c script path` prints.
+fn python(script: &str, path: &Path) -> Option<String> {
+    let output = Command::new("python3").arg("-c").arg(script).arg(path).output().ok()?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    Some(String::from_utf8(output.stdout).expect("digits and names"))
+}
+
+fn other_reader(name: &str, modules: &str, script: &str) {
+    let importable = Command::new("python3").arg("-c").arg(format!("import {modules}")).output();
+    if !importable.is_ok_and(|output| output.status.success()) {
+        println!("skipped: samples::tests::{name}: python3 cannot import {modules}");
+        return;
+    }
+    // As a kill leaves it, with a footer that stayed between two row groups, and values at every edge.
+    let mut samples = run(0..GROUP_ROWS + 20_000);
+    let edge = |word: u64, number: u32| Sample {
+        due: Instant::from_ns(word),
+        sent: Stamp::at(Instant::from_ns(word)),
+        body_bytes: word,
+        user: number,
+        connection: number,
+        class: number as u16,
+        ..sample(word % 100)
+    };
+    let words = [0, u64::MAX, 1 << 63, i64::MAX as u64, 1];
+    samples.extend(words.map(|word| edge(word, word as u32)));
+    samples.extend(Outcome::ALL.map(|outcome| Sample { outcome, ..sample(1) }));
+    let mut writer = writer(Keep::All);
+    writer.write(&samples).unwrap();
+    writer.checkpoint().unwrap();
+
+    let path = std::env::temp_dir().join(format!("farfield-{}-{name}.parquet", std::process::id()));
+    std::fs::write(&path, writer.file()).unwrap();
+    let rows = python(&format!("{script}{PRINT_ROWS}"), &path).expect("python3 was there");
+    std::fs::remove_file(&path).unwrap();
+    let expected: Vec<_> = samples.iter().map(printed).collect();
+    assert_eq!(rows.lines().count(), expected.len());
+    for (row, expected) in rows.lines().zip(&expected) {
+        assert_eq!(row, expected.trim_end());
+    }
+}
+
+#[test]
+fn pandas_reads_it() {
+    other_reader("pandas_reads_it", "pandas, pyarrow", PANDAS);
+}
+
+#[test]
+fn polars_reads_it() {
+    other_reader("polars_reads_it", "polars", POLARS);
+}
+
+#[test]
+fn duckdb_reads_it() {
+    other_reader("duckdb_reads_it", "duckdb", DUCKDB);
+}

@@ -1,0 +1,318 @@
+//! The writer: rows into pages, pages into row groups, and a footer behind every write.
+//!
+//! Taking a sample allocates nothing; encoding a page of 16,384 does. At 50,000 samples a second with a
+//! checkpoint every second, a sample was measured to cost 110 to 140 ns all in, a fifth of them in the kernel.
+
+use super::batch::{Batch, Encoder};
+use super::group::Group;
+use super::schema::{file_metadata, properties, schema};
+use super::{Keep, RunLabel};
+use farfield_base::{Bytes, Sample};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
+use std::io;
+
+/// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take.
+pub(super) const BATCH_ROWS: usize = 16_384;
+/// Rows to a row group, but for the last: few groups, because every footer tells of all of them.
+pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
+/// A footer stays in the file for good when at least this many times its length was written since the last
+/// that stayed. So these footers take at most a 64th of the file.
+const BYTES_PER_FOOTER_BYTE: u64 = 64;
+/// A footer outgrows the one before it by at most this: a row group of 15 columns, longer counts.
+const FOOTER_GROWTH: u64 = 4_096;
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Where a [`SamplesWriter`] writes.
+pub trait SampleFile {
+    /// Puts all of `bytes` at `offset`, at most the file's length, overwriting and growing as it must.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file to `length` bytes; it is never longer than the file.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl SampleFile for Vec<u8> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let end = start + bytes.len();
+        if self.len() < end {
+            self.resize(end, 0);
+        }
+        self[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        Vec::truncate(self, usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}
+
+/// Why samples could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesWriteError {
+    /// The file refused; the samples that it did not take are counted as left out.
+    #[error("the samples file cannot be written: {0}")]
+    Io(#[from] io::Error),
+    /// The Parquet encoder refused.
+    #[error("samples cannot be encoded: {0}")]
+    Encode(#[from] ParquetError),
+}
+
+/// A samples file that has been brought to its end.
+#[derive(Debug)]
+pub struct Written<F> {
+    /// The file.
+    pub file: F,
+    /// Samples in it.
+    pub kept: u64,
+    /// Samples not in it, by [`Keep`], by the budget or for an error.
+    pub left_out: u64,
+    /// Its length.
+    pub bytes: Bytes,
+}
+
+/// Writes samples into a Parquet file that can be read at any time, also after the process was killed.
+///
+/// # Life of a row
+/// Samples become columns; 16,384 of them a page for each column; eight such pages a row group. Row groups are
+/// appended, each with a footer behind it, so that the file ends in a footer that tells all. The next write cuts
+/// the file back to the end of the last finished row group and puts the row group that grew and a new footer
+/// there. [`checkpoint`](SamplesWriter::checkpoint) does so at any time, with the rows so far.
+///
+/// # What a kill costs
+/// Rows since the last checkpoint. If it strikes in the millisecond in which a write is under way, the file ends
+/// in no footer; then [`SamplesFile`](super::SamplesFile) looks for the last footer that stayed: now and then
+/// one is not overwritten. A write that fails (a full disk) leaves the rows of the finished groups.
+///
+/// # Memory
+/// A page of every column, a row group's bytes twice (as pages, as laid out), and about 5 kB for each row group
+/// of the file: 12 MB, and 1 MB more after 30 million samples.
+pub struct SamplesWriter<F> {
+    file: F,
+    run: RunLabel,
+    keep: Keep,
+    budget: u64,
+    stopped: bool,
+    encoder: Encoder,
+    batch: Batch,
+    group: Group,
+    /// The finished row groups, and the rows in them.
+    groups: Vec<RowGroupMetaData>,
+    groups_rows: u64,
+    /// Where the next row group begins: behind the last finished one, or behind a footer that stays.
+    tail: u64,
+    /// The end of the last footer that stays.
+    footer_kept_at: u64,
+    footer_bytes: u64,
+    length: u64,
+    rows_in_file: u64,
+    seen: u64,
+    kept: u64,
+    /// Buffers for the laid-out write and for one batch's pages.
+    out: Vec<u8>,
+    page_buffer: Vec<u8>,
+}
+
+impl<F: SampleFile> SamplesWriter<F> {
+    /// Begins the file with no rows. `file` is empty.
+    ///
+    /// The file will not outgrow `budget` (unless that is too small for a file without rows, some 2 kB):
+    /// samples that do not fit, and all after them, are left out.
+    pub fn create(
+        file: F,
+        run: RunLabel,
+        keep: Keep,
+        budget: Option<Bytes>,
+    ) -> Result<SamplesWriter<F>, SamplesWriteError> {
+        let mut writer = SamplesWriter {
+            file,
+            run,
+            keep,
+            budget: budget.map_or(u64::MAX, |bytes| bytes.0),
+            stopped: keep == Keep::None,
+            encoder: Encoder::new(schema(), properties(BATCH_ROWS)),
+            batch: Batch::default(),
+            group: Group::default(),
+            groups: Vec::new(),
+            groups_rows: 0,
+            tail: MAGIC.len() as u64,
+            footer_kept_at: 0,
+            footer_bytes: 0,
+            length: 0,
+            rows_in_file: 0,
+            seen: 0,
+            kept: 0,
+            out: Vec::new(),
+            page_buffer: Vec::new(),
+        };
+        writer.file.write_at(0, MAGIC)?;
+        writer.length = writer.tail;
+        writer.put_group(false)?;
+        writer.keep_footer();
+        Ok(writer)
+    }
+
+    /// Takes samples, in the order in which they are to stand in the file. Encodes when a page is full, writes
+    /// when a row group is. An error is reported once; all later samples are left out.
+    pub fn write(&mut self, samples: &[Sample]) -> Result<(), SamplesWriteError> {
+        let every = match self.keep {
+            Keep::EveryKth(k) => k.get() as usize,
+            Keep::All | Keep::None => 1,
+        };
+        let mut rest = samples;
+        while !rest.is_empty() && !self.stopped {
+            let room = (BATCH_ROWS - self.batch.rows()).saturating_mul(every);
+            let (piece, later) = rest.split_at(rest.len().min(room));
+            rest = later;
+            let rows = self.batch.rows();
+            if every == 1 {
+                self.batch.extend(piece.iter());
+            } else {
+                let first = (every as u64 - self.seen % every as u64) % every as u64;
+                self.batch.extend(piece.iter().skip(first as usize).step_by(every));
+            }
+            self.seen += piece.len() as u64;
+            self.kept += (self.batch.rows() - rows) as u64;
+            if self.batch.rows() == BATCH_ROWS {
+                self.or_stop(Self::turn_page)?;
+            }
+        }
+        self.seen += rest.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the file hold all rows so far. Does nothing if it does already; so call it every second or two.
+    pub fn checkpoint(&mut self) -> Result<(), SamplesWriteError> {
+        if self.kept == self.rows_in_file {
+            return Ok(());
+        }
+        self.or_stop(|writer| {
+            let mark = writer.group.mark();
+            writer.absorb_batch()?;
+            writer.put_group(false)?;
+            writer.group.rewind(&mark);
+            Ok(())
+        })
+    }
+
+    /// Writes what is left and marks the file as complete.
+    pub fn finish(mut self) -> Result<Written<F>, SamplesWriteError> {
+        self.or_stop(|writer| {
+            writer.absorb_batch()?;
+            writer.put_group(true).map(drop)
+        })?;
+        let left_out = self.left_out();
+        Ok(Written { file: self.file, kept: self.kept, left_out, bytes: Bytes(self.length) })
+    }
+
+    /// The file as it stands.
+    pub fn file(&self) -> &F {
+        &self.file
+    }
+
+    /// Samples kept so far, in the file or on the way there.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Samples left out so far.
+    pub fn left_out(&self) -> u64 {
+        self.seen - self.kept
+    }
+
+    /// The file's length.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.length)
+    }
+
+    /// The batch is full: its pages join the row group, and if that is full, it goes into the file for good.
+    fn turn_page(&mut self) -> Result<(), SamplesWriteError> {
+        self.absorb_batch()?;
+        self.batch.clear();
+        if self.group.rows() == GROUP_ROWS {
+            let finished = self.put_group(false)?;
+            self.tail = self.length - self.footer_bytes;
+            self.groups.extend(finished);
+            self.groups_rows += self.group.rows();
+            self.group.clear();
+            if self.length - self.footer_kept_at >= BYTES_PER_FOOTER_BYTE * self.footer_bytes {
+                self.keep_footer();
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets no later write touch the footer that the file ends in.
+    fn keep_footer(&mut self) {
+        self.tail = self.length;
+        self.footer_kept_at = self.length;
+    }
+
+    /// Encodes the batch into the row group; if the budget has no room for it, that was the last one.
+    fn absorb_batch(&mut self) -> Result<(), SamplesWriteError> {
+        if self.batch.rows() == 0 {
+            return Ok(());
+        }
+        let pages = self.encoder.encode(&self.batch, std::mem::take(&mut self.page_buffer))?;
+        let group = self.group.bytes() + pages.bytes.len() as u64;
+        if self.tail + group + self.footer_bytes + FOOTER_GROWTH <= self.budget {
+            self.group.absorb(&pages);
+        } else {
+            self.stopped = true;
+            self.kept -= self.batch.rows() as u64;
+            self.batch.clear();
+        }
+        self.page_buffer = pages.bytes;
+        Ok(())
+    }
+
+    /// Replaces all from `tail` by the row group as it is and a footer; tells the row group's place.
+    fn put_group(&mut self, complete: bool) -> Result<Option<RowGroupMetaData>, SamplesWriteError> {
+        self.out.clear();
+        let group = self.group.lay_out(self.tail, &mut self.out)?;
+        let group_bytes = self.out.len();
+        self.append_footer(group.clone(), complete)?;
+        // Cut first: were the old footer still there when a kill strikes, it would point into new bytes.
+        self.file.truncate(self.tail)?;
+        self.length = self.tail;
+        self.file.write_at(self.tail, &self.out)?;
+        self.length = self.tail + self.out.len() as u64;
+        self.footer_bytes = (self.out.len() - group_bytes) as u64;
+        self.rows_in_file = self.groups_rows + self.group.rows();
+        Ok(group)
+    }
+
+    /// Appends to `out` the footer that tells of the finished row groups and of `last`.
+    fn append_footer(&mut self, last: Option<RowGroupMetaData>, complete: bool) -> Result<(), ParquetError> {
+        let rows = self.groups_rows + self.group.rows();
+        let (schema, left_out) = (&self.encoder.schema, self.seen - self.kept);
+        let about = file_metadata(schema, rows, &self.run, self.keep, left_out, complete);
+        let finished = self.groups.len();
+        let mut groups = std::mem::take(&mut self.groups);
+        groups.extend(last);
+        let metadata = ParquetMetaData::new(about, groups);
+        let appended = ParquetMetaDataWriter::new(&mut self.out, &metadata).finish();
+        self.groups = metadata.into_builder().take_row_groups();
+        self.groups.truncate(finished);
+        appended
+    }
+
+    /// Runs `step`. If it fails, no sample is taken any more, and the file is left with its finished row groups,
+    /// if it can be.
+    fn or_stop(
+        &mut self,
+        step: impl FnOnce(&mut Self) -> Result<(), SamplesWriteError>,
+    ) -> Result<(), SamplesWriteError> {
+        let result = step(self);
+        if result.is_err() {
+            self.stopped = true;
+            self.batch.clear();
+            self.group.clear();
+            self.kept = self.groups_rows;
+            // A disk that is full has room for a footer once the row group is gone. If not, the reader searches.
+            let _ = self.put_group(false);
+        }
+        result
+    }
+}

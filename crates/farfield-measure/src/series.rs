@@ -1,0 +1,368 @@
+//! What happened in each second of the run.
+//!
+//! Every event counts in the second in which it happened: an arrival in that of `due`, a reply in that of
+//! `done`. So a second's replies need not be to that second's arrivals. Seconds count from the start of
+//! the run.
+//!
+//! Response times of successful requests go, by `done`, into small bins; the two latest seconds are kept
+//! dense and packed when a later one begins. A sample that comes for a packed second unpacks nothing: its
+//! second is opened anew and added on packing, so quantiles are the same in any order of samples.
+//! Recording allocates only when a new second begins (about 2 KB a second).
+
+use crate::bins::{Bins, Packed};
+use crate::quantile::Quantile;
+use farfield_base::{Duration, Fault, Instant, Outcome, Sample};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::Int64Type;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+
+/// A series ends after a week; what lies beyond is counted as outside, not kept.
+const SECONDS_MAX: u64 = 7 * 24 * 3600;
+
+/// One second, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SeriesRow {
+    /// Seconds since the start of the run, at the second's beginning.
+    pub second: u64,
+    /// Requests due.
+    pub offered: u64,
+    /// Requests whose first byte was sent.
+    pub sent: u64,
+    /// Replies that completed with success.
+    pub completed: u64,
+    /// Requests that ended by the server's fault.
+    pub failed_server: u64,
+    /// Requests that ended by the network's fault.
+    pub failed_network: u64,
+    /// Requests that ended by a limit of this client.
+    pub failed_client: u64,
+    /// Requests that ended by a reply that was not HTTP.
+    pub failed_protocol: u64,
+    /// Bytes of bodies of requests that ended.
+    pub body_bytes: u64,
+    /// All bytes of replies to requests that ended.
+    pub reply_bytes: u64,
+    /// Mean response time of the successful, to the nanosecond.
+    pub response_mean_ns: Option<u64>,
+    /// Longest response time of the successful.
+    pub response_max_ns: Option<u64>,
+    /// Median response time of the successful, low by less than 1.6 %.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the response times of the successful, low by less than 1.6 %.
+    pub response_p99_ns: Option<u64>,
+    /// Connections open in this second, if the engine told.
+    pub connections_open: Option<u64>,
+}
+
+/// The series of one worker, or of several merged.
+#[derive(Debug, Clone, Default)]
+pub struct Series {
+    seconds: Vec<Second>,
+    open: [Open; 2],
+    outside: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Second {
+    offered: u64,
+    sent: u64,
+    ended: [u64; 5],
+    body_bytes: u64,
+    reply_bytes: u64,
+    response_sum_ns: u128,
+    response_max_ns: u64,
+    responses: Packed,
+}
+
+/// A second whose response times are still counted densely.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    second: usize,
+    bins: Bins,
+}
+
+impl Series {
+    /// Counts the events of `sample`, each in its second.
+    pub fn record(&mut self, sample: &Sample) {
+        if let Some(second) = self.second(sample.due) {
+            second.offered += 1;
+        }
+        if let Some(second) = sample.sent.instant().and_then(|sent| self.second(sent)) {
+            second.sent += 1;
+        }
+        let Some(second) = self.second(sample.done) else { return };
+        second.ended[fault_place(sample.outcome.fault())] += 1;
+        second.body_bytes += sample.body_bytes;
+        second.reply_bytes += sample.reply_bytes;
+        if sample.outcome == Outcome::Ok {
+            let response = sample.response_time();
+            second.response_sum_ns += u128::from(response.as_ns());
+            second.response_max_ns = second.response_max_ns.max(response.as_ns());
+            self.open(index(sample.done)).record(response);
+        }
+    }
+
+    /// Adds the events of `other`.
+    pub fn merge(&mut self, other: &Series) {
+        self.pack();
+        let mut other = other.clone();
+        other.pack();
+        if self.seconds.len() < other.seconds.len() {
+            self.seconds.resize_with(other.seconds.len(), Second::default);
+        }
+        for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
+            mine.merge(theirs);
+        }
+        self.outside += other.outside;
+    }
+
+    /// Events that lay past the longest series and are in no row.
+    pub fn outside(&self) -> u64 {
+        self.outside
+    }
+
+    /// One row a second from the start of the run; `connections_open` is the engine's count for each
+    /// second, as far as it goes.
+    pub fn rows(&self, connections_open: &[u64]) -> Vec<SeriesRow> {
+        let mut packed = self.clone();
+        packed.pack();
+        let open = |second: usize| connections_open.get(second).copied();
+        packed.seconds.iter().enumerate().map(|(at, second)| second.row(at, open(at))).collect()
+    }
+
+    fn second(&mut self, instant: Instant) -> Option<&mut Second> {
+        let second = index(instant);
+        if second as u64 >= SECONDS_MAX {
+            self.outside += 1;
+            return None;
+        }
+        if second >= self.seconds.len() {
+            self.seconds.resize_with(second + 1, Second::default);
+        }
+        self.seconds.get_mut(second)
+    }
+
+    /// The dense bins of `second`, which is in `seconds`.
+    fn open(&mut self, second: usize) -> &mut Bins {
+        let open = &mut self.open[second % 2];
+        if open.second != second {
+            if let Some(over) = self.seconds.get_mut(open.second) {
+                open.bins.pack(&mut over.responses);
+            }
+            open.second = second;
+        }
+        &mut open.bins
+    }
+
+    fn pack(&mut self) {
+        for open in &mut self.open {
+            if let Some(second) = self.seconds.get_mut(open.second) {
+                open.bins.pack(&mut second.responses);
+            }
+        }
+    }
+}
+
+impl Second {
+    fn merge(&mut self, other: &Second) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        for (mine, theirs) in self.ended.iter_mut().zip(other.ended) {
+            *mine += theirs;
+        }
+        self.body_bytes += other.body_bytes;
+        self.reply_bytes += other.reply_bytes;
+        self.response_sum_ns += other.response_sum_ns;
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.responses.merge(&other.responses);
+    }
+
+    fn row(&self, second: usize, connections_open: Option<u64>) -> SeriesRow {
+        let [completed, failed_server, failed_network, failed_client, failed_protocol] = self.ended;
+        let quantile = |quantile| self.responses.quantile(quantile).map(Duration::as_ns);
+        SeriesRow {
+            second: second as u64,
+            offered: self.offered,
+            sent: self.sent,
+            completed,
+            failed_server,
+            failed_network,
+            failed_client,
+            failed_protocol,
+            body_bytes: self.body_bytes,
+            reply_bytes: self.reply_bytes,
+            response_mean_ns: self.response_sum_ns.checked_div(u128::from(completed)).map(|mean| mean as u64),
+            response_max_ns: (completed > 0).then_some(self.response_max_ns),
+            response_p50_ns: quantile(Quantile::P50),
+            response_p99_ns: quantile(Quantile::P99),
+            connections_open,
+        }
+    }
+}
+
+fn index(instant: Instant) -> usize {
+    (instant.as_ns() / 1_000_000_000) as usize
+}
+
+const fn fault_place(fault: Fault) -> usize {
+    match fault {
+        Fault::None => 0,
+        Fault::Server => 1,
+        Fault::Network => 2,
+        Fault::Client => 3,
+        Fault::Protocol => 4,
+    }
+}
+
+/// A column: its name in the file, and how a row gives it.
+type Column = (&'static str, fn(&SeriesRow) -> Option<u64>);
+
+const COLUMNS: [Column; 15] = [
+    ("second", |row| Some(row.second)),
+    ("offered", |row| Some(row.offered)),
+    ("sent", |row| Some(row.sent)),
+    ("completed", |row| Some(row.completed)),
+    ("failed_server", |row| Some(row.failed_server)),
+    ("failed_network", |row| Some(row.failed_network)),
+    ("failed_client", |row| Some(row.failed_client)),
+    ("failed_protocol", |row| Some(row.failed_protocol)),
+    ("body_bytes", |row| Some(row.body_bytes)),
+    ("reply_bytes", |row| Some(row.reply_bytes)),
+    ("response_mean_ns", |row| row.response_mean_ns),
+    ("response_max_ns", |row| row.response_max_ns),
+    ("response_p50_ns", |row| row.response_p50_ns),
+    ("response_p99_ns", |row| row.response_p99_ns),
+    ("connections_open", |row| row.connections_open),
+];
+
+/// Writes `rows` as a Parquet file: every column an unsigned 64-bit integer, those that may lack a value
+/// null there.
+pub fn write_parquet<W: Write + Send>(rows: &[SeriesRow], to: W) -> Result<(), ParquetError> {
+    let fields = COLUMNS.map(|(name, _)| format!("optional int64 {name} (integer(64,false));")).join(" ");
+    let schema = Arc::new(parse_message_type(&format!("message series {{ {fields} }}"))?);
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let properties = Arc::new(WriterProperties::builder().set_compression(zstd).build());
+    let mut file = SerializedFileWriter::new(to, schema, properties)?;
+    let mut group = file.next_row_group()?;
+    for (_, value) in COLUMNS {
+        write_column(&mut group, rows.iter().map(value))?;
+    }
+    group.close()?;
+    file.close()?;
+    Ok(())
+}
+
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: impl Iterator<Item = Option<u64>> + Clone,
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("as many columns as the schema has");
+    let there: Vec<i16> = values.clone().map(|value| i16::from(value.is_some())).collect();
+    // Parquet stores unsigned integers by their bits.
+    let values: Vec<i64> = values.flatten().map(u64::cast_signed).collect();
+    column.typed::<Int64Type>().write_batch(&values, Some(&there), None)?;
+    column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::scene::sample;
+    use farfield_base::Stamp;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn of(samples: &[Sample]) -> Series {
+        let mut series = Series::default();
+        samples.iter().for_each(|sample| series.record(sample));
+        series
+    }
+
+    #[test]
+    fn each_event_counts_in_its_own_second() {
+        let late = Sample {
+            due: Instant::from_ns(SECOND / 2),
+            sent: Stamp::at(Instant::from_ns(SECOND)),
+            ..sample(0, 3 * SECOND)
+        };
+        let rows = of(&[late]).rows(&[4, 5]);
+        let counts: Vec<_> = rows.iter().map(|row| (row.offered, row.sent, row.completed)).collect();
+        assert_eq!(counts, [(1, 0, 0), (0, 1, 0), (0, 0, 0), (0, 0, 1)]);
+        let open: Vec<_> = rows.iter().map(|row| row.connections_open).collect();
+        assert_eq!(open, [Some(4), Some(5), None, None]);
+        assert_eq!(rows[3].response_mean_ns, Some(3 * SECOND - SECOND / 2));
+        assert_eq!(rows[0].response_mean_ns, None);
+    }
+
+    #[test]
+    fn an_absurd_instant_takes_no_memory() {
+        let mut absurd = sample(0, 1);
+        absurd.done = Instant::MAX;
+        let series = of(&[absurd]);
+        assert_eq!((series.outside(), series.rows(&[]).len()), (1, 1));
+    }
+
+    #[test]
+    fn faults_have_columns_of_their_own() {
+        let ended = |outcome| of(&[Sample { outcome, ..sample(0, 1) }]).rows(&[]).remove(0);
+        assert_eq!(ended(Outcome::Status5xx).failed_server, 1);
+        assert_eq!(ended(Outcome::Reset).failed_network, 1);
+        assert_eq!(ended(Outcome::TimedOut).failed_client, 1);
+        assert_eq!(ended(Outcome::BadHead).failed_protocol, 1);
+        assert_eq!(ended(Outcome::BadHead).response_max_ns, None);
+    }
+
+    #[test]
+    fn parquet_gives_back_what_went_in() {
+        let samples: Vec<_> = (0..50).map(|n| sample(n * SECOND / 7, n * SECOND / 5 + 1)).collect();
+        let rows = of(&samples).rows(&[u64::MAX, 2]);
+        let mut file = Vec::new();
+        write_parquet(&rows, &mut file).expect("memory takes all");
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+        let read: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+        assert_eq!(read.len(), rows.len());
+        for (read, row) in read.iter().zip(&rows) {
+            for ((name, field), (column, value)) in read.get_column_iter().zip(COLUMNS) {
+                assert_eq!(name, column);
+                let expected = value(row).map_or(parquet::record::Field::Null, parquet::record::Field::ULong);
+                assert_eq!(*field, expected, "{name}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Any order, any split between workers: the same rows, and quantiles as of the whole second.
+        #[test]
+        fn order_and_workers_do_not_matter(
+            times in prop::collection::vec((0_u64..6 * SECOND, 0_u64..3 * SECOND), 1..80),
+            cut in 0_usize..80,
+        ) {
+            let samples: Vec<_> = times.iter().map(|&(due, took)| sample(due, due + took)).collect();
+            let (left, right) = samples.split_at(cut.min(samples.len()));
+            let mut merged = of(left);
+            merged.merge(&of(right));
+            let mut reversed = samples.clone();
+            reversed.reverse();
+            let rows = of(&samples).rows(&[]);
+            prop_assert_eq!(&merged.rows(&[]), &rows);
+            prop_assert_eq!(&of(&reversed).rows(&[]), &rows);
+            for row in rows {
+                let done = samples.iter().filter(|s| index(s.done) as u64 == row.second);
+                let mut took: Vec<_> = done.map(|s| s.response_time().as_ns()).collect();
+                took.sort_unstable();
+                prop_assert_eq!(row.response_max_ns, took.last().copied());
+                let Some(rank) = Quantile::P99.rank(took.len() as u64) else { continue };
+                let truth = took[rank as usize - 1];
+                let reported = row.response_p99_ns.expect("a sample");
+                prop_assert!(truth < 1024 || (reported <= truth && truth - reported <= truth / 64));
+            }
+        }
+    }
+}

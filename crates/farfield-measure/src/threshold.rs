@@ -1,0 +1,402 @@
+//! Thresholds: what the server was asked to keep, such as `p99<200ms` or `errors<0.1%`.
+//!
+//! A threshold is a metric, a comparison and a value of the metric's kind. All metrics are of the steady
+//! part:
+//!
+//! | metric | is | value |
+//! | --- | --- | --- |
+//! | `p99`, `p99.9(connect)` … | a percentile of a time, of the response time if none is named | a time |
+//! | `mean`, `min`, `max`, `sd`, each also `(service)` … | its mean, extremes, standard deviation | a time |
+//! | `errors` | requests that went wrong over all whose end was seen | a share |
+//! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
+//! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
+//!
+//! A metric with nothing to measure does not pass: what cannot be shown is not kept.
+
+use crate::fold::Fold;
+use crate::quantile::Quantile;
+use crate::timing::Timing;
+use crate::verdict::Unit;
+use farfield_base::{Duration, Instant, Outcome, QuantityError, Rate, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A metric held against a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Threshold {
+    text: String,
+    metric: Metric,
+    comparison: Comparison,
+    /// In the unit of the metric.
+    limit: f64,
+}
+
+/// How a threshold came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThresholdResult {
+    /// The threshold, as it was written.
+    pub text: String,
+    /// The number found; absent where there was nothing to measure.
+    pub measured: Option<f64>,
+    /// The number it was held against.
+    pub limit: f64,
+    /// The unit of both.
+    pub unit: Unit,
+    /// True if the threshold was kept.
+    pub passed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Metric {
+    Time(Statistic, Timing),
+    Errors,
+    Rate(Flow),
+    Requests,
+    Outcome(Outcome),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Statistic {
+    Quantile(Quantile),
+    Mean,
+    Min,
+    Max,
+    StandardDeviation,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Flow {
+    Completed,
+    Sent,
+    Offered,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Comparison {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+/// Why a threshold could not be read. The sentence names the part and says what there is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ThresholdError {
+    /// There is no comparison.
+    #[error(
+        "`{0}` compares nothing; write a metric, one of `<` `<=` `>` `>=`, and a value, such as `p99<200ms`"
+    )]
+    NoComparison(String),
+    /// The metric is unknown.
+    #[error("`{metric}` in `{text}` is no metric; there are {}", metrics())]
+    Metric {
+        /// The whole threshold.
+        text: String,
+        /// What stands for the metric.
+        metric: String,
+    },
+    /// The time in parentheses is unknown.
+    #[error("`{timing}` in `{text}` is no time; there are response, service, connect, reply and transfer")]
+    Timing {
+        /// The whole threshold.
+        text: String,
+        /// What stands in the parentheses.
+        timing: String,
+    },
+    /// The value is not one of the metric's kind.
+    #[error("the value in `{text}`: {error}")]
+    Value {
+        /// The whole threshold.
+        text: String,
+        /// What is wrong with it.
+        error: QuantityError,
+    },
+    /// The value is not a whole number.
+    #[error("the value in `{text}` is not a number of requests; write one such as `10`")]
+    Count {
+        /// The whole threshold.
+        text: String,
+    },
+}
+
+fn metrics() -> String {
+    let outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.name()).collect();
+    format!(
+        "p50 (or any percentile), mean, min, max, sd, each also as p50(connect); errors; rate, sent, offered; \
+         requests; and the outcomes {}",
+        outcomes.join(", ")
+    )
+}
+
+impl Threshold {
+    /// Holds the threshold against what was measured up to `until`, the end of the run or an instant in it.
+    pub fn evaluate(&self, fold: &Fold, until: Instant) -> ThresholdResult {
+        let measured = self.metric.measure(fold, until);
+        ThresholdResult {
+            text: self.text.clone(),
+            measured,
+            limit: self.limit,
+            unit: self.metric.unit(),
+            passed: measured.is_some_and(|measured| self.comparison.holds(measured, self.limit)),
+        }
+    }
+
+    /// True if what was measured up to `until` breaks the threshold: for a run that is to stop at once
+    /// then. Where nothing was measured yet, nothing is broken.
+    pub fn broken(&self, fold: &Fold, until: Instant) -> bool {
+        self.metric.measure(fold, until).is_some_and(|measured| !self.comparison.holds(measured, self.limit))
+    }
+}
+
+impl Metric {
+    fn measure(self, fold: &Fold, until: Instant) -> Option<f64> {
+        let steady = fold.steady();
+        let ns = |time: Duration| time.as_ns() as f64;
+        match self {
+            Metric::Time(statistic, timing) => {
+                let times = steady.times.of(timing);
+                let time = match statistic {
+                    Statistic::Quantile(quantile) => times.quantile(quantile),
+                    Statistic::Mean => times.mean(),
+                    Statistic::Min => times.min(),
+                    Statistic::Max => times.max(),
+                    Statistic::StandardDeviation => times.standard_deviation(),
+                };
+                time.map(ns)
+            }
+            Metric::Errors => steady.error_share(),
+            Metric::Rate(flow) => {
+                let elapsed = fold.window().elapsed(until);
+                let events = match flow {
+                    Flow::Completed => steady.events.completed,
+                    Flow::Sent => steady.events.sent,
+                    Flow::Offered => steady.events.offered,
+                };
+                (!elapsed.is_zero()).then(|| events as f64 / elapsed.as_secs_f64())
+            }
+            Metric::Requests => Some(steady.requests() as f64),
+            Metric::Outcome(outcome) => Some(steady.count(outcome) as f64),
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            Metric::Time(..) => Unit::Ns,
+            Metric::Errors => Unit::Share,
+            Metric::Rate(_) => Unit::PerSecond,
+            Metric::Requests | Metric::Outcome(_) => Unit::Count,
+        }
+    }
+
+    fn limit(self, text: &str, value: &str) -> Result<f64, ThresholdError> {
+        let wrong = |error| ThresholdError::Value { text: text.to_owned(), error };
+        match self.unit() {
+            Unit::Ns => value.parse::<Duration>().map(|time| time.as_ns() as f64).map_err(wrong),
+            Unit::Share => value.parse::<Share>().map(Share::as_f64).map_err(wrong),
+            Unit::PerSecond => value.parse::<Rate>().map(Rate::as_per_second).map_err(wrong),
+            Unit::Count => value
+                .parse::<u64>()
+                .map(|count| count as f64)
+                .map_err(|_| ThresholdError::Count { text: text.to_owned() }),
+        }
+    }
+
+    fn parse(text: &str, metric: &str) -> Result<Metric, ThresholdError> {
+        let unknown = || ThresholdError::Metric { text: text.to_owned(), metric: metric.to_owned() };
+        let (name, timing) = match metric.split_once('(') {
+            None => (metric, None),
+            Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').ok_or_else(unknown)?.trim())),
+        };
+        if let Some(statistic) = Statistic::parse(name) {
+            let timing = timing.unwrap_or(Timing::Response.name());
+            let known = Timing::ALL.into_iter().find(|known| known.name() == timing);
+            let wrong = || ThresholdError::Timing { text: text.to_owned(), timing: timing.to_owned() };
+            return known.map(|timing| Metric::Time(statistic, timing)).ok_or_else(wrong);
+        }
+        if timing.is_some() {
+            return Err(unknown());
+        }
+        match name {
+            "errors" => Ok(Metric::Errors),
+            "rate" => Ok(Metric::Rate(Flow::Completed)),
+            "sent" => Ok(Metric::Rate(Flow::Sent)),
+            "offered" => Ok(Metric::Rate(Flow::Offered)),
+            "requests" => Ok(Metric::Requests),
+            name => {
+                let known = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name);
+                known.map(Metric::Outcome).ok_or_else(unknown)
+            }
+        }
+    }
+}
+
+impl Statistic {
+    fn parse(name: &str) -> Option<Statistic> {
+        match name {
+            "mean" => Some(Statistic::Mean),
+            "min" => Some(Statistic::Min),
+            "max" => Some(Statistic::Max),
+            "sd" => Some(Statistic::StandardDeviation),
+            name => name.parse().ok().map(Statistic::Quantile),
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, measured: f64, limit: f64) -> bool {
+        match self {
+            Comparison::Less => measured < limit,
+            Comparison::AtMost => measured <= limit,
+            Comparison::More => measured > limit,
+            Comparison::AtLeast => measured >= limit,
+        }
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Threshold, ThresholdError> {
+        let no_comparison = || ThresholdError::NoComparison(text.to_owned());
+        let at = text.find(['<', '>']).ok_or_else(no_comparison)?;
+        let (metric, rest) = text.split_at(at);
+        let (comparison, length) = match rest.as_bytes() {
+            [b'<', b'=', ..] => (Comparison::AtMost, 2),
+            [b'>', b'=', ..] => (Comparison::AtLeast, 2),
+            [b'<', ..] => (Comparison::Less, 1),
+            _ => (Comparison::More, 1),
+        };
+        let metric = Metric::parse(text, metric.trim())?;
+        let limit = metric.limit(text, rest[length..].trim())?;
+        Ok(Threshold { text: text.to_owned(), metric, comparison, limit })
+    }
+}
+
+impl TryFrom<String> for Threshold {
+    type Error = ThresholdError;
+    fn try_from(text: String) -> Result<Threshold, ThresholdError> {
+        text.parse()
+    }
+}
+
+impl From<Threshold> for String {
+    fn from(threshold: Threshold) -> String {
+        threshold.text
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::scene::{fold, sample, window};
+    use farfield_base::Sample;
+
+    const MS: u64 = 1_000_000;
+
+    /// 100 requests over a second, the n-th taking n + 1 ms; two end in errors.
+    fn measured() -> Fold {
+        let outcome = |n| match n {
+            0 => Outcome::Status5xx,
+            1 => Outcome::TimedOut,
+            _ => Outcome::Ok,
+        };
+        let samples: Vec<_> = (0..100)
+            .map(|n| Sample { outcome: outcome(n), ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) })
+            .collect();
+        fold(window(0, 1000), &samples)
+    }
+
+    fn result(text: &str) -> ThresholdResult {
+        let threshold: Threshold = text.parse().unwrap_or_else(|error| panic!("{error}"));
+        threshold.evaluate(&measured(), Instant::from_ns(1000 * MS))
+    }
+
+    #[test]
+    fn measures_what_it_names() {
+        let check = |text: &str, measured: f64, unit| {
+            let result = result(text);
+            let found = result.measured.expect(text);
+            assert!((found - measured).abs() <= measured / 1024.0, "{text}: {found} for {measured}");
+            assert_eq!(result.unit, unit, "{text}");
+        };
+        check("max<1s", 100.0 * MS as f64, Unit::Ns);
+        check("min<1s", 3.0 * MS as f64, Unit::Ns);
+        check("p50<1s", 51.0 * MS as f64, Unit::Ns); // the 49th of 98, from 3 ms on
+        check("mean<1s", 51.5 * MS as f64, Unit::Ns);
+        check("max(connect) < 1s", 10.0 * MS as f64, Unit::Ns);
+        check("errors<1%", 0.02, Unit::Share);
+        check("rate>1", 98.0, Unit::PerSecond);
+        check("offered>1", 100.0, Unit::PerSecond);
+        check("requests>1", 100.0, Unit::Count);
+        check("timed-out<1", 1.0, Unit::Count);
+        check("dropped<1", 0.0, Unit::Count);
+    }
+
+    #[test]
+    fn compares_as_written() {
+        let check = |text: &str, passed| assert_eq!(result(text).passed, passed, "{text}");
+        check("max<100ms", false);
+        check("max<=100ms", true);
+        check("rate>98", false);
+        check("rate >= 98/s", true);
+        check("p99.9(service) < 1s", true);
+        check("errors<2.1%", true);
+        check("errors<0.019", false);
+        check("sd>100ms", false);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_what_there_is() {
+        let check = |text: &str, says: &str| {
+            let error = text.parse::<Threshold>().expect_err(text).to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        };
+        check("p99", "compares nothing");
+        check("p99=3ms", "compares nothing");
+        check("latency<3ms", "`latency`");
+        check("latency<3ms", "mean, min, max");
+        check("p101<3ms", "`p101`");
+        check("p99(dns)<3ms", "response, service, connect, reply and transfer");
+        check("p99(dns<3ms", "no metric");
+        check("errors(connect)<1%", "no metric");
+        check("p99<200", "300ms");
+        check("errors<5", "5%");
+        check("rate>fast", "500/s");
+        check("dropped<1%", "number of requests");
+        check("<3ms", "no metric");
+    }
+
+    #[test]
+    fn nothing_measured_neither_passes_nor_breaks() {
+        let empty = fold(window(0, 1000), &[]);
+        let threshold: Threshold = "p99<1s".parse().expect("a threshold");
+        assert!(!threshold.evaluate(&empty, Instant::ZERO).passed);
+        assert!(!threshold.broken(&empty, Instant::ZERO));
+        assert!(threshold.evaluate(&measured(), Instant::ZERO).passed);
+    }
+
+    #[test]
+    fn a_rate_is_of_the_time_that_has_passed() {
+        // By 100 ms, what is due every 5 ms from 0 on makes 200 a second offered.
+        let samples: Vec<_> = (0..20).map(|n| sample(n * 5 * MS, n * 5 * MS + MS)).collect();
+        let threshold: Threshold = "offered>=200".parse().expect("a threshold");
+        let partial = fold(window(0, 1000), &samples);
+        assert!(!threshold.broken(&partial, Instant::from_ns(100 * MS)));
+        assert!(threshold.broken(&partial, Instant::from_ns(101 * MS)));
+    }
+
+    #[test]
+    fn is_its_text_in_a_scenario() {
+        let threshold: Threshold = serde_json::from_str(r#""p99 < 200ms""#).expect("a threshold");
+        assert_eq!(serde_json::to_string(&threshold).expect("text"), r#""p99 < 200ms""#);
+    }
+}

@@ -1,0 +1,380 @@
+//! The verdict: may this run be believed?
+//!
+//! Each [`Check`] holds one thing that the generator could have got wrong against its limit. A run is
+//! valid if no check failed. What does not apply to a run is not left out but
+//! [skipped](CheckState::Skipped), with the reason. The verdict says nothing of the server: that is what
+//! [thresholds](crate::threshold) are for.
+
+use crate::facts::EngineFacts;
+use crate::fold::Fold;
+use crate::histogram::Histogram;
+use crate::quantile::Quantile;
+use farfield_base::{Duration, Instant, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fewer requests than this say nothing about Little's law.
+const LITTLE_REQUESTS_MIN: u64 = 100;
+
+/// How much may go wrong before a run is invalid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct VerdictLimits {
+    /// The longest p99 of send lateness. Default 1 ms.
+    pub lateness_p99: Duration,
+    /// The longest p99 of event-loop lag. Default 5 ms.
+    pub loop_lag_p99: Duration,
+    /// The largest share of its time that any worker may compute. Default 0.9.
+    pub worker_busy: Share,
+    /// The largest relative error of the achieved rate. Default 0.01.
+    pub rate_error: Share,
+    /// The largest relative residual of Little's law. Default 0.05.
+    pub littles_law: Share,
+    /// Arrivals that may be dropped. Default 0.
+    pub dropped_arrivals: u64,
+}
+
+impl Default for VerdictLimits {
+    fn default() -> VerdictLimits {
+        let share = |share| Share::new(share).expect("a literal from 0 to 1");
+        VerdictLimits {
+            lateness_p99: Duration::from_ms(1),
+            loop_lag_p99: Duration::from_ms(5),
+            worker_busy: share(0.9),
+            rate_error: share(0.01),
+            littles_law: share(0.05),
+            dropped_arrivals: 0,
+        }
+    }
+}
+
+/// What a measured number and its limit are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// A part of a whole: 0.05 is 5 %.
+    Share,
+    /// Whole things.
+    Count,
+    /// A second.
+    PerSecond,
+}
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// Within its limit.
+    Passed,
+    /// Beyond its limit: the run is invalid.
+    Failed,
+    /// Does not apply; the note says why.
+    Skipped,
+}
+
+/// One check of a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Its name, stable between versions.
+    pub name: String,
+    /// What it holds against what, in one sentence.
+    pub what: String,
+    /// The number found; absent where there is none.
+    pub measured: Option<f64>,
+    /// The largest number that passes, or the smallest where the sentence says "at least".
+    pub limit: f64,
+    /// The unit of both.
+    pub unit: Unit,
+    /// How it came out.
+    pub state: CheckState,
+    /// Why it was skipped, or more about a failure.
+    pub note: Option<String>,
+}
+
+/// All checks of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// True if no check failed.
+    pub valid: bool,
+    /// The checks, in a fixed order.
+    pub checks: Vec<Check>,
+}
+
+impl Verdict {
+    /// Judges the run that ended (or has come) at `until`.
+    pub fn judge(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits, until: Instant) -> Verdict {
+        let checks = vec![
+            completed(facts, fold, until),
+            something_measured(fold),
+            lateness(facts, limits),
+            loop_lag(facts, limits),
+            worker_busy(facts, limits),
+            achieved_rate(facts, limits),
+            dropped_arrivals(facts, limits),
+            littles_law(fold, facts, limits),
+            samples_lost(facts),
+        ];
+        Verdict { valid: checks.iter().all(|check| check.state != CheckState::Failed), checks }
+    }
+
+    /// The checks that failed.
+    pub fn failed(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| check.state == CheckState::Failed)
+    }
+}
+
+impl Check {
+    /// A check that passes up to `limit`.
+    fn at_most(name: &str, what: &str, measured: f64, limit: f64, unit: Unit) -> Check {
+        let state = if measured <= limit { CheckState::Passed } else { CheckState::Failed };
+        let (name, what) = (name.to_owned(), what.to_owned());
+        Check { name, what, measured: Some(measured), limit, unit, state, note: None }
+    }
+
+    fn skipped(name: &str, what: &str, limit: f64, unit: Unit, why: &str) -> Check {
+        let (name, what, note) = (name.to_owned(), what.to_owned(), Some(why.to_owned()));
+        Check { name, what, measured: None, limit, unit, state: CheckState::Skipped, note }
+    }
+
+    fn noted(self, note: Option<String>) -> Check {
+        Check { note, ..self }
+    }
+}
+
+fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
+    let what = "The run went to its end.";
+    let window = fold.window();
+    // A window without an end is one that the count of requests closes.
+    let short = window.measure_to != Instant::MAX && until < window.measure_to;
+    let note =
+        facts.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
+    Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count).noted(note)
+}
+
+fn something_measured(fold: &Fold) -> Check {
+    let what = "At least one request was due in the measured part.";
+    let requests = fold.steady().requests();
+    let state = if requests > 0 { CheckState::Passed } else { CheckState::Failed };
+    Check { state, ..Check::at_most("something-measured", what, requests as f64, 1.0, Unit::Count) }
+}
+
+fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
+    let limit = limit.as_ns() as f64;
+    match times.quantile(Quantile::P99) {
+        Some(p99) => Check::at_most(name, what, p99.as_ns() as f64, limit, Unit::Ns),
+        None => Check::skipped(name, what, limit, Unit::Ns, none),
+    }
+}
+
+fn lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The p99 of how late the generator acted, against when it meant to, is small.";
+    p99_at_most("send-lateness", what, &facts.lateness, limits.lateness_p99, "nothing was scheduled by time")
+}
+
+fn loop_lag(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The p99 of how long a turn of an event loop took is small.";
+    p99_at_most("loop-lag", what, &facts.loop_lag, limits.loop_lag_p99, "no turn of an event loop was timed")
+}
+
+fn worker_busy(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The busiest worker had processor time to spare.";
+    let limit = limits.worker_busy.as_f64();
+    match facts.workers.iter().map(|worker| worker.busy()).max_by(f64::total_cmp) {
+        Some(busiest) => Check::at_most("worker-cpu", what, busiest, limit, Unit::Share),
+        None => Check::skipped("worker-cpu", what, limit, Unit::Share, "the plane has no workers to time"),
+    }
+}
+
+const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
+
+fn achieved_rate(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "As many arrivals were begun as the load scheduled.";
+    let limit = limits.rate_error.as_f64();
+    let skip = |why| Check::skipped("achieved-rate", what, limit, Unit::Share, why);
+    match facts.arrivals {
+        None => skip(CLOSED),
+        Some(arrivals) if arrivals.scheduled == 0 && arrivals.begun == 0 => skip("no arrival was scheduled"),
+        Some(arrivals) => {
+            let (begun, scheduled) = (arrivals.begun as f64, arrivals.scheduled as f64);
+            let error = (begun - scheduled).abs() / scheduled.max(1.0);
+            let note = (error > limit).then(|| format!("{begun} of {scheduled} arrivals were begun"));
+            Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note)
+        }
+    }
+}
+
+fn dropped_arrivals(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "No arrival was dropped for want of users.";
+    let limit = limits.dropped_arrivals as f64;
+    match facts.arrivals {
+        Some(arrivals) => {
+            Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, Unit::Count)
+        }
+        None => Check::skipped("dropped-arrivals", what, limit, Unit::Count, CLOSED),
+    }
+}
+
+/// L = λW (Little 1961), as |L − λW| / L over the steady part.
+///
+/// L comes from a count kept while running. λW is a sum over samples, of failed requests too, of the time
+/// from due to done **as far as it lies inside the part**: that cuts off what requests of the warm-up and
+/// of the drain reach in from either edge, so that the law holds exactly for any load, also for a queue
+/// that grows. What remains is samples lost, made up or wrongly timed.
+fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "Little's law holds: the requests counted in the system are those that the samples tell of.";
+    let limit = limits.littles_law.as_f64();
+    let skip = |why: &str| Check::skipped("littles-law", what, limit, Unit::Share, why);
+    let residence = fold.residence();
+    if residence.requests < LITTLE_REQUESTS_MIN {
+        return skip(&format!("fewer than {LITTLE_REQUESTS_MIN} requests were in the system"));
+    }
+    let (counted, sampled) = (facts.in_system_ns as f64, residence.total_ns as f64);
+    let residual = (counted - sampled).abs() / counted.max(1.0);
+    Check::at_most("littles-law", what, residual, limit, Unit::Share)
+}
+
+fn samples_lost(facts: &EngineFacts) -> Check {
+    let what = "No sample was lost on its way to the record.";
+    Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count)
+}
+
+#[cfg(test)]
+pub(crate) mod scene {
+    use super::*;
+    use crate::facts::{Arrivals, WorkerFacts};
+    use crate::fold::scene::{fold, sample, window};
+
+    /// A fold of 200 requests of 1 ms each, one every 5 ms, and facts that agree with it in everything.
+    pub fn good_run() -> (Fold, EngineFacts) {
+        let samples: Vec<_> = (0..200).map(|n| sample(n * 5_000_000, n * 5_000_000 + 1_000_000)).collect();
+        let mut facts = EngineFacts {
+            plane: "sockets".to_owned(),
+            processors: vec![1],
+            workers: vec![WorkerFacts {
+                cpu: Duration::from_ms(300),
+                wall: Duration::from_secs(1),
+                slept: Duration::from_ms(700),
+            }],
+            arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
+            in_system_ns: 200_000_000,
+            connections_open: vec![1],
+            ..EngineFacts::default()
+        };
+        facts.lateness.record(Duration::from_us(20));
+        facts.loop_lag.record(Duration::from_us(50));
+        (fold(window(0, 1000), &samples), facts)
+    }
+
+    /// When that run was over.
+    pub const END: Instant = Instant::from_ns(1_000_000_000);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scene::{END, good_run};
+    use super::*;
+    use crate::fold::scene::{fold, sample, window};
+
+    fn judge(fold: &Fold, facts: &EngineFacts) -> Verdict {
+        Verdict::judge(fold, facts, &VerdictLimits::default(), END)
+    }
+
+    fn failed(verdict: &Verdict) -> Vec<&str> {
+        verdict.failed().map(|check| check.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_good_run_is_valid_with_every_check_passed() {
+        let (fold, facts) = good_run();
+        let verdict = judge(&fold, &facts);
+        assert!(verdict.valid);
+        assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
+        assert_eq!(verdict.checks.len(), 9);
+    }
+
+    /// Breaks one thing of a good run at a time: that check fails, and no other.
+    #[test]
+    fn each_check_catches_its_own() {
+        type Break = fn(&mut EngineFacts);
+        let breaks: [(&str, Break); 8] = [
+            ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
+            ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
+            ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
+            ("worker-cpu", |facts| facts.workers[0].cpu = Duration::from_ms(901)),
+            ("achieved-rate", |facts| facts.arrivals.as_mut().expect("open").begun = 197),
+            ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
+            ("littles-law", |facts| facts.in_system_ns = 189_000_000),
+            ("samples-lost", |facts| facts.samples_lost = 1),
+        ];
+        for (name, damage) in breaks {
+            let (fold, mut facts) = good_run();
+            damage(&mut facts);
+            let verdict = judge(&fold, &facts);
+            assert_eq!(failed(&verdict), [name]);
+            assert!(!verdict.valid);
+        }
+    }
+
+    #[test]
+    fn at_its_limit_a_check_passes() {
+        let (fold, mut facts) = good_run();
+        facts.workers[0].cpu = Duration::from_ms(900);
+        facts.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
+        assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
+    }
+
+    #[test]
+    fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
+        let (fold, mut facts) = good_run();
+        facts.arrivals = None;
+        facts.lateness = Histogram::new();
+        let verdict = judge(&fold, &facts);
+        let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
+        let names: Vec<_> = skipped.iter().map(|check| check.name.as_str()).collect();
+        assert_eq!(names, ["send-lateness", "achieved-rate", "dropped-arrivals"]);
+        assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
+        assert!(verdict.valid);
+    }
+
+    #[test]
+    fn nothing_measured_is_not_valid() {
+        let verdict = judge(&fold(window(0, 1000), &[]), &good_run().1);
+        assert!(failed(&verdict).contains(&"something-measured"));
+    }
+
+    #[test]
+    fn a_run_that_is_not_over_is_not_complete() {
+        let (fold, facts) = good_run();
+        let verdict = Verdict::judge(&fold, &facts, &VerdictLimits::default(), Instant::from_ns(999));
+        assert_eq!(failed(&verdict), ["completed"]);
+    }
+
+    /// A queue that grows through the window and outlives it: the naive λW is off by far, the clipped one
+    /// is not.
+    #[test]
+    fn littles_law_holds_for_a_growing_queue() {
+        const MS: u64 = 1_000_000;
+        // Due every ms over 1 s, the n-th takes 2n + 1 ms: at the window's end half of them are still
+        // there.
+        let samples: Vec<_> = (0..1000).map(|n| sample(n * MS, (3 * n + 1) * MS)).collect();
+        let fold = fold(window(0, 1000), &samples);
+        // N(t), counted a millisecond at a time.
+        let in_system =
+            |t: u64| samples.iter().filter(|s| s.due.as_ns() <= t * MS && t * MS < s.done.as_ns()).count();
+        let counted: usize = (0..1000).map(in_system).sum();
+        let facts = EngineFacts { in_system_ns: counted as u64 * MS, ..good_run().1 };
+        let check = littles_law(&fold, &facts, &VerdictLimits::default());
+        assert_eq!((check.state, check.measured), (CheckState::Passed, Some(0.0)));
+    }
+
+    #[test]
+    fn limits_are_read_by_name() {
+        let limits: VerdictLimits =
+            serde_json::from_str(r#"{"lateness-p99": "200us", "worker-busy": "80%"}"#).expect("limits");
+        assert_eq!(limits.lateness_p99, Duration::from_us(200));
+        assert_eq!(limits.loop_lag_p99, Duration::from_ms(5));
+        assert!(serde_json::from_str::<VerdictLimits>(r#"{"lateness": "200us"}"#).is_err());
+    }
+}

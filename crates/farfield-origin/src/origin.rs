@@ -1,0 +1,289 @@
+//! The life of an origin: its listener, its threads, its connections, its end.
+//!
+//! Each thread runs an event loop of its own; the first also accepts, and hands connections out in turn. What
+//! they share is the [`Service`]: read-only but for the queue and the counters. Ending is abrupt by design:
+//! the event loops are dropped with whatever they hold, so that open connections and requests in service do
+//! not hold it up.
+
+use crate::config::OriginConfig;
+use crate::service::{Counters, Service};
+use crate::site::Site;
+use farfield_base::Duration;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+/// A running origin. Dropping it stops it.
+#[derive(Debug)]
+pub struct Origin {
+    address: SocketAddr,
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Why an origin could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; {}", remedy(.source))]
+    Listen {
+        /// The address that was asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread or its event loop could not be made.
+    #[error(
+        "cannot start a thread of the origin: {0}; see the limits on processes and open files (`ulimit -u -n`)"
+    )]
+    Thread(#[source] io::Error),
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => "end the program that listens there, or take port 0 for any free port",
+        io::ErrorKind::PermissionDenied => "ports below 1024 are the administrator's; take a higher one",
+        io::ErrorKind::AddrNotAvailable => "take an address of this machine, such as 127.0.0.1",
+        _ => "take another address",
+    }
+}
+
+impl Origin {
+    /// Binds, listens and serves. When this returns, connections are taken.
+    ///
+    /// # Errors
+    /// [`OriginError`] if the address cannot be listened on or a thread cannot be made; nothing is left running.
+    pub fn start(config: OriginConfig) -> Result<Origin, OriginError> {
+        let service = Arc::new(Service::new(&config));
+        let connections = Connections::new(&config, Arc::clone(&service));
+        let first = event_loop()?;
+        let others: Vec<Runtime> =
+            (1..config.threads.get()).map(|_| event_loop()).collect::<Result<_, _>>()?;
+        let (listener, address) =
+            listen(&config, &first).map_err(|source| OriginError::Listen { address: config.bind, source })?;
+
+        // From here on, an early return drops the origin, and with it whatever has been started.
+        let origin = Origin { address, service, stop: watch::Sender::new(false), threads: Mutex::default() };
+        let mut helpers = Vec::new();
+        for (number, runtime) in (1..).zip(others) {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            helpers.push(sender);
+            origin.spawn(number, runtime, take_connections(inbox, connections.clone()))?;
+        }
+        let gate = config.accept_limit.map(|limit| Arc::new(Semaphore::new(limit.get() as usize)));
+        origin.spawn(0, first, Acceptor { listener, gate, helpers, connections }.run())?;
+        Ok(origin)
+    }
+
+    /// Where it listens; the port is the one taken where port 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The site that it serves: its pages, their objects' paths and sizes.
+    pub fn site(&self) -> &Site {
+        self.service.site()
+    }
+
+    /// What it has done so far.
+    pub fn served(&self) -> Counters {
+        self.service.tally.counters()
+    }
+
+    /// Ends it: the port is free and all connections are closed when this returns, whatever was in service.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+        self.wait();
+    }
+
+    /// Blocks until it is [stopped](Origin::stop), by another thread.
+    pub fn wait(&self) {
+        // Kept locked while joining, so that a second to wait does not return before the first.
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A thread that panicked has ended too, and has said why on standard error.
+            drop(thread.join());
+        }
+    }
+
+    /// Runs `work` on a thread of its own until it ends or the origin is stopped.
+    fn spawn(
+        &self,
+        number: u32,
+        runtime: Runtime,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), OriginError> {
+        let mut stop = self.stop.subscribe();
+        let thread = std::thread::Builder::new()
+            .name(format!("origin-{number}"))
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        _ = stop.wait_for(|stop| *stop) => {}
+                        () = work => {}
+                    }
+                });
+            })
+            .map_err(OriginError::Thread)?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn event_loop() -> Result<Runtime, OriginError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OriginError::Thread)
+}
+
+/// Listens on the event loop of `runtime`; also says on which address it turned out to be.
+fn listen(config: &OriginConfig, runtime: &Runtime) -> io::Result<(TcpListener, SocketAddr)> {
+    let _context = runtime.enter();
+    let socket = if config.bind.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // An origin that is started again takes its port back from connections that linger in TIME-WAIT.
+    socket.set_reuseaddr(true)?;
+    socket.bind(config.bind)?;
+    // The system call takes a signed length.
+    let listener = socket.listen(config.backlog.min(i32::MAX as u32))?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Takes connections from the kernel and hands them out in turn, itself first.
+struct Acceptor {
+    listener: TcpListener,
+    /// One permit for every connection that may be open.
+    gate: Option<Arc<Semaphore>>,
+    helpers: Vec<mpsc::UnboundedSender<Accepted>>,
+    connections: Connections,
+}
+
+/// A connection on its way to another thread, and its leave to be open.
+type Accepted = (std::net::TcpStream, Option<OwnedSemaphorePermit>);
+
+/// The pause after a failure to accept: long enough for descriptors to come free, too short to matter.
+const ACCEPT_PAUSE: Duration = Duration::from_ms(5);
+
+impl Acceptor {
+    async fn run(self) {
+        let mut turn = 0;
+        loop {
+            let permit = match &self.gate {
+                Some(gate) => Arc::clone(gate).acquire_owned().await.ok(),
+                None => None,
+            };
+            let stream = self.accept().await;
+            match turn {
+                0 => self.connections.spawn(stream, permit),
+                // Fails only if the socket or that thread is gone; the connection then is, too.
+                helper => {
+                    drop(stream.into_std().map(|stream| self.helpers[helper - 1].send((stream, permit))))
+                }
+            }
+            turn = (turn + 1) % (self.helpers.len() + 1);
+        }
+    }
+
+    async fn accept(&self) -> TcpStream {
+        let tally = &self.connections.service.tally;
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    tally.connections.fetch_add(1, Relaxed);
+                    return stream;
+                }
+                // The client gave up while it was in the queue; the next one is due at once.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    tally.accept_failures.fetch_add(1, Relaxed);
+                    async_io::Timer::after(ACCEPT_PAUSE.to_std()).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a thread that does not accept does: serve what it is handed.
+async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connections: Connections) {
+    while let Some((stream, permit)) = inbox.recv().await {
+        match TcpStream::from_std(stream) {
+            Ok(stream) => connections.spawn(stream, permit),
+            Err(_) => {
+                connections.service.tally.connections_closed.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+/// How connections are served.
+#[derive(Clone)]
+struct Connections {
+    http: http1::Builder,
+    service: Arc<Service>,
+}
+
+impl Connections {
+    fn new(config: &OriginConfig, service: Arc<Service>) -> Connections {
+        let mut http = http1::Builder::new();
+        // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so that one
+        // slow request would hold up those before it, and half a request the whole connection.
+        // A client may end its side after the request (HTTP/1.0 tools do) and still wait for the reply.
+        http.half_close(true);
+        match config.keep_alive_timeout {
+            None => {}
+            Some(timeout) if timeout.is_zero() => {
+                http.keep_alive(false);
+            }
+            Some(timeout) => {
+                http.timer(TokioTimer::new()).header_read_timeout(timeout.to_std());
+            }
+        }
+        Connections { http, service }
+    }
+
+    /// Serves a connection on this thread's event loop until either side ends it.
+    fn spawn(&self, stream: TcpStream, permit: Option<OwnedSemaphorePermit>) {
+        // A socket that refuses the option is dead already, which serving it will find out.
+        let _ = stream.set_nodelay(true);
+        let service = Arc::clone(&self.service);
+        let requests = Cell::new(0u32);
+        let answer = service_fn(move |request| {
+            requests.set(requests.get().saturating_add(1));
+            let (service, nth) = (Arc::clone(&service), requests.get());
+            async move { service.answer(request, nth).await }
+        });
+        let connection = self.http.serve_connection(TokioIo::new(stream), answer);
+        let closing = Closing { service: Arc::clone(&self.service), _permit: permit };
+        tokio::spawn(async move {
+            // How a connection ends is its client's affair; what was answered has been counted.
+            let _ = connection.await;
+            drop(closing);
+        });
+    }
+}
+
+/// Counts a connection as closed and gives its leave back, however it ends.
+struct Closing {
+    service: Arc<Service>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.service.tally.connections_closed.fetch_add(1, Relaxed);
+    }
+}

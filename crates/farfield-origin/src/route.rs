@@ -1,0 +1,204 @@
+//! What a path asks for. Pure parsing: paths in, values out; nothing is allocated or formatted.
+//!
+//! | path | reply |
+//! | --- | --- |
+//! | `/` | what the server offers |
+//! | `/page/N.html`, `/object/N.css` (`.js`, `.png`) | the generated site |
+//! | `/bytes/N` | N bytes (`1024`, `64KiB`), at most [`MAX_BODY`] |
+//! | `/chunked/N` | N bytes in the chunked coding (HTTP/1.0: ended by the close) |
+//! | `/delay/MS` | an empty reply after MS milliseconds (`0.5`) or any time with its unit (`20us`), at most [`MAX_DELAY`] |
+//! | `/status/CODE` | an empty reply with that status, 200 to 599 |
+//! | `/echo-length` and all below | how many bytes the request's body had |
+//!
+//! The method does not matter, except that HEAD gets no body; a request's body is read on every path.
+
+use farfield_base::{Bytes, Duration};
+use hyper::StatusCode;
+
+/// The longest body on request: 1 GiB.
+pub const MAX_BODY: Bytes = Bytes(1 << 30);
+
+/// The longest delay on request: an hour.
+pub const MAX_DELAY: Duration = Duration::from_secs(3600);
+
+/// What a path asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The list of what there is.
+    Index,
+    /// A page of the site, by number.
+    Page(usize),
+    /// An object of the site, by number and kind.
+    Object(usize, ObjectKind),
+    /// So many bytes.
+    Bytes(u64),
+    /// So many bytes, chunked.
+    Chunked(u64),
+    /// An empty reply, so much later.
+    Delay(Duration),
+    /// An empty reply with this status.
+    Status(StatusCode),
+    /// The length of the request's body.
+    EchoLength,
+}
+
+/// Why a path leads nowhere; the text is the reply's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There is nothing of that name: 404.
+    Unknown,
+    /// The parameter is not one: 400.
+    Parameter(&'static str),
+}
+
+/// What an object is to a browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    StyleSheet,
+    Script,
+    Image,
+}
+
+impl Route {
+    /// Reads a path, without its query.
+    pub(crate) fn parse(path: &str) -> Result<Route, Refusal> {
+        let mut parts = path.strip_prefix('/').ok_or(Refusal::Unknown)?.splitn(2, '/');
+        let (head, parameter) = (parts.next().unwrap_or(""), parts.next());
+        match (head, parameter) {
+            ("", None) => Ok(Route::Index),
+            ("echo-length", _) => Ok(Route::EchoLength),
+            ("page", Some(name)) => page(name).ok_or(Refusal::Unknown),
+            ("object", Some(name)) => object(name).ok_or(Refusal::Unknown),
+            ("bytes", Some(size)) => body_length(size).map(Route::Bytes).ok_or(BAD_SIZE),
+            ("chunked", Some(size)) => body_length(size).map(Route::Chunked).ok_or(BAD_SIZE),
+            ("delay", Some(time)) => delay(time).map(Route::Delay).ok_or(BAD_DELAY),
+            ("status", Some(code)) => status(code).map(Route::Status).ok_or(BAD_STATUS),
+            _ => Err(Refusal::Unknown),
+        }
+    }
+}
+
+const BAD_SIZE: Refusal =
+    Refusal::Parameter("Not a size from 0 to 1GiB; ask for one such as /bytes/1024 or /chunked/64KiB.\n");
+const BAD_DELAY: Refusal =
+    Refusal::Parameter("Not a time from 0 to 1h; ask for milliseconds such as /delay/0.5, or /delay/20us.\n");
+const BAD_STATUS: Refusal =
+    Refusal::Parameter("Not a final status, 200 to 599; ask for one such as /status/404.\n");
+
+impl Refusal {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Refusal::Unknown => StatusCode::NOT_FOUND,
+            Refusal::Parameter(_) => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Refusal::Unknown => "There is nothing here; / lists what there is.\n",
+            Refusal::Parameter(text) => text,
+        }
+    }
+}
+
+impl ObjectKind {
+    /// The end of the name, without its dot.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            ObjectKind::StyleSheet => "css",
+            ObjectKind::Script => "js",
+            ObjectKind::Image => "png",
+        }
+    }
+
+    fn from_extension(extension: &str) -> Option<ObjectKind> {
+        [ObjectKind::StyleSheet, ObjectKind::Script, ObjectKind::Image]
+            .into_iter()
+            .find(|kind| kind.extension() == extension)
+    }
+}
+
+fn page(name: &str) -> Option<Route> {
+    name.strip_suffix(".html")?.parse().ok().map(Route::Page)
+}
+
+fn object(name: &str) -> Option<Route> {
+    let (number, extension) = name.split_once('.')?;
+    Some(Route::Object(number.parse().ok()?, ObjectKind::from_extension(extension)?))
+}
+
+fn body_length(size: &str) -> Option<u64> {
+    // Digits alone are by far the most common and need no floating point.
+    let length = match size.parse::<u64>() {
+        Ok(length) => length,
+        Err(_) => size.parse::<Bytes>().ok()?.0,
+    };
+    (length <= MAX_BODY.0).then_some(length)
+}
+
+fn delay(time: &str) -> Option<Duration> {
+    let delay = match time.parse::<f64>() {
+        Ok(ms) if ms >= 0.0 => Duration::from_secs_f64(ms / 1e3),
+        Ok(_) => return None,
+        Err(_) => time.parse().ok()?,
+    };
+    (delay <= MAX_DELAY).then_some(delay)
+}
+
+fn status(code: &str) -> Option<StatusCode> {
+    let code: u16 = code.parse().ok()?;
+    // 1xx are interim: none of them ends a request.
+    (200..600).contains(&code).then(|| StatusCode::from_u16(code).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_path_it_lists() {
+        let check = |path: &str, route| assert_eq!(Route::parse(path), Ok(route), "{path}");
+        check("/", Route::Index);
+        check("/page/7.html", Route::Page(7));
+        check("/object/0.css", Route::Object(0, ObjectKind::StyleSheet));
+        check("/object/12.png", Route::Object(12, ObjectKind::Image));
+        check("/bytes/0", Route::Bytes(0));
+        check("/bytes/64KiB", Route::Bytes(65_536));
+        check("/bytes/1GiB", Route::Bytes(1 << 30));
+        check("/chunked/1.5kB", Route::Chunked(1500));
+        check("/delay/250", Route::Delay(Duration::from_ms(250)));
+        check("/delay/0.05", Route::Delay(Duration::from_us(50)));
+        check("/delay/20us", Route::Delay(Duration::from_us(20)));
+        check("/status/404", Route::Status(StatusCode::NOT_FOUND));
+        check("/echo-length", Route::EchoLength);
+        check("/echo-length/any/where", Route::EchoLength);
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_mean() {
+        for path in
+            ["", "*", "/page", "/page/1", "/page/-1.html", "/object/1.exe", "/object/css", "/bytes", "//"]
+        {
+            assert_eq!(Route::parse(path), Err(Refusal::Unknown), "{path}");
+        }
+        for path in [
+            "/bytes/",
+            "/bytes/many",
+            "/bytes/-1",
+            "/bytes/1025MiB",
+            "/bytes/99999999999999999999",
+            "/chunked/x",
+            "/delay/",
+            "/delay/-1",
+            "/delay/NaN",
+            "/delay/inf",
+            "/delay/2h",
+            "/status/100",
+            "/status/600",
+            "/status/ok",
+        ] {
+            let refusal = Route::parse(path).expect_err(path);
+            assert_eq!(refusal.status(), StatusCode::BAD_REQUEST, "{path}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! How one request is answered: its body read, its place in the queue waited for, its coin tossed, its reply
+//! made of what is there already.
+//!
+//! On this path nothing is formatted (but the count that `/echo-length` answers with) and nothing is locked
+//! but the queue, where there is one.
+
+use crate::body::ReplyBody;
+use crate::clock::Clock;
+use crate::config::OriginConfig;
+use crate::failures::Failures;
+use crate::queue::ServiceQueue;
+use crate::route::{ObjectKind, Refusal, Route};
+use crate::site::Site;
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// What an origin has done since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Of these, still open.
+    pub connections_open: u64,
+    /// Times that accepting failed, mostly for want of descriptors.
+    pub accept_failures: u64,
+    /// Requests whose head was read.
+    pub requests: u64,
+    /// Of these, answered: the reply was handed to the connection.
+    pub answered: u64,
+    /// Of these, answered with 503 by the error rate.
+    pub errors: u64,
+}
+
+/// [`Counters`] while they count.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_closed: AtomicU64,
+    pub(crate) accept_failures: AtomicU64,
+    requests: AtomicU64,
+    answered: AtomicU64,
+    errors: AtomicU64,
+}
+
+impl Tally {
+    /// The counts now. Each is exact; they may be a moment apart from each other.
+    pub(crate) fn counters(&self) -> Counters {
+        // Closed before accepted, so that the difference is never below zero.
+        let closed = self.connections_closed.load(Relaxed);
+        let connections = self.connections.load(Relaxed);
+        Counters {
+            connections,
+            connections_open: connections.saturating_sub(closed),
+            accept_failures: self.accept_failures.load(Relaxed),
+            requests: self.requests.load(Relaxed),
+            answered: self.answered.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+        }
+    }
+}
+
+/// What all connections of an origin share.
+#[derive(Debug)]
+pub(crate) struct Service {
+    site: Site,
+    clock: Clock,
+    service_time: Duration,
+    queue: Option<Mutex<ServiceQueue>>,
+    failures: Failures,
+    keep_alive_requests: Option<NonZeroU32>,
+    pub(crate) tally: Tally,
+}
+
+type Reply = Response<ReplyBody>;
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
+const STYLE_SHEET: HeaderValue = HeaderValue::from_static("text/css");
+const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript");
+const IMAGE: HeaderValue = HeaderValue::from_static("image/png");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+impl Service {
+    pub(crate) fn new(config: &OriginConfig) -> Service {
+        let seed = Seed(config.seed);
+        Service {
+            site: Site::generate(config.site, seed),
+            clock: Clock::start(),
+            service_time: config.service_time,
+            queue: config.servers.map(|servers| Mutex::new(ServiceQueue::new(servers))),
+            failures: Failures::new(seed, config.error_rate),
+            keep_alive_requests: config.keep_alive_requests,
+            tally: Tally::default(),
+        }
+    }
+
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
+        let number = self.tally.requests.fetch_add(1, Relaxed);
+        let route = Route::parse(request.uri().path());
+        // All of the body is read on every path: what is left of it would cost the connection.
+        let received = read_to_end(request.into_body()).await?;
+        self.serve(route).await;
+        let mut reply = if self.failures.strikes(number) {
+            self.tally.errors.fetch_add(1, Relaxed);
+            reply(StatusCode::SERVICE_UNAVAILABLE, TEXT, text("Failed on purpose, by the error rate.\n"))
+        } else {
+            route.and_then(|route| self.reply_to(route, received)).unwrap_or_else(refuse)
+        };
+        if self.keep_alive_requests.is_some_and(|limit| nth >= limit.get()) {
+            reply.headers_mut().insert(CONNECTION, CLOSE);
+        }
+        self.tally.answered.fetch_add(1, Relaxed);
+        Ok(reply)
+    }
+
+    /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no server.
+    async fn serve(&self, route: Result<Route, Refusal>) {
+        let delay = match route {
+            Ok(Route::Delay(delay)) => delay,
+            _ => Duration::ZERO,
+        };
+        if !self.service_time.is_zero() || !delay.is_zero() {
+            self.clock.reach(self.served() + delay).await;
+        }
+    }
+
+    /// When a request that comes now will have been served.
+    fn served(&self) -> Instant {
+        match &self.queue {
+            Some(queue) => {
+                // The clock is read under the lock, so that requests are taken in the order of their instants.
+                let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+                queue.admit(self.clock.now(), self.service_time)
+            }
+            None => self.clock.now() + self.service_time,
+        }
+    }
+
+    fn reply_to(&self, route: Route, received: u64) -> Result<Reply, Refusal> {
+        let found = |content_type, body| Ok(reply(StatusCode::OK, content_type, body));
+        match route {
+            Route::Index => found(HTML, ReplyBody::Whole(self.site.index().clone())),
+            Route::Page(number) => {
+                let page = self.site.pages().get(number).ok_or(Refusal::Unknown)?;
+                found(HTML, ReplyBody::Whole(page.html().clone()))
+            }
+            Route::Object(number, kind) => {
+                let size = self.site.object(number, kind).ok_or(Refusal::Unknown)?;
+                found(content_type(kind), ReplyBody::filler(size.0))
+            }
+            Route::Bytes(length) => found(BINARY, ReplyBody::filler(length)),
+            Route::Chunked(length) => found(BINARY, ReplyBody::chunked(length)),
+            Route::Delay(_) => found(TEXT, ReplyBody::Empty),
+            Route::Status(status) => Ok(reply(status, TEXT, ReplyBody::Empty)),
+            Route::EchoLength => found(TEXT, ReplyBody::Whole(format!("{received}\n").into())),
+        }
+    }
+}
+
+/// Reads a body and counts its bytes, keeping none.
+async fn read_to_end(mut body: Incoming) -> hyper::Result<u64> {
+    let mut received = 0;
+    while !body.is_end_stream() {
+        match body.frame().await {
+            Some(frame) => received += frame?.data_ref().map_or(0, |data| data.len() as u64),
+            None => break,
+        }
+    }
+    Ok(received)
+}
+
+fn reply(status: StatusCode, content_type: HeaderValue, body: ReplyBody) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, content_type);
+    reply
+}
+
+fn refuse(refusal: Refusal) -> Reply {
+    reply(refusal.status(), TEXT, text(refusal.text()))
+}
+
+fn text(text: &'static str) -> ReplyBody {
+    ReplyBody::Whole(bytes::Bytes::from_static(text.as_bytes()))
+}
+
+fn content_type(kind: ObjectKind) -> HeaderValue {
+    match kind {
+        ObjectKind::StyleSheet => STYLE_SHEET,
+        ObjectKind::Script => SCRIPT,
+        ObjectKind::Image => IMAGE,
+    }
+}

@@ -1,0 +1,154 @@
+//! The run directory, as a reader sees it.
+//!
+//! A run writes `summary.json` from its first seconds on and again as it goes, marked as not complete
+//! until it has ended. So a directory whose run was killed reads like any other, and says so.
+
+use farfield_measure::Summary;
+use farfield_measure::summary::SCHEMA_VERSION;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of the summary in a run directory.
+pub const SUMMARY_FILE: &str = "summary.json";
+
+/// A run directory that was read.
+#[derive(Debug, Clone)]
+pub struct RunDirectory {
+    path: PathBuf,
+    json: String,
+    summary: Summary,
+}
+
+/// Why a run directory could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There is no such directory.
+    #[error("there is no directory `{0}`; name the one that `farfield run` printed")]
+    NoDirectory(PathBuf),
+    /// It holds no summary.
+    #[error(
+        "`{0}` holds no summary.json: it is no run directory, or its run was stopped before it had measured anything"
+    )]
+    NoSummary(PathBuf),
+    /// The summary cannot be read from the disk.
+    #[error("`{path}` cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The summary was written by a later version.
+    #[error(
+        "`{path}` has schema version {found}, and this farfield reads up to {SCHEMA_VERSION}; use a newer one"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// The summary is not one.
+    #[error("`{path}` is no summary of a run: {source}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+}
+
+impl RunDirectory {
+    /// Reads the summary in `path`.
+    pub fn open(path: impl AsRef<Path>) -> Result<RunDirectory, ReportError> {
+        let path = path.as_ref().to_owned();
+        if !path.is_dir() {
+            return Err(ReportError::NoDirectory(path));
+        }
+        let file = path.join(SUMMARY_FILE);
+        let json = match fs::read_to_string(&file) {
+            Ok(json) => json,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(ReportError::NoSummary(path));
+            }
+            Err(source) => return Err(ReportError::Unreadable { path: file, source }),
+        };
+        let summary = parse(&file, &json)?;
+        Ok(RunDirectory { path, json, summary })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The summary.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The summary's document, as it stands on the disk.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+/// The version is looked at first: a later schema must be named as such, not as a missing field.
+fn parse(file: &Path, json: &str) -> Result<Summary, ReportError> {
+    let malformed = |source| ReportError::Malformed { path: file.to_owned(), source };
+    let document: serde_json::Value = serde_json::from_str(json).map_err(malformed)?;
+    match document["schema_version"].as_u64() {
+        Some(found) if found > u64::from(SCHEMA_VERSION) => {
+            Err(ReportError::Newer { path: file.to_owned(), found })
+        }
+        _ => Summary::from_json(json).map_err(malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::scene::{Scene, killed};
+
+    /// An empty directory of this test's own.
+    fn empty(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("farfield-report-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary directory");
+        path
+    }
+
+    #[test]
+    fn reads_a_killed_run_and_its_document_as_it_is() {
+        let path = empty("killed");
+        let json = killed().to_json();
+        fs::write(path.join(SUMMARY_FILE), &json).expect("written");
+        let run = RunDirectory::open(&path).expect("a run");
+        assert!(!run.summary().complete);
+        assert_eq!(run.json(), json);
+        fs::remove_dir_all(path).expect("removed");
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let path = empty("wrong");
+        let check = |says: &str| {
+            let error = RunDirectory::open(&path).expect_err(says).to_string();
+            assert!(error.contains(says), "{error}");
+        };
+        check("holds no summary.json");
+        let file = path.join(SUMMARY_FILE);
+        let newer =
+            Scene::good().summary().to_json().replacen("\"schema_version\": 1", "\"schema_version\": 99", 1);
+        for (text, says) in [
+            ("{\"schema_version\": 1}", "missing field"),
+            ("{\"schema_ver", "is no summary of a run"),
+            (&newer, "schema version 99"),
+        ] {
+            fs::write(&file, text).expect("written");
+            check(says);
+        }
+        fs::remove_dir_all(&path).expect("removed");
+        check("there is no directory");
+    }
+}

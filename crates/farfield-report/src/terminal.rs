@@ -1,0 +1,317 @@
+//! The terminal summary: a run on one screen of 24 lines by 80 columns.
+//!
+//! First what the run was, then whether it may be believed, then what it measured, then how the generator
+//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds,
+//! warnings) is cut to the room that is left and ends in how many more there are. Blank lines between
+//! sections go first when room is short.
+
+use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use farfield_measure::summary::{OutcomeCount, PartSummary, TimingSummary};
+use farfield_measure::verdict::{Check, CheckState, Unit};
+use farfield_measure::{Quantile, Summary, ThresholdResult};
+use std::iter;
+
+/// Lines of a screen.
+pub const LINES: usize = 24;
+/// Columns of a screen.
+pub const COLUMNS: usize = 80;
+/// Columns of the words at the left.
+const LABEL: usize = 12;
+/// Columns that a scenario's name may take of the line that also tells the seed.
+const SCENARIO: usize = 16;
+
+/// How a summary is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Look<'a> {
+    /// Colour the verdict, for a terminal that shows it.
+    pub colour: bool,
+    /// Where the run directory is, to be named on the last line.
+    pub directory: Option<&'a str>,
+}
+
+/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each.
+pub fn render(summary: &Summary, look: Look<'_>) -> String {
+    let measured = measured(summary);
+    let ended = ended(summary);
+    let generator = generator(summary, look);
+    let heading = heading(summary);
+    let taken = heading.len() + measured.len() + ended.len() + generator.len();
+    let verdict = verdict(summary, look, LINES - taken);
+    page([heading, verdict, measured, ended, generator])
+}
+
+/// Joins sections, with blank lines between them as far as there is room, first around the verdict.
+fn page(sections: [Vec<String>; 5]) -> String {
+    let lines: usize = sections.iter().map(Vec::len).sum();
+    let blanks = LINES.saturating_sub(lines);
+    let mut page = String::new();
+    for (at, section) in sections.iter().enumerate() {
+        if at > 0 && at <= blanks {
+            page.push('\n');
+        }
+        for line in section {
+            page.push_str(line.trim_end());
+            page.push('\n');
+        }
+    }
+    page
+}
+
+fn heading(summary: &Summary) -> Vec<String> {
+    let heading = &summary.heading;
+    let load = fit(&heading.load_words, COLUMNS / 2);
+    let room = COLUMNS - load.chars().count() - 2;
+    let target = fit(&format!("farfield  {}", heading.target), room);
+    let phases = &summary.phases;
+    let about = [
+        fit(&heading.scenario, SCENARIO),
+        format!("seed {}", heading.seed),
+        summary.generator.plane.clone(),
+        format!("{} after {} of warm-up", time(phases.steady_ns), time(phases.warm_up_ns)),
+        heading.started_at.clone(),
+    ];
+    vec![format!("{target:<room$}  {load}"), fit(&about.join(" · "), COLUMNS)]
+}
+
+/// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most
+/// `room` lines.
+fn verdict(summary: &Summary, look: Look<'_>, room: usize) -> Vec<String> {
+    let verdict = &summary.verdict;
+    let all = verdict.checks.len();
+    let skipped = verdict.checks.iter().filter(|check| check.state == CheckState::Skipped).count();
+    // That a run is not complete has a line of its own, louder than a check's.
+    let failed: Vec<_> = verdict.failed().filter(|check| check.name != "completed").collect();
+    let applies = if skipped > 0 { format!(", {skipped} do not apply") } else { String::new() };
+    let mut lines = Vec::new();
+    if !summary.complete {
+        let reason = summary.incomplete_reason.as_deref().unwrap_or("it did not end by itself");
+        lines.push(paint("INCOMPLETE", YELLOW, &labelled("INCOMPLETE", reason), look));
+    }
+    if verdict.valid {
+        let passed = format!("{} checks passed{applies}", all - skipped);
+        lines.push(paint("VALID", GREEN, &labelled("VALID", &passed), look));
+    } else {
+        let counted = format!("{} of {all} checks failed{applies}", verdict.failed().count());
+        lines.push(paint("INVALID", RED, &labelled("INVALID", &counted), look));
+    }
+    let room = room.saturating_sub(lines.len());
+    lines.extend(failed_checks(&failed, room));
+    lines
+}
+
+fn failed_checks(failed: &[&Check], room: usize) -> Vec<String> {
+    if failed.len() <= room {
+        return failed.iter().map(|check| failed_check(check)).collect();
+    }
+    let shown = room.saturating_sub(1);
+    let rest = failed[shown..].iter().map(|check| check.name.clone());
+    let rest = format!("  ! and {}", list(rest.collect(), COLUMNS - "  ! and ".len()));
+    failed[..shown].iter().map(|check| failed_check(check)).chain(iter::once(rest)).take(room).collect()
+}
+
+fn failed_check(check: &Check) -> String {
+    let against = match check.measured {
+        Some(measured) => {
+            format!("{}, limit {}", quantity(measured, check.unit), quantity(check.limit, check.unit))
+        }
+        None => "not measured".to_owned(),
+    };
+    let note = check.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+    fit(&format!("  ! {:<18}{against}{note}", check.name), COLUMNS)
+}
+
+fn measured(summary: &Summary) -> Vec<String> {
+    let mut lines = match &summary.steady.rates {
+        Some(rates) => vec![
+            labelled(
+                "rate",
+                &format!(
+                    "offered {}   sent {}   completed {}",
+                    rate(rates.offered_per_s),
+                    rate(rates.sent_per_s),
+                    rate(rates.completed_per_s)
+                ),
+            ),
+            labelled(
+                "traffic",
+                &format!(
+                    "{} of bodies, {} in all",
+                    bytes_rate(rates.body_bytes_per_s),
+                    bytes_rate(rates.reply_bytes_per_s)
+                ),
+            ),
+        ],
+        None => vec![labelled("rate", "the measured part had not begun")],
+    };
+    lines.push(row("time", ["mean", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned), "count"));
+    let times = summary.steady.times.iter();
+    lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
+    lines
+}
+
+fn timing_row(name: &str, times: Option<&TimingSummary>) -> String {
+    let Some(times) = times else {
+        return row(name, ["-"; 6].map(str::to_owned), "0");
+    };
+    let quantile = |quantile| times.quantile_ns(quantile).map_or("-".to_owned(), time);
+    let columns = [
+        time(times.mean_ns),
+        quantile(Quantile::P50),
+        quantile(Quantile::P90),
+        quantile(Quantile::P99),
+        quantile(Quantile::P99_9),
+        time(times.max_ns),
+    ];
+    row(name, columns, &count(times.count))
+}
+
+fn row(name: &str, columns: [String; 6], last: &str) -> String {
+    let columns: String = columns.iter().map(|column| format!("{column:>9}")).collect();
+    fit(&format!("{name:<LABEL$}{columns}{last:>14}"), COLUMNS)
+}
+
+fn ended(summary: &Summary) -> Vec<String> {
+    let part = &summary.steady;
+    let ok = part.outcomes.iter().find(|outcome| outcome.name == "ok").map_or(0, |outcome| outcome.count);
+    let errors = part
+        .error_share
+        .map_or("nothing came to an end".to_owned(), |share| format!("{} errors", percent(share)));
+    let requests = format!("{} ok of {} requests, {errors}", count(ok), count(part.requests));
+    let mut lines = vec![labelled("outcomes", &requests)];
+    lines
+        .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
+    lines.push(connections(summary));
+    lines
+}
+
+/// The outcomes of one fault, the most frequent first; none if there are none.
+fn by_fault(part: &PartSummary, fault: &str) -> Option<String> {
+    let mut outcomes: Vec<&OutcomeCount> = part.outcomes.iter().filter(|o| o.fault == fault).collect();
+    outcomes.sort_by_key(|outcome| std::cmp::Reverse(outcome.count));
+    let told = outcomes.iter().map(|outcome| format!("{} {}", outcome.name, count(outcome.count)));
+    let label = format!("  {fault}");
+    (!outcomes.is_empty()).then(|| labelled(&label, &list(told.collect(), COLUMNS - LABEL)))
+}
+
+fn connections(summary: &Summary) -> String {
+    let connections = &summary.connections;
+    let opened = match connections.attempts {
+        attempts if attempts == connections.established => format!("{} opened", count(attempts)),
+        attempts => format!("{} opened of {} tried", count(connections.established), count(attempts)),
+    };
+    let open = connections.open_max.map(|most| format!(", {} at once", count(most))).unwrap_or_default();
+    let carried = connections.requests_mean.map_or(String::new(), |mean| {
+        format!("; requests on each: mean {}, max {}", three_digits(mean), count(connections.requests_max))
+    });
+    labelled("connections", &format!("{opened}{open}{carried}"))
+}
+
+fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
+    let mut lines = vec![own_work(summary)];
+    if !summary.thresholds.is_empty() {
+        lines.push(thresholds(&summary.thresholds));
+    }
+    if let [first, rest @ ..] = summary.warnings.as_slice() {
+        let more = if rest.is_empty() { String::new() } else { format!(" +{} more", rest.len()) };
+        let room = COLUMNS - LABEL - more.chars().count();
+        lines.push(labelled("warning", &format!("{}{more}", fit(first, room))));
+    }
+    if let Some(directory) = look.directory {
+        lines.push(labelled("directory", directory));
+    }
+    lines
+}
+
+fn own_work(summary: &Summary) -> String {
+    let generator = &summary.generator;
+    let p99 = |times: &TimingSummary| times.quantile_ns(Quantile::P99).map_or("-".to_owned(), time);
+    let mut told = Vec::new();
+    if let Some(lateness) = &generator.lateness {
+        told.push(format!("late p99 {}, max {}", p99(lateness), time(lateness.max_ns)));
+    }
+    if let Some(lag) = &generator.loop_lag {
+        told.push(format!("lag p99 {}", p99(lag)));
+    }
+    if let Some(busiest) = generator.worker_busy.iter().copied().max_by(f64::total_cmp) {
+        let busiest = percent(busiest);
+        told.push(match generator.worker_busy.len() {
+            1 => format!("worker {busiest} busy"),
+            _ => format!("busiest worker {busiest}"),
+        });
+    }
+    labelled("generator", &told.join("; "))
+}
+
+fn thresholds(results: &[ThresholdResult]) -> String {
+    let failed: Vec<_> = results.iter().filter(|result| !result.passed).collect();
+    if failed.is_empty() {
+        let kept: Vec<_> = results.iter().map(|result| result.text.clone()).collect();
+        let says = "all kept: ";
+        return labelled("thresholds", &format!("{says}{}", list(kept, COLUMNS - LABEL - says.len())));
+    }
+    let says = format!("{} of {} FAILED: ", failed.len(), results.len());
+    let told = failed.iter().map(|result| {
+        let measured = result.measured.map_or("nothing".to_owned(), |found| quantity(found, result.unit));
+        format!("{} was {measured}", result.text)
+    });
+    let told = list(told.collect(), COLUMNS - LABEL - says.len());
+    labelled("thresholds", &format!("{says}{told}"))
+}
+
+fn quantity(number: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ns => time(number as u64),
+        Unit::Share => percent(number),
+        Unit::Count => count(number as u64),
+        Unit::PerSecond => rate(number),
+    }
+}
+
+fn labelled(label: &str, text: &str) -> String {
+    fit(&format!("{label:<LABEL$}{text}"), COLUMNS)
+}
+
+/// `items` with commas between them, as many as `room` columns hold, and how many more there are.
+fn list(items: Vec<String>, room: usize) -> String {
+    let all = items.join(", ");
+    if all.chars().count() <= room {
+        return all;
+    }
+    let mut shown = items.len() - 1;
+    loop {
+        let more = format!("+{} more", items.len() - shown);
+        let line = items[..shown].iter().cloned().chain(iter::once(more)).collect::<Vec<_>>().join(", ");
+        if shown == 0 || line.chars().count() <= room {
+            return line;
+        }
+        shown -= 1;
+    }
+}
+
+/// `text` in at most `columns`, its end cut off with `…`. Control characters, which a summary from
+/// elsewhere could hold, do not reach the terminal.
+fn fit(text: &str, columns: usize) -> String {
+    let clean = |c: char| if c.is_control() { '?' } else { c };
+    if text.chars().count() <= columns {
+        return text.chars().map(clean).collect();
+    }
+    text.chars().take(columns - 1).map(clean).chain(iter::once('…')).collect()
+}
+
+const RED: &str = "\x1b[1;31m";
+const GREEN: &str = "\x1b[1;32m";
+const YELLOW: &str = "\x1b[1;33m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Colours `word` at the beginning of `line`, if asked.
+fn paint(word: &str, colour: &str, line: &str, look: Look<'_>) -> String {
+    match line.strip_prefix(word) {
+        Some(rest) if look.colour => format!("{colour}{word}{PLAIN}{rest}"),
+        _ => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod scene;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
+
+use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
+use farfield_measure::summary::Asked;
+use farfield_measure::{
+    Arrivals, EngineFacts, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits, Window, WorkerFacts,
+};
+
+const MS: u64 = 1_000_000;
+
+/// All that a summary is made of, to be changed before it is made.
+pub struct Scene {
+    pub heading: Heading,
+    pub samples: Vec<Sample>,
+    pub facts: EngineFacts,
+    pub thresholds: Vec<&'static str>,
+}
+
+impl Scene {
+    /// 2 s measured after 1 s: a request every 2 ms on four connections, the n-th taking 1 + n % 10 ms;
+    /// all well.
+    pub fn good() -> Scene {
+        let mut facts = EngineFacts {
+            plane: "sockets".to_owned(),
+            processors: vec![1],
+            workers: vec![WorkerFacts {
+                cpu: Duration::from_ms(680),
+                wall: Duration::from_secs(2),
+                slept: Duration::from_ms(1320),
+            }],
+            arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
+            connections_open: vec![4, 4, 4],
+            ..EngineFacts::default()
+        };
+        facts.lateness.record(Duration::from_us(34));
+        facts.loop_lag.record(Duration::from_us(120));
+        let samples: Vec<_> = (0..1500).map(request).collect();
+        facts.in_system_ns = in_window(&samples);
+        let heading = Heading {
+            farfield: "0.1.0".to_owned(),
+            scenario: "quick".to_owned(),
+            target: "http://127.0.0.1:8080/index.html".to_owned(),
+            seed: 42,
+            load: LoadKind::Open,
+            load_words: "open loop, constant 500/s".to_owned(),
+            started_at: "2026-03-01T12:00:00Z".to_owned(),
+        };
+        Scene { heading, samples, facts, thresholds: vec!["p99<200ms", "errors<0.1%"] }
+    }
+
+    /// The worst that a screen must hold: every outcome, every check failed, far too much of everything.
+    pub fn worst() -> Scene {
+        let mut scene = Scene::good();
+        let long = "a".repeat(300);
+        scene.heading.target = format!("https://{long}.example/\u{1b}[2J");
+        scene.heading.load_words = format!("hybrid, {long}");
+        scene.heading.scenario = long.clone();
+        scene.heading.seed = u64::MAX;
+        for (at, sample) in scene.samples.iter_mut().enumerate() {
+            sample.outcome = Outcome::ALL[at % Outcome::ALL.len()];
+            sample.body_bytes = 123_456_789_012;
+            sample.reply_bytes = 123_456_789_012;
+        }
+        let facts = &mut scene.facts;
+        facts.workers = vec![
+            WorkerFacts {
+                cpu: Duration::from_secs(2),
+                wall: Duration::from_secs(2),
+                slept: Duration::ZERO
+            };
+            16
+        ];
+        facts.lateness.record(Duration::from_secs(999));
+        facts.loop_lag.record(Duration::from_secs(999));
+        facts.arrivals =
+            Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
+        facts.in_system_ns = 1;
+        facts.samples_lost = 123_456_789;
+        facts.interrupted = Some(format!("interrupted by {long}"));
+        facts.connections_open = vec![1_000_000];
+        facts.warnings = vec![long; 5];
+        scene.thresholds = vec!["p99.9(service)<1us", "errors<0.1%", "rate>1000000", "dropped<1", "max<1us"];
+        scene
+    }
+
+    pub fn fold(&self) -> Fold {
+        let mut fold = Fold::new(WINDOW);
+        self.samples.iter().for_each(|sample| fold.record(sample));
+        fold
+    }
+
+    pub fn summary(&self) -> Summary {
+        self.made_by(Summary::new)
+    }
+
+    fn made_by(&self, make: fn(Asked<'_>, &Fold, &EngineFacts, Instant) -> Summary) -> Summary {
+        let thresholds: Vec<Threshold> =
+            self.thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
+        let limits = VerdictLimits::default();
+        let asked =
+            Asked { heading: &self.heading, limits: &limits, thresholds: &thresholds, series_file: None };
+        make(asked, &self.fold(), &self.facts, WINDOW.measure_to)
+    }
+}
+
+/// What a run leaves behind that was killed.
+pub fn killed() -> Summary {
+    Scene::good().made_by(Summary::checkpoint)
+}
+
+/// A run of which nothing is known yet.
+pub fn unborn() -> Summary {
+    let mut scene = Scene::good();
+    scene.samples.clear();
+    scene.facts = EngineFacts::default();
+    scene.summary()
+}
+
+const WINDOW: Window =
+    Window { measure_from: Instant::from_ns(1000 * MS), measure_to: Instant::from_ns(3000 * MS) };
+
+fn request(n: u64) -> Sample {
+    let at = |ms_tenths: u64| Instant::from_ns(n * 2 * MS + ms_tenths * MS / 10);
+    let took = (1 + n % 10) * 10;
+    let opens = n < 4;
+    let stamp = |instant| if opens { Stamp::at(instant) } else { Stamp::NEVER };
+    Sample {
+        due: at(0),
+        connect_begun: stamp(at(0)),
+        connected: stamp(at(1)),
+        sent: Stamp::at(at(1)),
+        first_byte: Stamp::at(at(took - 5)),
+        done: at(took),
+        body_bytes: 1000,
+        reply_bytes: 1200,
+        user: (n % 4) as u32,
+        connection: (n % 4) as u32,
+        number: (n / 4) as u32,
+        request: 0,
+        class: 0,
+        status: 200,
+        outcome: Outcome::Ok,
+    }
+}
+
+/// Request-nanoseconds inside the window.
+fn in_window(samples: &[Sample]) -> u64 {
+    let inside = |sample: &Sample| {
+        sample.done.min(WINDOW.measure_to).since(sample.due.max(WINDOW.measure_from)).as_ns()
+    };
+    samples.iter().map(inside).sum()
+}

@@ -1,0 +1,117 @@
+use super::scene::{Scene, killed, unborn};
+use super::*;
+
+fn plain(summary: &Summary) -> String {
+    render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
+}
+
+fn fits(text: &str) {
+    assert!(text.lines().count() <= LINES, "{} lines:\n{text}", text.lines().count());
+    for line in text.lines() {
+        assert!(line.chars().count() <= COLUMNS, "{} columns: {line}", line.chars().count());
+        assert!(!line.contains('\u{1b}'), "a control character: {line:?}");
+    }
+}
+
+/// The whole screen of a good run. The numbers: service is 0.9, 1.9 … 9.9 ms in equal parts and response
+/// 0.1 ms more, so means are 5.4 and 5.5 ms and the p-quantile of ten equal parts is the ⌈10p⌉-th; a
+/// request every 2 ms is 500/s, of 1,000 and 1,200 bytes; 1,500 requests on four connections are 375
+/// each.
+#[test]
+fn a_good_run_reads_so() {
+    let screen = "\
+farfield  http://127.0.0.1:8080/index.html             open loop, constant 500/s
+quick · seed 42 · sockets · 2.00s after 1.00s of warm-up · 2026-03-01T12:00:00Z
+
+VALID       9 checks passed
+
+rate        offered 500/s   sent 500/s   completed 500/s
+traffic     500kB/s of bodies, 600kB/s in all
+time             mean      p50      p90      p99    p99.9      max         count
+response       5.50ms   5.00ms   9.00ms   10.0ms   10.0ms   10.0ms         1,000
+service        5.40ms   4.90ms   8.90ms   9.90ms   9.90ms   9.90ms         1,000
+connect             -        -        -        -        -        -             0
+reply          4.90ms   4.40ms   8.40ms   9.40ms   9.40ms   9.40ms         1,000
+transfer        500µs    500µs    500µs    500µs    500µs    500µs         1,000
+
+outcomes    1,000 ok of 1,000 requests, 0% errors
+connections 4 opened, 4 at once; requests on each: mean 375, max 375
+
+generator   late p99 34.0µs, max 34.0µs; lag p99 120µs; worker 34% busy
+thresholds  all kept: p99<200ms, errors<0.1%
+directory   runs/2026-03-01-quick
+";
+    let summary = Scene::good().summary();
+    assert_eq!(plain(&summary), screen);
+    fits(screen);
+}
+
+#[test]
+fn the_worst_run_still_fits_and_is_loud() {
+    let text = plain(&Scene::worst().summary());
+    fits(&text);
+    assert_eq!(text.lines().count(), LINES, "no room is wasted:\n{text}");
+    let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
+    for word in ["INCOMPLETE", "INVALID     8 of 9", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+        assert!(begins(word), "{word}:\n{text}");
+    }
+    for fault in ["  server", "  network", "  client", "  protocol"] {
+        assert!(begins(fault), "{fault}:\n{text}");
+    }
+    assert!(text.contains("lag p99 999s; busiest worker 100%\n"), "the generator is told whole:\n{text}");
+    assert!(text.contains(&format!("seed {}", u64::MAX)), "the seed is told whole:\n{text}");
+    assert!(text.contains("more"), "what is left out is counted:\n{text}");
+}
+
+/// With one check failed at a time there is room for each with its number and limit.
+#[test]
+fn a_failed_check_has_its_line() {
+    let mut scene = Scene::good();
+    scene.facts.workers[0].cpu = farfield_base::Duration::from_ms(1_940);
+    let text = plain(&scene.summary());
+    assert!(
+        text.contains("INVALID     1 of 9 checks failed\n  ! worker-cpu        97%, limit 90%\n"),
+        "{text}"
+    );
+    fits(&text);
+}
+
+#[test]
+fn what_does_not_apply_is_told() {
+    let mut scene = Scene::good();
+    scene.facts.arrivals = None;
+    assert!(plain(&scene.summary()).contains("VALID       7 checks passed, 2 do not apply\n"));
+}
+
+#[test]
+fn a_killed_run_is_marked_and_its_numbers_are_there() {
+    let text = plain(&killed());
+    assert!(text.contains("\nINCOMPLETE  the run had not ended when this was written\nINVALID "), "{text}");
+    assert!(text.contains("response       5.50ms"), "{text}");
+    fits(&text);
+}
+
+#[test]
+fn nothing_measured_reads_as_nothing() {
+    let text = plain(&unborn());
+    assert!(text.contains("0 ok of 0 requests, nothing came to an end"), "{text}");
+    assert!(text.contains("response            -"), "{text}");
+    fits(&text);
+}
+
+#[test]
+fn colour_only_when_asked() {
+    let summary = Scene::good().summary();
+    let coloured = render(&summary, Look { colour: true, directory: None });
+    assert!(coloured.contains("\u{1b}[1;32mVALID\u{1b}[0m  "));
+    let plain = render(&summary, Look::default());
+    assert!(!plain.contains('\u{1b}') && !plain.contains("directory"));
+}
+
+#[test]
+fn lists_end_in_how_many_more() {
+    let items = |n: usize| (0..n).map(|at| format!("item{at}")).collect::<Vec<_>>();
+    assert_eq!(list(items(2), 20), "item0, item1");
+    assert_eq!(list(items(4), 20), "item0, +3 more");
+    assert_eq!(list(items(4), 1), "+4 more");
+}

@@ -1,0 +1,269 @@
+//! Arrival processes: the instants at which requests (open load) or sessions (hybrid load) come.
+//!
+//! A process with a known rate, constant or not, is one mechanism: events that are evenly spaced or Poisson at
+//! rate one, put through the inverse of the cumulative rate (Çinlar 1975, "Introduction to Stochastic
+//! Processes", section 4.7). So a ramp is exactly a ramp, nothing is thinned, and the n-th instant follows from
+//! n or from one running sum of the unit process, never from a sum of rounded gaps: a billion arrivals do not
+//! drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of instants stand beside it.
+//!
+//! Drawing an arrival allocates nothing. The random stream belongs to the process: however many workers
+//! [share](Arrivals::share) it, together they see what one would.
+
+mod carry;
+mod curve;
+mod spec;
+mod trace;
+
+pub use spec::{ArrivalError, ArrivalSpec};
+
+use crate::distribution::Distribution;
+use carry::Carry;
+use curve::Curve;
+use farfield_base::random::Stream;
+use farfield_base::{Instant, Rate};
+use rand_distr::Distribution as _;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use trace::Trace;
+
+/// How arrivals lie where the rate is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Independent of each other: gaps are exponential.
+    #[default]
+    Poisson,
+    /// Evenly: the n-th, from 0, comes where the cumulative rate reaches n + ½. Half a gap passes before the
+    /// first, so that every window holds its share to within one arrival.
+    Even,
+}
+
+/// An arrival process, ready to start any number of times. Cheap to clone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrivalProcess {
+    process: Process,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Process {
+    Curve { curve: Arc<Curve>, spacing: Spacing },
+    Renewal { gaps: Distribution },
+    Trace(Arc<Trace>),
+}
+
+impl ArrivalProcess {
+    /// At `rate` for ever, spaced as said. At rate zero nothing ever comes.
+    pub fn steady(rate: Rate, spacing: Spacing) -> ArrivalProcess {
+        ArrivalProcess::along(Curve::steady(rate), spacing)
+    }
+
+    fn along(curve: Curve, spacing: Spacing) -> ArrivalProcess {
+        ArrivalProcess { process: Process::Curve { curve: Arc::new(curve), spacing } }
+    }
+
+    /// The arrivals from the start of the run on, with `stream` for what is random about them. They end where
+    /// the schedule or the file does, if it is not repeated.
+    pub fn start(&self, stream: Stream) -> Arrivals {
+        let running = match &self.process {
+            Process::Curve { curve, spacing } => {
+                let units = match spacing {
+                    Spacing::Poisson => Units::Poisson { stream, whole: 0, part: 0.0 },
+                    Spacing::Even => Units::Even { next: 0 },
+                };
+                Running::Curve { curve: Arc::clone(curve), units, latest: Instant::ZERO }
+            }
+            Process::Renewal { gaps } => {
+                Running::Renewal { gaps: gaps.clone(), stream, at: Some(Carry::default()) }
+            }
+            Process::Trace(trace) => Running::Trace { trace: Arc::clone(trace), next: 0 },
+        };
+        Arrivals { running }
+    }
+
+    /// Arrivals a second over the whole schedule or file (over one round, if it repeats), or in the long run;
+    /// `None` where it is not known: infinite mean gaps, or gaps that are partly clipped at zero.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        match &self.process {
+            Process::Curve { curve, .. } => curve.mean_rate(),
+            Process::Renewal { gaps } if gaps.minimum() >= 0.0 && gaps.mean().is_finite() => {
+                Rate::per_second(1.0 / gaps.mean()).ok()
+            }
+            Process::Renewal { .. } => None,
+            Process::Trace(trace) => trace.mean_rate(),
+        }
+    }
+
+    /// The rate at `instant`, zero after the end; `None` for processes that have none of their own: renewals
+    /// and files.
+    pub fn rate_at(&self, instant: Instant) -> Option<Rate> {
+        match &self.process {
+            Process::Curve { curve, .. } => Rate::per_second(curve.rate_at(instant)).ok(),
+            Process::Renewal { .. } | Process::Trace(_) => None,
+        }
+    }
+
+    /// How many arrivals to expect in [`from`, `to`): the integral of the rate; of a file, the count itself; of
+    /// a renewal process, what its mean rate gives in the long run. `None` where that is not known.
+    pub fn expected(&self, from: Instant, to: Instant) -> Option<f64> {
+        match &self.process {
+            Process::Curve { curve, .. } => Some((curve.cumulative(to) - curve.cumulative(from)).max(0.0)),
+            Process::Renewal { .. } => Some(self.mean_rate()?.as_per_second() * to.since(from).as_secs_f64()),
+            Process::Trace(trace) => {
+                Some(trace.count_before(to).saturating_sub(trace.count_before(from)) as f64)
+            }
+        }
+    }
+}
+
+/// The arrivals of one run, in order of time.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    running: Running,
+}
+
+#[derive(Debug, Clone)]
+enum Running {
+    Curve {
+        curve: Arc<Curve>,
+        units: Units,
+        latest: Instant,
+    },
+    Renewal {
+        gaps: Distribution,
+        stream: Stream,
+        /// `None` once an arrival would lie beyond the end of time.
+        at: Option<Carry>,
+    },
+    Trace {
+        trace: Arc<Trace>,
+        next: u64,
+    },
+}
+
+impl Arrivals {
+    /// The part of these arrivals that is `worker`'s, one of `workers`: those whose index modulo `workers` is
+    /// `worker`, each with its index in the whole. Every worker draws all of them, so that together they have
+    /// exactly what one worker would have.
+    ///
+    /// # Panics
+    /// Unless `worker` is below `workers`.
+    pub fn share(self, worker: u32, workers: u32) -> WorkerArrivals {
+        assert!(worker < workers, "worker {worker} is not one of {workers}");
+        WorkerArrivals { arrivals: self, index: 0, worker: worker.into(), workers: workers.into() }
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = Instant;
+
+    fn next(&mut self) -> Option<Instant> {
+        match &mut self.running {
+            Running::Curve { curve, units, latest } => {
+                // Rounding, in a search or where two rounds of a schedule meet, must not turn time back.
+                *latest = curve.instant_of(units.next())?.max(*latest);
+                Some(*latest)
+            }
+            Running::Renewal { gaps, stream, at } => {
+                *at = at.and_then(|at| at.after(gaps.sample(stream)));
+                at.map(Carry::instant)
+            }
+            Running::Trace { trace, next } => {
+                let instant = trace.nth(*next)?;
+                *next += 1;
+                Some(instant)
+            }
+        }
+    }
+}
+
+/// One worker's part of the arrivals, each with its index among all of them.
+#[derive(Debug, Clone)]
+pub struct WorkerArrivals {
+    arrivals: Arrivals,
+    index: u64,
+    worker: u64,
+    workers: u64,
+}
+
+impl Iterator for WorkerArrivals {
+    type Item = (u64, Instant);
+
+    fn next(&mut self) -> Option<(u64, Instant)> {
+        loop {
+            let instant = self.arrivals.next()?;
+            let index = self.index;
+            self.index += 1;
+            if index % self.workers == self.worker {
+                return Some((index, instant));
+            }
+        }
+    }
+}
+
+/// Events of rate one: where the cumulative rate is when the next arrival comes.
+#[derive(Debug, Clone)]
+enum Units {
+    Even {
+        next: u64,
+    },
+    /// The running sum of exponential gaps is split, because a plain sum in the billions would round them.
+    Poisson {
+        stream: Stream,
+        whole: u64,
+        part: f64,
+    },
+}
+
+impl Units {
+    fn next(&mut self) -> f64 {
+        match self {
+            Units::Even { next } => {
+                let count = *next as f64 + 0.5;
+                *next += 1;
+                count
+            }
+            Units::Poisson { stream, whole, part } => {
+                let gap: f64 = rand_distr::Exp1.sample(stream);
+                *part += gap;
+                *whole += part.trunc() as u64;
+                *part = part.fract();
+                *whole as f64 + *part
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::random::{Purpose, Seed};
+
+    #[test]
+    fn the_billionth_arrival_at_a_constant_rate_is_where_it_belongs() {
+        let index = 1_000_000_000u64;
+        for rate in [300u64, 7_001, 1_000_000] {
+            let curve = Curve::steady(Rate::per_second(rate as f64).expect("a rate"));
+            let mut units = Units::Even { next: index };
+            let exact = (2 * u128::from(index) + 1) * 1_000_000_000 / (2 * u128::from(rate));
+            let ns = curve.instant_of(units.next()).expect("it never ends").as_ns();
+            assert!(u128::from(ns).abs_diff(exact) <= 1, "{ns} instead of {exact}");
+        }
+    }
+
+    #[test]
+    fn the_poisson_sum_keeps_its_gaps_when_it_is_large() {
+        let stream = || Seed(3).stream(Purpose::Arrivals, 0);
+        let mut near = Units::Poisson { stream: stream(), whole: 0, part: 0.0 };
+        let mut far = Units::Poisson { stream: stream(), whole: 1 << 40, part: 0.0 };
+        for _ in 0..100_000 {
+            near.next();
+            far.next();
+        }
+        let (Units::Poisson { whole: one, part: a, .. }, Units::Poisson { whole: other, part: b, .. }) =
+            (near, far)
+        else {
+            unreachable!("both are Poisson");
+        };
+        assert_eq!((one + (1 << 40), a), (other, b));
+    }
+}

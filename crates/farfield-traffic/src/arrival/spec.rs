@@ -1,0 +1,373 @@
+//! An arrival process as a scenario writes it. A bare rate is a Poisson process:
+//!
+//! ```toml
+//! arrivals = "500/s"
+//! arrivals = { process = "constant", rate = "500/s" }
+//! arrivals = { process = "renewal", gaps = { law = "weibull", shape = 0.6, scale = "2ms" } }
+//! arrivals = { process = "bursts", rate = "500/s", factor = 6, share = "5%", period = "100s" }
+//! arrivals = { process = "gaps", file = "gaps.txt", loop = true }
+//!
+//! [arrivals]
+//! process = "schedule"
+//! segments = [
+//!     { for = "10s", rate = "100/s" },                                        # a step
+//!     { for = "30s", from = "100/s", to = "900/s" },                          # a ramp
+//!     { for = "60s", mean = "500/s", amplitude = "400/s", period = "20s" },   # a sine
+//! ]
+//! ```
+
+use super::curve::{Curve, Shape};
+use super::trace::{Lines, Trace};
+use super::*;
+use crate::distribution::TimesSpec;
+use crate::file::{FileError, Load};
+use farfield_base::{Duration, QuantityError, Share};
+use serde::de::{self, value::MapAccessDeserializer};
+use serde::{Deserializer, Serializer};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// An arrival process as written: it can be meant, but a file it names has not been read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArrivalSpec {
+    written: Written,
+    meaning: Meaning,
+}
+
+/// Why an arrival process that was written cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ArrivalError {
+    /// A rate that cannot be read.
+    #[error(transparent)]
+    Rate(#[from] QuantityError),
+    /// A rate of zero.
+    #[error("`rate` is 0, so that nothing would ever arrive; write a rate above 0, such as `500/s`")]
+    NoRate,
+    /// A rate above one a nanosecond.
+    #[error("a rate of {0} is more than the clock can tell apart; write at most 1e9/s")]
+    TooFast(Rate),
+    /// A renewal process that gets nowhere.
+    #[error("the mean of `gaps` is below 1ns, so that everything would arrive at once; write longer ones")]
+    NoGaps,
+    /// A schedule without arrivals.
+    #[error(
+        "`segments` of the schedule have no rate above 0; give at least one segment such as {{ for = \"10s\", rate = \"100/s\" }}"
+    )]
+    NoSegments,
+    /// A segment without time.
+    #[error("`for` of a segment is 0; write how long it lasts, such as `10s`")]
+    NoLength,
+    /// A segment with the wrong keys.
+    #[error(
+        "a segment takes, beside `for`, either `rate`, or `from` and `to`, or `mean`, `amplitude` and `period`"
+    )]
+    SegmentKeys,
+    /// A sine that would go below zero.
+    #[error(
+        "`amplitude` of a segment is above its `mean`, so that the rate would be negative; write at most the mean"
+    )]
+    Amplitude,
+    /// A sine or burst without a period.
+    #[error("`period` is 0 or next to it; write a time such as `20s`")]
+    NoPeriod,
+    /// A factor that makes no burst.
+    #[error("`factor` is {0}; write how many times the mean rate a burst has, a number from 1 up")]
+    Factor(f64),
+    /// A share that leaves nothing beside it.
+    #[error("`share` is {0}; write the part of each period that is burst, above 0 and below 1, such as `5%`")]
+    Share(f64),
+    /// Bursts that hold more than there is.
+    #[error(
+        "`factor` {factor} in a `share` of {share} would be more than all arrivals; their product must be at most 1"
+    )]
+    TooMuch {
+        /// How many times the mean rate a burst has.
+        factor: f64,
+        /// The part of each period that is burst.
+        share: f64,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "process", rename_all = "kebab-case", deny_unknown_fields)]
+enum Written {
+    Constant {
+        rate: Rate,
+    },
+    Poisson {
+        rate: Rate,
+    },
+    Renewal {
+        gaps: TimesSpec,
+    },
+    Schedule {
+        #[serde(default)]
+        spacing: Spacing,
+        #[serde(default, rename = "loop")]
+        repeats: bool,
+        segments: Vec<SegmentSpec>,
+    },
+    Bursts {
+        rate: Rate,
+        factor: f64,
+        share: Share,
+        #[serde(default = "hundred_seconds")]
+        period: Duration,
+        #[serde(default)]
+        spacing: Spacing,
+    },
+    Gaps {
+        file: PathBuf,
+        #[serde(default, rename = "loop")]
+        repeats: bool,
+    },
+    Instants {
+        file: PathBuf,
+        #[serde(default, rename = "loop")]
+        repeats: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Meaning {
+    Ready(ArrivalProcess),
+    /// Gaps of which some are in a file; `file` is the first.
+    Renewal {
+        gaps: TimesSpec,
+        file: PathBuf,
+    },
+    Trace {
+        file: PathBuf,
+        lines: Lines,
+        repeats: bool,
+    },
+}
+
+/// One segment of a schedule: which keys are there says which shape it has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SegmentSpec {
+    #[serde(rename = "for")]
+    length: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean: Option<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amplitude: Option<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period: Option<Duration>,
+}
+
+/// The period of the bursts in Banga and Druschel (1999), section 5.4.
+fn hundred_seconds() -> Duration {
+    Duration::from_secs(100)
+}
+
+impl ArrivalSpec {
+    /// A Poisson process of `rate`, which must be above zero.
+    pub fn poisson(rate: Rate) -> Result<ArrivalSpec, ArrivalError> {
+        ArrivalSpec::build(Written::Poisson { rate })
+    }
+
+    /// Evenly spaced arrivals at `rate`, which must be above zero.
+    pub fn constant(rate: Rate) -> Result<ArrivalSpec, ArrivalError> {
+        ArrivalSpec::build(Written::Constant { rate })
+    }
+
+    /// The process itself, with the files it names read through `load`.
+    pub fn resolve(&self, load: &mut Load<'_>) -> Result<ArrivalProcess, FileError> {
+        let process = match &self.meaning {
+            Meaning::Ready(process) => return Ok(process.clone()),
+            Meaning::Renewal { gaps, file } => {
+                let gaps = gaps.resolve(load)?;
+                if gets_nowhere(&gaps) {
+                    let problem = ArrivalError::NoGaps.to_string();
+                    return Err(FileError::Whole { path: file.clone(), problem });
+                }
+                Process::Renewal { gaps }
+            }
+            Meaning::Trace { file, lines, repeats } => {
+                Process::Trace(Arc::new(Trace::read(file, *lines, *repeats, load)?))
+            }
+        };
+        Ok(ArrivalProcess { process })
+    }
+
+    fn build(written: Written) -> Result<ArrivalSpec, ArrivalError> {
+        let meaning = written.meaning()?;
+        Ok(ArrivalSpec { written, meaning })
+    }
+}
+
+impl Written {
+    fn meaning(&self) -> Result<Meaning, ArrivalError> {
+        let process = match self {
+            Written::Constant { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Even),
+            Written::Poisson { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Poisson),
+            Written::Renewal { gaps } => return renewal(gaps),
+            Written::Schedule { spacing, repeats, segments } => {
+                let shapes = segments.iter().map(SegmentSpec::shape).collect::<Result<Vec<_>, _>>()?;
+                let curve = Curve::schedule(&shapes, *repeats).ok_or(ArrivalError::NoSegments)?;
+                ArrivalProcess::along(curve, *spacing)
+            }
+            Written::Bursts { rate, factor, share, period, spacing } => {
+                let curve = bursts(above_zero(*rate)?, *factor, share.as_f64(), *period)?;
+                ArrivalProcess::along(curve, *spacing)
+            }
+            Written::Gaps { file, repeats } => {
+                return Ok(Meaning::Trace { file: file.clone(), lines: Lines::Gaps, repeats: *repeats });
+            }
+            Written::Instants { file, repeats } => {
+                return Ok(Meaning::Trace { file: file.clone(), lines: Lines::Instants, repeats: *repeats });
+            }
+        };
+        Ok(Meaning::Ready(process))
+    }
+}
+
+fn renewal(gaps: &TimesSpec) -> Result<Meaning, ArrivalError> {
+    match (gaps.ready(), gaps.file()) {
+        (Some(law), _) if gets_nowhere(law) => Err(ArrivalError::NoGaps),
+        (Some(law), _) => {
+            Ok(Meaning::Ready(ArrivalProcess { process: Process::Renewal { gaps: law.clone() } }))
+        }
+        (None, file) => {
+            let file = file.map(PathBuf::from).unwrap_or_default();
+            Ok(Meaning::Renewal { gaps: gaps.clone(), file })
+        }
+    }
+}
+
+impl SegmentSpec {
+    fn shape(&self) -> Result<(Duration, Shape), ArrivalError> {
+        let SegmentSpec { length, rate, from, to, mean, amplitude, period } = self;
+        if length.is_zero() {
+            return Err(ArrivalError::NoLength);
+        }
+        let shape = match (rate, from, to, mean, amplitude, period) {
+            (Some(rate), None, None, None, None, None) => Shape::Hold { rate: bounded(*rate)? },
+            (None, Some(from), Some(to), None, None, None) => {
+                Shape::Ramp { from: bounded(*from)?, to: bounded(*to)?, length_s: length.as_secs_f64() }
+            }
+            (None, None, None, Some(mean), Some(amplitude), Some(period)) => {
+                if period.is_zero() {
+                    return Err(ArrivalError::NoPeriod);
+                }
+                if amplitude > mean {
+                    return Err(ArrivalError::Amplitude);
+                }
+                Shape::Sine {
+                    mean: bounded(*mean)?,
+                    amplitude: amplitude.as_per_second(),
+                    period_s: period.as_secs_f64(),
+                }
+            }
+            _ => return Err(ArrivalError::SegmentKeys),
+        };
+        Ok((*length, shape))
+    }
+}
+
+/// Each period begins with a burst of `factor` times the mean `rate`, a `share` of the period long; the rest has
+/// what is left, (1 − factor · share) / (1 − share) times the mean. So the rate is above the mean for just that
+/// share, and is then at its maximum (Banga and Druschel 1999, section 5.4, parameters a and b).
+fn bursts(rate: Rate, factor: f64, share: f64, period: Duration) -> Result<Curve, ArrivalError> {
+    /// What the product may exceed 1 by, because a share such as 1/6 has no exact spelling.
+    const ROUNDING: f64 = 1e-9;
+    if !(factor.is_finite() && factor >= 1.0) {
+        return Err(ArrivalError::Factor(factor));
+    }
+    if !(share > 0.0 && share < 1.0) {
+        return Err(ArrivalError::Share(share));
+    }
+    if factor * share > 1.0 + ROUNDING {
+        return Err(ArrivalError::TooMuch { factor, share });
+    }
+    let burst = Duration::from_secs_f64(period.as_secs_f64() * share);
+    let rest = period - burst;
+    if burst.is_zero() || rest.is_zero() {
+        return Err(ArrivalError::NoPeriod);
+    }
+    // From the lengths as they came out in nanoseconds, so that the mean is exactly what was asked for.
+    let (burst_s, rest_s) = (burst.as_secs_f64(), rest.as_secs_f64());
+    let mean = rate.as_per_second();
+    let high =
+        Shape::Hold { rate: Rate::per_second(factor * mean).map_err(ArrivalError::Rate).and_then(bounded)? };
+    let low = Shape::Hold { rate: (mean * (burst_s + rest_s - factor * burst_s) / rest_s).max(0.0) };
+    Curve::schedule(&[(burst, high), (rest, low)], true).ok_or(ArrivalError::NoRate)
+}
+
+fn gets_nowhere(gaps: &Distribution) -> bool {
+    gaps.mean() < 1e-9
+}
+
+/// `rate` in arrivals a second, if instants in nanoseconds can tell them apart.
+fn bounded(rate: Rate) -> Result<f64, ArrivalError> {
+    match rate.as_per_second() {
+        per_second if per_second <= 1e9 => Ok(per_second),
+        _ => Err(ArrivalError::TooFast(rate)),
+    }
+}
+
+fn above_zero(rate: Rate) -> Result<Rate, ArrivalError> {
+    if bounded(rate)? > 0.0 { Ok(rate) } else { Err(ArrivalError::NoRate) }
+}
+
+impl FromStr for ArrivalSpec {
+    type Err = ArrivalError;
+
+    /// Reads a bare rate: a Poisson process.
+    fn from_str(text: &str) -> Result<ArrivalSpec, ArrivalError> {
+        ArrivalSpec::poisson(text.parse()?)
+    }
+}
+
+impl Serialize for ArrivalSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.written {
+            Written::Poisson { rate } => rate.serialize(serializer),
+            table => table.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ArrivalSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ArrivalSpec, D::Error> {
+        deserializer.deserialize_any(SpecVisitor)
+    }
+}
+
+struct SpecVisitor;
+
+impl<'de> de::Visitor<'de> for SpecVisitor {
+    type Value = ArrivalSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a rate such as \"500/s\", or a table such as { process = \"constant\", rate = \"500/s\" }",
+        )
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ArrivalSpec, E> {
+        text.parse().map_err(E::custom)
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<ArrivalSpec, E> {
+        let rate = Rate::per_second(number).map_err(E::custom)?;
+        ArrivalSpec::poisson(rate).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<ArrivalSpec, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<ArrivalSpec, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<ArrivalSpec, A::Error> {
+        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
+        ArrivalSpec::build(written).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,173 @@
+//! Distributions as values: the law that a think time, a gap or a count follows.
+//!
+//! A [`DistributionSpec`] is what a scenario says; [resolved](DistributionSpec::resolve), it is a
+//! [`Distribution`], which draws. Every law documents its density, parameters, mean, variance and support, and
+//! is tested against them. A draw allocates nothing; random numbers come from the stream that is handed in.
+//!
+//! Times are in seconds and sizes in bytes: a law knows numbers only.
+
+mod continuous;
+mod discrete;
+mod empirical;
+mod mixture;
+mod power;
+mod spec;
+mod tails;
+mod wanted;
+
+pub use continuous::{Constant, Exponential, Gamma, InverseGaussian, Lognormal, Normal, Uniform, Weibull};
+pub use discrete::{Geometric, Zipf};
+pub use empirical::Empirical;
+pub use mixture::Mixture;
+pub use spec::{DistributionSpec, SpecError};
+pub use tails::{BoundedPareto, Pareto};
+pub use wanted::{CountsSpec, TimesSpec};
+
+use crate::amount::Amount;
+use farfield_base::Duration;
+use farfield_base::random::Stream;
+
+/// What every law can tell and do.
+pub trait Law {
+    /// Draws one value, within [`support`](Law::support).
+    fn sample(&self, rng: &mut Stream) -> f64;
+    /// The mean; infinite where it is.
+    fn mean(&self) -> f64;
+    /// The variance; infinite where it, or the mean, is.
+    fn variance(&self) -> f64;
+    /// The least and the largest value, infinite where there is none.
+    fn support(&self) -> (f64, f64);
+}
+
+/// A parameter that its law does not allow.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("`{parameter}` of the {law} law is {given}; {expected}")]
+pub struct ParameterError {
+    /// The law.
+    pub law: &'static str,
+    /// The parameter, as a scenario spells it.
+    pub parameter: &'static str,
+    /// What it was given.
+    pub given: f64,
+    /// What would do.
+    pub expected: &'static str,
+}
+
+/// A law with its parameters, ready to draw. Cheap to clone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Distribution {
+    /// Always the same.
+    Constant(Constant),
+    /// Anything between two bounds alike.
+    Uniform(Uniform),
+    /// Without memory.
+    Exponential(Exponential),
+    /// The bell curve.
+    Normal(Normal),
+    /// The exponential of a normal.
+    Lognormal(Lognormal),
+    /// The stretched exponential.
+    Weibull(Weibull),
+    /// A power law above a scale.
+    Pareto(Pareto),
+    /// A power law between two bounds.
+    BoundedPareto(BoundedPareto),
+    /// First passage of a drifting random walk.
+    InverseGaussian(InverseGaussian),
+    /// Sums of exponentials, and between.
+    Gamma(Gamma),
+    /// Trials to the first success.
+    Geometric(Geometric),
+    /// Ranks by popularity.
+    Zipf(Zipf),
+    /// Values that were measured.
+    Empirical(Empirical),
+    /// Each of several laws with its probability.
+    Mixture(Mixture),
+}
+
+impl Distribution {
+    /// Draws one value.
+    pub fn sample(&self, rng: &mut Stream) -> f64 {
+        self.law().sample(rng)
+    }
+
+    /// Draws a time: seconds, rounded to the nanosecond, negative ones clipped to zero.
+    pub fn sample_duration(&self, rng: &mut Stream) -> Duration {
+        Duration::from_secs_f64(self.sample(rng))
+    }
+
+    /// Draws a count: rounded, at least 1.
+    pub fn sample_count(&self, rng: &mut Stream) -> u64 {
+        (self.sample(rng).round() as u64).max(1) // `as` saturates, and takes NaN to zero
+    }
+
+    /// The mean; infinite where it is. Of the values as drawn, before any clipping.
+    pub fn mean(&self) -> f64 {
+        self.law().mean()
+    }
+
+    /// The variance; infinite where it, or the mean, is.
+    pub fn variance(&self) -> f64 {
+        self.law().variance()
+    }
+
+    /// The least value, or minus infinity.
+    pub fn minimum(&self) -> f64 {
+        self.law().support().0
+    }
+
+    /// The largest value, or infinity.
+    pub fn maximum(&self) -> f64 {
+        self.law().support().1
+    }
+
+    fn law(&self) -> &dyn Law {
+        match self {
+            Distribution::Constant(law) => law,
+            Distribution::Uniform(law) => law,
+            Distribution::Exponential(law) => law,
+            Distribution::Normal(law) => law,
+            Distribution::Lognormal(law) => law,
+            Distribution::Weibull(law) => law,
+            Distribution::Pareto(law) => law,
+            Distribution::BoundedPareto(law) => law,
+            Distribution::InverseGaussian(law) => law,
+            Distribution::Gamma(law) => law,
+            Distribution::Geometric(law) => law,
+            Distribution::Zipf(law) => law,
+            Distribution::Empirical(law) => law,
+            Distribution::Mixture(law) => law,
+        }
+    }
+}
+
+impl From<Duration> for Distribution {
+    /// Always `time`.
+    fn from(time: Duration) -> Distribution {
+        Distribution::Constant(Constant::of(Amount::Time(time)))
+    }
+}
+
+/// Refusals that several laws share. Each names the law and the parameter.
+struct Check(&'static str);
+
+impl Check {
+    fn require(
+        &self,
+        parameter: &'static str,
+        given: f64,
+        holds: bool,
+        expected: &'static str,
+    ) -> Result<f64, ParameterError> {
+        if holds { Ok(given) } else { Err(ParameterError { law: self.0, parameter, given, expected }) }
+    }
+
+    fn finite(&self, parameter: &'static str, given: f64) -> Result<f64, ParameterError> {
+        self.require(parameter, given, given.is_finite(), "write a finite number")
+    }
+
+    fn positive(&self, parameter: &'static str, given: f64) -> Result<f64, ParameterError> {
+        self.require(parameter, given, given.is_finite() && given > 0.0, "write a number above 0")
+    }
+}

@@ -1,0 +1,384 @@
+//! A distribution as a scenario writes it.
+//!
+//! A bare number or quantity is a constant: `think = "300ms"`. Everything else is a table that names its law:
+//!
+//! ```toml
+//! think = { law = "lognormal", mu = -0.5, sigma = 1.2 }
+//! gaps  = { law = "exponential", rate = "50/s" }
+//! pages = { law = "mixture", parts = [
+//!     { weight = 9, of = { law = "geometric", mean = 4 } },
+//!     { weight = 1, of = { law = "empirical", file = "robots.txt" } },
+//! ] }
+//! ```
+
+use super::*;
+use crate::alias::WeightError;
+use crate::amount::{Amount, AmountError, Dimension};
+use crate::file::{FileError, Load};
+use farfield_base::Rate;
+use serde::de::{self, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A distribution as written: its parameters are good, but a file it names has not been read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DistributionSpec {
+    written: Written,
+    meaning: Meaning,
+    /// What the units that were written say it is a distribution of.
+    dimension: Option<Dimension>,
+}
+
+/// Why a distribution that was written cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// A parameter is out of its law's range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A mixture's weights do not do.
+    #[error("mixture law: {0}")]
+    Weight(#[from] WeightError),
+    /// Two keys say the same thing, or neither is there.
+    #[error("the {law} law takes either `{one}` or `{other}`, and exactly one of them")]
+    OneOf {
+        /// The law.
+        law: &'static str,
+        /// One key.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// An empirical law without values.
+    #[error("`values` of the empirical law is empty; write at least one number")]
+    NoValues,
+    /// Some parameters are times, others sizes.
+    #[error(
+        "some of the {law} law's parameters are {one} and others {other}; write them in one kind of unit"
+    )]
+    Mixed {
+        /// The law.
+        law: &'static str,
+        /// What the first are.
+        one: Dimension,
+        /// What a later one is.
+        other: Dimension,
+    },
+    /// Sizes where times are wanted.
+    #[error("these are sizes where times are wanted; write them like `300ms`, or as a number of seconds")]
+    NotTimes,
+    /// Times that would be negative, and not only now and then.
+    #[error("these times would be negative; write parameters that keep them from 0 up")]
+    NegativeTimes,
+    /// Times or sizes where counts are wanted.
+    #[error("these are {0} where counts are wanted; write them without a unit")]
+    NotCounts(Dimension),
+}
+
+/// The keys and values, for writing them back. A `Constant` is written bare.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+enum Written {
+    Constant {
+        value: Amount,
+    },
+    Uniform {
+        min: Amount,
+        max: Amount,
+    },
+    Exponential {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mean: Option<Amount>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rate: Option<Rate>,
+    },
+    Normal {
+        mean: Amount,
+        sigma: Amount,
+    },
+    Lognormal {
+        mu: f64,
+        sigma: f64,
+    },
+    Weibull {
+        shape: f64,
+        scale: Amount,
+    },
+    Pareto {
+        shape: f64,
+        scale: Amount,
+    },
+    BoundedPareto {
+        shape: f64,
+        min: Amount,
+        max: Amount,
+    },
+    InverseGaussian {
+        mean: Amount,
+        shape: Amount,
+    },
+    Gamma {
+        shape: f64,
+        scale: Amount,
+    },
+    Geometric {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mean: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        p: Option<f64>,
+    },
+    Zipf {
+        n: u64,
+        exponent: f64,
+    },
+    Empirical {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<PathBuf>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        values: Option<Vec<Amount>>,
+    },
+    Mixture {
+        parts: Vec<Part>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    weight: f64,
+    of: DistributionSpec,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Meaning {
+    Ready(Distribution),
+    File(PathBuf),
+    Mixture(Vec<(f64, DistributionSpec)>),
+}
+
+impl DistributionSpec {
+    /// Always `amount`.
+    pub fn constant(amount: Amount) -> DistributionSpec {
+        DistributionSpec {
+            written: Written::Constant { value: amount },
+            meaning: Meaning::Ready(Distribution::Constant(Constant::of(amount))),
+            dimension: amount.dimension(),
+        }
+    }
+
+    /// Trials to the first success, with the given mean, from 1.
+    pub fn geometric(mean: f64) -> Result<DistributionSpec, SpecError> {
+        DistributionSpec::build(Written::Geometric { mean: Some(mean), p: None })
+    }
+
+    /// The distribution itself, with the files it names read through `load`.
+    pub fn resolve(&self, load: &mut Load<'_>) -> Result<Distribution, FileError> {
+        match &self.meaning {
+            Meaning::Ready(distribution) => Ok(distribution.clone()),
+            Meaning::File(path) => Empirical::read(path, load).map(Distribution::Empirical),
+            Meaning::Mixture(parts) => {
+                let mut laws = Vec::with_capacity(parts.len());
+                for (weight, part) in parts {
+                    laws.push((*weight, part.resolve(load)?));
+                }
+                let mixture = Mixture::new(laws).expect("the weights were good when the spec was read");
+                Ok(Distribution::Mixture(mixture))
+            }
+        }
+    }
+
+    /// What the units that were written say it is a distribution of, if they say.
+    pub fn dimension(&self) -> Option<Dimension> {
+        self.dimension
+    }
+
+    /// The distribution, if no file stands between: if [`file`](Self::file) has none, then this has some.
+    pub(crate) fn ready(&self) -> Option<&Distribution> {
+        match &self.meaning {
+            Meaning::Ready(distribution) => Some(distribution),
+            Meaning::File(_) | Meaning::Mixture(_) => None,
+        }
+    }
+
+    /// The first file it names.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.meaning {
+            Meaning::Ready(_) => None,
+            Meaning::File(path) => Some(path),
+            Meaning::Mixture(parts) => parts.iter().find_map(|(_, part)| part.file()),
+        }
+    }
+
+    fn build(written: Written) -> Result<DistributionSpec, SpecError> {
+        let dimension = written.dimension()?;
+        let meaning = written.meaning()?;
+        Ok(DistributionSpec { written, meaning, dimension })
+    }
+}
+
+impl FromStr for DistributionSpec {
+    type Err = AmountError;
+
+    /// Reads a bare number or quantity: a constant.
+    fn from_str(text: &str) -> Result<DistributionSpec, AmountError> {
+        text.parse().map(DistributionSpec::constant)
+    }
+}
+
+impl From<Duration> for DistributionSpec {
+    /// Always `time`.
+    fn from(time: Duration) -> DistributionSpec {
+        DistributionSpec::constant(Amount::Time(time))
+    }
+}
+
+impl Written {
+    fn meaning(&self) -> Result<Meaning, SpecError> {
+        let distribution = match self {
+            Written::Constant { value } => Distribution::Constant(Constant::of(*value)),
+            Written::Uniform { min, max } => Distribution::Uniform(Uniform::new(min.value(), max.value())?),
+            Written::Exponential { mean, rate } => Distribution::Exponential(match (mean, rate) {
+                (Some(mean), None) => Exponential::with_mean(mean.value())?,
+                (None, Some(rate)) => Exponential::with_rate(rate.as_per_second())?,
+                _ => return Err(SpecError::OneOf { law: "exponential", one: "mean", other: "rate" }),
+            }),
+            Written::Normal { mean, sigma } => {
+                Distribution::Normal(Normal::new(mean.value(), sigma.value())?)
+            }
+            Written::Lognormal { mu, sigma } => Distribution::Lognormal(Lognormal::new(*mu, *sigma)?),
+            Written::Weibull { shape, scale } => Distribution::Weibull(Weibull::new(*shape, scale.value())?),
+            Written::Pareto { shape, scale } => Distribution::Pareto(Pareto::new(*shape, scale.value())?),
+            Written::BoundedPareto { shape, min, max } => {
+                Distribution::BoundedPareto(BoundedPareto::new(*shape, min.value(), max.value())?)
+            }
+            Written::InverseGaussian { mean, shape } => {
+                Distribution::InverseGaussian(InverseGaussian::new(mean.value(), shape.value())?)
+            }
+            Written::Gamma { shape, scale } => Distribution::Gamma(Gamma::new(*shape, scale.value())?),
+            Written::Geometric { mean, p } => Distribution::Geometric(match (mean, p) {
+                (Some(mean), None) => Geometric::with_mean(*mean)?,
+                (None, Some(p)) => Geometric::with_p(*p)?,
+                _ => return Err(SpecError::OneOf { law: "geometric", one: "mean", other: "p" }),
+            }),
+            Written::Zipf { n, exponent } => Distribution::Zipf(Zipf::new(*n, *exponent)?),
+            Written::Empirical { file, values } => match (file, values) {
+                (Some(path), None) => return Ok(Meaning::File(path.clone())),
+                (None, Some(values)) => {
+                    let values = values.iter().map(|v| v.value()).collect();
+                    Distribution::Empirical(Empirical::new(values).ok_or(SpecError::NoValues)?)
+                }
+                _ => return Err(SpecError::OneOf { law: "empirical", one: "file", other: "values" }),
+            },
+            Written::Mixture { parts } => return mixture(parts),
+        };
+        Ok(Meaning::Ready(distribution))
+    }
+
+    /// What the units say; an error if they disagree.
+    fn dimension(&self) -> Result<Option<Dimension>, SpecError> {
+        let mut found = None;
+        let mut meet = |dimension: Option<Dimension>| match (found, dimension) {
+            (Some(one), Some(other)) if one != other => Err(SpecError::Mixed { law: self.law(), one, other }),
+            _ => {
+                found = found.or(dimension);
+                Ok(())
+            }
+        };
+        match self {
+            Written::Constant { value: amount }
+            | Written::Weibull { scale: amount, .. }
+            | Written::Pareto { scale: amount, .. }
+            | Written::Gamma { scale: amount, .. } => meet(amount.dimension())?,
+            Written::Uniform { min: one, max: other }
+            | Written::BoundedPareto { min: one, max: other, .. }
+            | Written::Normal { mean: one, sigma: other }
+            | Written::InverseGaussian { mean: one, shape: other } => {
+                meet(one.dimension())?;
+                meet(other.dimension())?;
+            }
+            Written::Exponential { mean, rate } => {
+                meet(mean.and_then(Amount::dimension))?;
+                meet(rate.map(|_| Dimension::Time))?;
+            }
+            Written::Empirical { values, .. } => {
+                values.iter().flatten().try_for_each(|amount| meet(amount.dimension()))?;
+            }
+            Written::Mixture { parts } => parts.iter().try_for_each(|part| meet(part.of.dimension))?,
+            Written::Lognormal { .. } | Written::Geometric { .. } | Written::Zipf { .. } => {}
+        }
+        Ok(found)
+    }
+
+    fn law(&self) -> &'static str {
+        match self {
+            Written::Constant { .. } => "constant",
+            Written::Uniform { .. } => "uniform",
+            Written::Exponential { .. } => "exponential",
+            Written::Normal { .. } => "normal",
+            Written::Lognormal { .. } => "lognormal",
+            Written::Weibull { .. } => "weibull",
+            Written::Pareto { .. } => "pareto",
+            Written::BoundedPareto { .. } => "bounded-pareto",
+            Written::InverseGaussian { .. } => "inverse-gaussian",
+            Written::Gamma { .. } => "gamma",
+            Written::Geometric { .. } => "geometric",
+            Written::Zipf { .. } => "zipf",
+            Written::Empirical { .. } => "empirical",
+            Written::Mixture { .. } => "mixture",
+        }
+    }
+}
+
+fn mixture(parts: &[Part]) -> Result<Meaning, SpecError> {
+    // Whatever the laws are, the weights are checked now, so that only a file can fail later.
+    let weights: Vec<f64> = parts.iter().map(|part| part.weight).collect();
+    crate::alias::AliasTable::new(&weights)?;
+    let ready: Option<Vec<_>> =
+        parts.iter().map(|part| Some((part.weight, part.of.ready()?.clone()))).collect();
+    Ok(match ready {
+        Some(laws) => Meaning::Ready(Distribution::Mixture(Mixture::new(laws)?)),
+        None => Meaning::Mixture(parts.iter().map(|part| (part.weight, part.of.clone())).collect()),
+    })
+}
+
+impl Serialize for DistributionSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.written {
+            Written::Constant { value } => value.serialize(serializer),
+            table => table.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for DistributionSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DistributionSpec, D::Error> {
+        deserializer.deserialize_any(SpecVisitor)
+    }
+}
+
+struct SpecVisitor;
+
+impl<'de> de::Visitor<'de> for SpecVisitor {
+    type Value = DistributionSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, a quantity such as \"300ms\", or a table such as { law = \"exponential\", mean = \"1s\" }")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<DistributionSpec, E> {
+        text.parse().map_err(E::custom)
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<DistributionSpec, E> {
+        Amount::number(number).map(DistributionSpec::constant).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<DistributionSpec, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<DistributionSpec, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<DistributionSpec, A::Error> {
+        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
+        DistributionSpec::build(written).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,117 @@
+//! The files that a scenario names: how their text comes in, how it splits into entries, and what is wrong with
+//! them.
+//!
+//! Opening a file is the business of whoever wires the run; here it is a function that is handed in, so that a
+//! test hands in text.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
+pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
+
+/// Why a file that the scenario names does not do. The sentence names the file and, if it is one line's fault,
+/// the line.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It could not be read at all.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// One line does not do.
+    #[error("{}:{line}: {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it, and what would do.
+        problem: String,
+    },
+    /// The file as a whole does not do.
+    #[error("{}: {problem}", path.display())]
+    Whole {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what would do.
+        problem: String,
+    },
+}
+
+/// The bytes of the file at `path`.
+pub(crate) fn read(path: &Path, load: &mut Load<'_>) -> Result<Vec<u8>, FileError> {
+    load(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })
+}
+
+/// Reads each entry of the file at `path` with `parse`, which says in a sentence why one does not do.
+///
+/// An entry is a line without its comment (from a `#` at the line's start or after a blank) and the blanks
+/// around it. Empty lines are none. A file without any entry is an error: `wanted` says what should be there.
+pub(crate) fn entries<T>(
+    path: &Path,
+    load: &mut Load<'_>,
+    wanted: &str,
+    mut parse: impl FnMut(&str) -> Result<T, String>,
+) -> Result<Vec<T>, FileError> {
+    let whole = |problem| FileError::Whole { path: path.to_owned(), problem };
+    let text = String::from_utf8(read(path, load)?)
+        .map_err(|_| whole("is not UTF-8 text; write one entry a line".to_owned()))?;
+    let mut parsed = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let entry = without_comment(line).trim();
+        if !entry.is_empty() {
+            let line = number + 1;
+            parsed.push(parse(entry).map_err(|problem| FileError::Line {
+                path: path.to_owned(),
+                line,
+                problem,
+            })?);
+        }
+    }
+    if parsed.is_empty() {
+        return Err(whole(format!("holds no entry; write {wanted} a line")));
+    }
+    Ok(parsed)
+}
+
+/// `line` up to the `#` that begins a comment. One inside a word (`/page#part`) does not.
+fn without_comment(line: &str) -> &str {
+    let begins = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
+    line.match_indices('#').find(|(at, _)| begins(*at)).map_or(line, |(at, _)| &line[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Result<Vec<u32>, FileError> {
+        let mut load = |_: &Path| Ok(text.as_bytes().to_vec());
+        entries(Path::new("n.txt"), &mut load, "one number", |entry| {
+            entry.parse().map_err(|_| format!("`{entry}` is no number"))
+        })
+    }
+
+    #[test]
+    fn comments_and_blank_lines_are_no_entries() {
+        assert_eq!(numbers("# head\n1 # one\n\n  2\t# two\r\n3\n").expect("reads"), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let told = |text| numbers(text).expect_err(text).to_string();
+        assert_eq!(told("1\n# two\nthree\n"), "n.txt:3: `three` is no number");
+        assert_eq!(told("1\n2#3\n"), "n.txt:2: `2#3` is no number");
+        assert_eq!(told("# nothing\n"), "n.txt: holds no entry; write one number a line");
+    }
+
+    #[test]
+    fn an_unreadable_file_is_named() {
+        let mut load = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
+        let error = read(Path::new("gone.txt"), &mut load).expect_err("there is none");
+        assert!(error.to_string().starts_with("gone.txt: "), "{error}");
+    }
+}

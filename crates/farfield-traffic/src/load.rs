@@ -1,0 +1,264 @@
+//! The models of load: what makes the next request come.
+//!
+//! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary tale"):
+//! in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an *open* load
+//! requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions that arrive
+//! openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and Druschel
+//! (1999, section 4): attempts to connect at a rate that no server can hold back.
+//!
+//! These are models, not modes: they say when, and never how the bytes travel.
+
+use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
+use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
+use crate::file::{FileError, Load};
+use farfield_base::{Duration, Rate};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::num::NonZeroU32;
+
+/// A model of load as a scenario writes it, told apart by its `model` key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "kebab-case")]
+pub enum LoadSpec {
+    /// So many users, each with one page at a time.
+    Closed(ClosedSpec),
+    /// Pages arrive.
+    Open(OpenSpec),
+    /// Sessions arrive, and wait inside.
+    Hybrid(Box<HybridSpec>),
+    /// Attempts to connect, however the server does.
+    Overload(Overload),
+}
+
+/// `model = "closed"`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ClosedSpec {
+    /// How many users there are; 10 unless said.
+    #[serde(default = "ten", deserialize_with = "users")]
+    pub users: NonZeroU32,
+    /// The time from the end of one page to the beginning of the user's next; none unless said.
+    #[serde(default = "no_time")]
+    pub think: TimesSpec,
+    /// The time over which the users begin, evenly; all at once unless said.
+    #[serde(default)]
+    pub ramp: Duration,
+}
+
+/// `model = "open"`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OpenSpec {
+    /// When pages arrive.
+    pub arrivals: ArrivalSpec,
+    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
+    pub users_max: Option<NonZeroU32>,
+}
+
+/// `model = "hybrid"`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HybridSpec {
+    /// When sessions arrive.
+    pub arrivals: ArrivalSpec,
+    /// Pages a session, each with what is embedded in it; geometric with mean 5 unless said.
+    #[serde(default = "five_pages")]
+    pub requests: CountsSpec,
+    /// The time from the end of one page to the beginning of the session's next; none unless said.
+    #[serde(default = "no_time")]
+    pub think: TimesSpec,
+    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
+    pub users_max: Option<NonZeroU32>,
+}
+
+/// `model = "overload"`: D descriptors keep trying to connect. An attempt that is not answered within T is
+/// dropped without a word and started anew. A connection that is established goes on beside them and never
+/// holds back a new attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Overload {
+    /// D: descriptors that try to connect.
+    #[serde(deserialize_with = "descriptors")]
+    pub descriptors: NonZeroU32,
+    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts are
+    /// dropped that the server is about to answer (section 4.2). 500 ms unless said, as in the paper.
+    #[serde(default = "half_a_second", deserialize_with = "timeout")]
+    timeout: Duration,
+    /// When a descriptor begins its next attempt.
+    #[serde(default)]
+    pub restart: Restart,
+    /// How many established connections may be open at once; attempts answered beyond are closed at once. No
+    /// limit unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
+    pub established_max: Option<NonZeroU32>,
+}
+
+/// When a descriptor of an [`Overload`] begins its next attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// Every T exactly, answered or not: the attempt rate is D / T whatever the server does.
+    #[default]
+    Paced,
+    /// As soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T for a
+    /// server that answers nothing, and above it for one that answers.
+    AtOnce,
+}
+
+/// A model of load, ready to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadModel {
+    /// So many users, each with one page at a time.
+    Closed {
+        /// How many users there are.
+        users: NonZeroU32,
+        /// Seconds from the end of one page to the beginning of the user's next.
+        think: Distribution,
+        /// The time over which the users begin, evenly.
+        ramp: Duration,
+    },
+    /// Pages arrive.
+    Open {
+        /// When pages arrive.
+        arrivals: ArrivalProcess,
+        /// How many may be under way at once.
+        users_max: Option<NonZeroU32>,
+    },
+    /// Sessions arrive, and wait inside.
+    Hybrid {
+        /// When sessions arrive.
+        arrivals: ArrivalProcess,
+        /// Pages a session.
+        requests: Distribution,
+        /// Seconds from the end of one page to the beginning of the session's next.
+        think: Distribution,
+        /// How many sessions may be under way at once.
+        users_max: Option<NonZeroU32>,
+    },
+    /// Attempts to connect, however the server does.
+    Overload(Overload),
+}
+
+impl LoadSpec {
+    /// The model itself, with the files it names read through `load`.
+    pub fn resolve(&self, load: &mut Load<'_>) -> Result<LoadModel, FileError> {
+        Ok(match self {
+            LoadSpec::Closed(ClosedSpec { users, think, ramp }) => {
+                LoadModel::Closed { users: *users, think: think.resolve(load)?, ramp: *ramp }
+            }
+            LoadSpec::Open(OpenSpec { arrivals, users_max }) => {
+                LoadModel::Open { arrivals: arrivals.resolve(load)?, users_max: *users_max }
+            }
+            LoadSpec::Hybrid(spec) => LoadModel::Hybrid {
+                arrivals: spec.arrivals.resolve(load)?,
+                requests: spec.requests.resolve(load)?,
+                think: spec.think.resolve(load)?,
+                users_max: spec.users_max,
+            },
+            LoadSpec::Overload(overload) => LoadModel::Overload(*overload),
+        })
+    }
+}
+
+impl Default for LoadSpec {
+    /// Ten users who do not think.
+    fn default() -> LoadSpec {
+        LoadSpec::Closed(ClosedSpec::new(ten()))
+    }
+}
+
+impl OpenSpec {
+    /// Pages that arrive, however many at once.
+    pub fn new(arrivals: ArrivalSpec) -> OpenSpec {
+        OpenSpec { arrivals, users_max: None }
+    }
+}
+
+impl HybridSpec {
+    /// Sessions that arrive, however many at once, of five pages in the mean and without think time.
+    pub fn new(arrivals: ArrivalSpec) -> HybridSpec {
+        HybridSpec { arrivals, requests: five_pages(), think: no_time(), users_max: None }
+    }
+}
+
+impl ClosedSpec {
+    /// `users` who do not think and begin all at once.
+    pub fn new(users: NonZeroU32) -> ClosedSpec {
+        ClosedSpec { users, think: no_time(), ramp: Duration::ZERO }
+    }
+}
+
+impl Overload {
+    /// `descriptors` that try to connect, each for up to `timeout`; `None` for no time.
+    pub fn new(descriptors: NonZeroU32, timeout: Duration, restart: Restart) -> Option<Overload> {
+        let some = !timeout.is_zero();
+        some.then_some(Overload { descriptors, timeout, restart, established_max: None })
+    }
+
+    /// T: how long an attempt may go unanswered, above zero.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// D / T: the rate of attempts when paced, and the least rate of them at once.
+    pub fn attempt_rate(&self) -> Rate {
+        Rate::per_second(f64::from(self.descriptors.get()) / self.timeout.as_secs_f64())
+            .expect("a finite number of descriptors over a time above zero")
+    }
+
+    /// The attempts of a paced overload: evenly spaced at [`attempt_rate`](Self::attempt_rate), the n-th that of
+    /// descriptor n modulo D, so that each descriptor has one every T.
+    pub fn attempts(&self) -> ArrivalProcess {
+        ArrivalProcess::steady(self.attempt_rate(), Spacing::Even)
+    }
+}
+
+fn ten() -> NonZeroU32 {
+    NonZeroU32::new(10).expect("ten is not zero")
+}
+
+fn no_time() -> TimesSpec {
+    Duration::ZERO.into()
+}
+
+fn five_pages() -> CountsSpec {
+    let pages = DistributionSpec::geometric(5.0).expect("five is a mean above one");
+    CountsSpec::try_from(pages).expect("a geometric law has no unit")
+}
+
+fn half_a_second() -> Duration {
+    Duration::from_ms(500)
+}
+
+fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match Duration::deserialize(deserializer)? {
+        Duration::ZERO => Err(de::Error::custom(
+            "`timeout` is 0; write a time above the largest round trip of the path, such as `500ms`",
+        )),
+        timeout => Ok(timeout),
+    }
+}
+
+fn users<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
+    at_least_one("users", deserializer)
+}
+
+fn users_max<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroU32>, D::Error> {
+    at_least_one("users-max", deserializer).map(Some)
+}
+
+fn descriptors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
+    at_least_one("descriptors", deserializer)
+}
+
+fn established_max<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroU32>, D::Error> {
+    at_least_one("established-max", deserializer).map(Some)
+}
+
+fn at_least_one<'de, D: Deserializer<'de>>(key: &str, deserializer: D) -> Result<NonZeroU32, D::Error> {
+    let given = i64::deserialize(deserializer)?;
+    u32::try_from(given).ok().and_then(NonZeroU32::new).ok_or_else(|| {
+        de::Error::custom(format!("`{key}` is {given}; write a whole number from 1 to {}", u32::MAX))
+    })
+}

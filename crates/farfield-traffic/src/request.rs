@@ -1,0 +1,143 @@
+//! What is asked for: requests, the pages they make up, and the order in which users ask for pages.
+//!
+//! A page is a main request and what is embedded in it, which the user fetches after it over its parallel
+//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is a place in it: what a sample's
+//! `request` field holds. Choosing a page takes constant time and allocates nothing.
+//!
+//! How a request becomes bytes (Host, Content-Length, the version) is the business of HTTP, not of this module.
+
+mod parts;
+mod spec;
+
+pub use parts::{BodySpec, Filler, Headers, PartError, Target, Weight};
+pub use spec::{Order, RequestSetSpec, RequestSpec, SetError};
+
+use crate::alias::AliasTable;
+use bytes::Bytes;
+use farfield_base::random::Stream;
+use http::{HeaderName, HeaderValue, Method};
+
+/// A place in the list of a set's requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId(pub u32);
+
+/// One request, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// What is asked for, in origin form (`/page?q`), absolute form (`http://host/page`) or, for OPTIONS, `*`.
+    pub path: String,
+    /// Header fields beside those that HTTP itself needs, in order.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body; empty for none. Shared, so that a clone costs nothing.
+    pub body: Bytes,
+}
+
+/// A main request and what is embedded in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// What is asked for first.
+    pub main: RequestId,
+    /// What is asked for once the main reply is there, in order.
+    pub embedded: Vec<RequestId>,
+}
+
+/// All that a scenario asks for. There is at least one page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestSet {
+    requests: Vec<Request>,
+    pages: Vec<Page>,
+    choice: Choice,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Choice {
+    Weighted(AliasTable),
+    InOrder,
+}
+
+impl RequestSet {
+    /// All requests, at the places that their ids say.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// All pages, in the order of the scenario.
+    pub fn pages(&self) -> &[Page] {
+        &self.pages
+    }
+
+    /// The request at `id`, which must be one of this set.
+    pub fn request(&self, id: RequestId) -> &Request {
+        &self.requests[id.0 as usize]
+    }
+
+    /// The page for the `turn`-th time, from 0, that `client` of `clients` asks.
+    ///
+    /// Weighted, it is drawn from `rng`, and the numbers do not matter. In order, it is page (client + turn ·
+    /// clients) modulo the number of pages, so that:
+    /// - in a closed load, with the user's number and the number of users, the users together go through the
+    ///   list once before any begins anew, each taking every `clients`-th page;
+    /// - in an open load, with the arrival's index as `client`, 1 as `clients` and 0 as `turn`, arrivals take one
+    ///   page after the other;
+    /// - in a hybrid load, with the session's index as `client` and 1 as `clients`, a session begins one page
+    ///   after the session before it, and goes on from there.
+    pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
+        match &self.choice {
+            Choice::Weighted(table) => &self.pages[table.sample(rng)],
+            Choice::InOrder => {
+                let pages = self.pages.len() as u64; // below 2³², so that nothing here overflows
+                let place = client % pages + (turn % pages) * (clients % pages);
+                &self.pages[(place % pages) as usize]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::random::{Purpose, Seed};
+
+    fn set(pages: u32, choice: Choice) -> RequestSet {
+        let request = |n| Request {
+            method: Method::GET,
+            path: format!("/{n}"),
+            headers: Vec::new(),
+            body: Bytes::new(),
+        };
+        let page = |n| Page { main: RequestId(n), embedded: Vec::new() };
+        RequestSet {
+            requests: (0..pages).map(request).collect(),
+            pages: (0..pages).map(page).collect(),
+            choice,
+        }
+    }
+
+    #[test]
+    fn in_order_the_users_together_go_through_the_list() {
+        let set = set(10, Choice::InOrder);
+        let mut rng = Seed(1).stream(Purpose::User, 0);
+        let mut asked = |client, clients, turn| set.page(client, clients, turn, &mut rng).main.0;
+        let rounds: Vec<u32> = (0..5)
+            .flat_map(|turn| (0..4).map(move |user| (user, turn)))
+            .map(|(u, t)| asked(u, 4, t))
+            .collect();
+        assert_eq!(rounds, (0..20).map(|n| n % 10).collect::<Vec<u32>>());
+        let arrivals: Vec<u32> = (0..20).map(|index| asked(index, 1, 0)).collect();
+        assert_eq!(arrivals, rounds);
+        assert_eq!(asked(7, 1, 5), 2);
+        assert_eq!(u64::from(asked(u64::MAX, u64::MAX, u64::MAX)), (5 + 5 * 5) % 10); // 2⁶⁴ − 1 ends in 5
+    }
+
+    #[test]
+    fn weighted_pages_come_as_often_as_they_weigh() {
+        const DRAWS: u32 = 40_000;
+        let set = set(3, Choice::Weighted(AliasTable::new(&[2.0, 1.0, 1.0]).expect("good weights")));
+        let mut rng = Seed(1).stream(Purpose::User, 0);
+        let first = (0..DRAWS).filter(|turn| set.page(0, 1, (*turn).into(), &mut rng).main.0 == 0).count();
+        let sigma = (f64::from(DRAWS) * 0.25).sqrt();
+        assert!((first as f64 - f64::from(DRAWS) / 2.0).abs() < 5.0 * sigma, "{first} of {DRAWS}");
+    }
+}

@@ -1,0 +1,283 @@
+//! The parts of a request as a scenario writes them, each of a type that cannot be wrong.
+
+use crate::file::{self, FileError, Load};
+use bytes::Bytes;
+use farfield_base::Bytes as Size;
+use farfield_base::random::Stream;
+use http::{HeaderName, HeaderValue, Method, header};
+use rand::Rng;
+use serde::de::{self, value::MapAccessDeserializer};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a part of a request does not do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PartError {
+    /// A method that cannot be sent.
+    #[error("`{0}` is not a method; write it in capitals, such as `GET` or `POST`")]
+    Method(String),
+    /// CONNECT, which asks for a tunnel.
+    #[error("`CONNECT` asks for a tunnel and not for an object; write another method, such as `GET`")]
+    Connect,
+    /// A path that cannot be sent.
+    #[error(
+        "`{0}` is not a path; begin it with `/` (or `http://` for a proxy), percent-encode blanks and all but ASCII, and leave out the part from `#`"
+    )]
+    Path(String),
+    /// A header field's name that cannot be sent.
+    #[error("`{0}` is not a header's name; write letters, digits and `-`")]
+    HeaderName(String),
+    /// A header field's value that cannot be sent.
+    #[error("the value of header `{0}` cannot be sent; write it in printable ASCII, on one line")]
+    HeaderValue(String),
+    /// A header field that the client writes itself.
+    #[error("header `{0}` follows from the body and is written by the client; leave it out")]
+    Framing(String),
+    /// A filler too large to hold in memory.
+    #[error("`size` of the body is {0}; write at most 1GiB")]
+    BodySize(Size),
+    /// Two ways to say what the body is, or none.
+    #[error("a body is a text, or a table with either `file` or `size`")]
+    Body,
+    /// A weight below zero, or not finite.
+    #[error("`weight` is {0}; write a number from 0 up")]
+    Weight(f64),
+}
+
+/// A method of requests with objects as replies.
+pub(super) fn method(text: &str) -> Result<Method, PartError> {
+    match Method::from_bytes(text.as_bytes()) {
+        Ok(Method::CONNECT) => Err(PartError::Connect),
+        Ok(method) if !text.bytes().any(|b| b.is_ascii_lowercase()) => Ok(method),
+        _ => Err(PartError::Method(text.to_owned())),
+    }
+}
+
+/// What is asked for: origin form, absolute form, or `*`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Target(String);
+
+impl Target {
+    /// The text as it will be sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = PartError;
+
+    fn try_from(path: String) -> Result<Target, PartError> {
+        let form = ["/", "http://", "https://"].iter().any(|begin| path.starts_with(begin)) || path == "*";
+        let sendable = path.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
+        if form && sendable && path.parse::<http::Uri>().is_ok() {
+            Ok(Target(path))
+        } else {
+            Err(PartError::Path(path))
+        }
+    }
+}
+
+/// How much more often than another a page is asked for: from 0 up, finite.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Weight(f64);
+
+impl Weight {
+    /// As much as any page of which nothing is said.
+    pub const ONE: Weight = Weight(1.0);
+
+    /// The number.
+    pub fn as_f64(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Weight {
+    type Error = PartError;
+
+    fn try_from(weight: f64) -> Result<Weight, PartError> {
+        if weight.is_finite() && weight >= 0.0 { Ok(Weight(weight)) } else { Err(PartError::Weight(weight)) }
+    }
+}
+
+/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that is
+/// repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Headers(Vec<(HeaderName, HeaderValue)>);
+
+impl Headers {
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &[(HeaderName, HeaderValue)] {
+        &self.0
+    }
+
+    /// Adds one field. Content-Length and Transfer-Encoding are refused: they follow from the body.
+    pub fn push(&mut self, name: &str, value: &str) -> Result<(), PartError> {
+        let bad_name = |_| PartError::HeaderName(name.to_owned());
+        let parsed: HeaderName = name.parse().map_err(bad_name)?;
+        if parsed == header::CONTENT_LENGTH || parsed == header::TRANSFER_ENCODING {
+            return Err(PartError::Framing(parsed.to_string()));
+        }
+        let value = HeaderValue::from_str(value).map_err(|_| PartError::HeaderValue(parsed.to_string()))?;
+        self.0.push((parsed, value));
+        Ok(())
+    }
+}
+
+impl Serialize for Headers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (place, (name, _)) in self.0.iter().enumerate() {
+            let earlier = self.0[..place].iter().any(|(other, _)| other == name);
+            if !earlier {
+                map.serialize_entry(name.as_str(), &self.texts(name))?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Headers {
+    fn texts(&self, name: &HeaderName) -> Texts {
+        let of_name = self.0.iter().filter(|(other, _)| other == name);
+        // Only texts come in, so that `to_str` gives each back.
+        let mut texts: Vec<String> =
+            of_name.map(|(_, value)| value.to_str().unwrap_or_default().to_owned()).collect();
+        match texts.len() {
+            1 => Texts::One(texts.remove(0)),
+            _ => Texts::Many(texts),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "the value of a header is a text, or a list of texts")]
+enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Headers, D::Error> {
+        deserializer.deserialize_map(HeadersVisitor)
+    }
+}
+
+struct HeadersVisitor;
+
+impl<'de> de::Visitor<'de> for HeadersVisitor {
+    type Value = Headers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of headers such as { accept = \"text/html\" }")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+        let mut headers = Headers::default();
+        while let Some((name, texts)) = map.next_entry::<String, Texts>()? {
+            let texts = match texts {
+                Texts::One(text) => vec![text],
+                Texts::Many(texts) => texts,
+            };
+            for text in texts {
+                headers.push(&name, &text).map_err(de::Error::custom)?;
+            }
+        }
+        Ok(headers)
+    }
+}
+
+/// A body as a scenario writes it: a text, `{ file = "form.bin" }`, or `{ size = "1MB" }`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodySpec {
+    /// These bytes.
+    Text(String),
+    /// What is in this file.
+    File(PathBuf),
+    /// So many random bytes, the same for the same seed: nothing that compresses.
+    Filler(Filler),
+}
+
+/// The size of a body of random bytes, at most 1 GiB, since it is held in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filler(Size);
+
+impl Filler {
+    /// So many bytes.
+    pub fn new(size: Size) -> Result<Filler, PartError> {
+        const MAX: u64 = 1 << 30;
+        if size.0 <= MAX { Ok(Filler(size)) } else { Err(PartError::BodySize(size)) }
+    }
+}
+
+impl BodySpec {
+    /// The bytes: a file's from `load`, a filler's from `stream`.
+    pub(super) fn resolve(&self, load: &mut Load<'_>, mut stream: Stream) -> Result<Bytes, FileError> {
+        Ok(match self {
+            BodySpec::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
+            BodySpec::File(path) => file::read(path, load)?.into(),
+            BodySpec::Filler(Filler(size)) => {
+                let mut bytes = vec![0; size.0 as usize];
+                stream.fill_bytes(&mut bytes);
+                bytes.into()
+            }
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BodyTable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+}
+
+impl Serialize for BodySpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (file, size) = match self {
+            BodySpec::Text(text) => return text.serialize(serializer),
+            BodySpec::File(path) => (Some(path.clone()), None),
+            BodySpec::Filler(Filler(size)) => (None, Some(*size)),
+        };
+        BodyTable { file, size }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for BodySpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodySpec, D::Error> {
+        deserializer.deserialize_any(BodyVisitor)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> de::Visitor<'de> for BodyVisitor {
+    type Value = BodySpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, or a table such as { file = \"form.bin\" } or { size = \"1MB\" }")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<BodySpec, E> {
+        Ok(BodySpec::Text(text.to_owned()))
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<BodySpec, A::Error> {
+        match BodyTable::deserialize(MapAccessDeserializer::new(map))? {
+            BodyTable { file: Some(path), size: None } => Ok(BodySpec::File(path)),
+            BodyTable { file: None, size: Some(size) } => {
+                Filler::new(size).map(BodySpec::Filler).map_err(de::Error::custom)
+            }
+            _ => Err(de::Error::custom(PartError::Body)),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Requests as a scenario writes them, in a table that may also name a file of them:
+//!
+//! ```toml
+//! order = "weighted"
+//! file = "urls.txt"
+//!
+//! [[request]]
+//! path = "/index.html"
+//! embedded = ["/style.css", "/logo.png"]
+//! weight = 9
+//!
+//! [[request]]
+//! method = "POST"
+//! path = "/order"
+//! headers = { content-type = "application/json" }
+//! body = '{"item": 1}'
+//! ```
+//!
+//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment.
+
+use super::parts::{self, BodySpec, Headers, PartError, Target, Weight};
+use super::{Choice, Page, Request, RequestId, RequestSet};
+use crate::alias::{AliasTable, WeightError};
+use crate::file::{self, FileError, Load};
+use bytes::Bytes;
+use farfield_base::random::{Purpose, Seed};
+use http::{HeaderName, HeaderValue, Method};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// One page as a scenario writes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RequestSpec {
+    /// The method; GET unless said.
+    #[serde(default, serialize_with = "write_method", deserialize_with = "read_method")]
+    pub method: Method,
+    /// What is asked for.
+    pub path: Target,
+    /// How much more often than another this page is asked for, if the order is by weight; 1 unless said.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub weight: Weight,
+    /// What is fetched with GET after the main request, with its header fields less those about a body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedded: Vec<Target>,
+    /// The body; none unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodySpec>,
+    /// Header fields beside those that HTTP itself needs.
+    #[serde(default, skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
+}
+
+/// The order in which pages are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// By chance, each as often as it weighs.
+    Weighted,
+    /// One after the other, the users taking turns.
+    InOrder,
+}
+
+/// What a scenario asks for, as written: there is something to ask for, but files have not been read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct RequestSetSpec {
+    written: Written,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Written {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<Order>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    request: Vec<RequestSpec>,
+}
+
+/// Why a set of requests cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SetError {
+    /// Neither a request nor a file.
+    #[error("there is no request; give at least one `[[request]]` with a `path`, or a `file` of them")]
+    Empty,
+    /// More requests than ids.
+    #[error("there are more than {} requests; give fewer", u32::MAX)]
+    TooMany,
+    /// The weights do not make a choice.
+    #[error(transparent)]
+    Weight(#[from] WeightError),
+    /// Weights where they have no meaning.
+    #[error(
+        "`weight` has no meaning with `order = \"in-order\"`; leave it out, or write `order = \"weighted\"`"
+    )]
+    WeightInOrder,
+}
+
+impl RequestSpec {
+    /// A GET of `path`.
+    pub fn get(path: Target) -> RequestSpec {
+        let (embedded, headers) = (Vec::new(), Headers::default());
+        RequestSpec { method: Method::GET, path, weight: Weight::ONE, embedded, body: None, headers }
+    }
+}
+
+impl RequestSetSpec {
+    /// These requests and, after them, those of `file`. Without an `order`, they come in order if there is a
+    /// file, and else by weight.
+    pub fn new(
+        request: Vec<RequestSpec>,
+        file: Option<PathBuf>,
+        order: Option<Order>,
+    ) -> Result<RequestSetSpec, SetError> {
+        RequestSetSpec::try_from(Written { order, file, request })
+    }
+
+    /// One request.
+    pub fn one(request: RequestSpec) -> RequestSetSpec {
+        let request = RequestSpec { weight: Weight::ONE, ..request };
+        RequestSetSpec { written: Written { order: None, file: None, request: vec![request] } }
+    }
+
+    /// The requests that are written out, without those of the file.
+    pub fn requests(&self) -> &[RequestSpec] {
+        &self.written.request
+    }
+
+    /// The file of further requests.
+    pub fn file(&self) -> Option<&Path> {
+        self.written.file.as_deref()
+    }
+
+    /// The order in which pages are asked for.
+    pub fn order(&self) -> Order {
+        self.written.order()
+    }
+
+    /// The set itself, with files read through `load` and fillers drawn from `seed`.
+    pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
+        let listed = match self.file() {
+            Some(path) => file::entries(path, load, "one `[METHOD] PATH`", |entry| {
+                line(entry).map_err(|problem| problem.to_string())
+            })?,
+            None => Vec::new(),
+        };
+        let specs = || self.written.request.iter().chain(&listed);
+        let mut set = Flat::default();
+        for (number, spec) in specs().enumerate() {
+            let body = match &spec.body {
+                Some(body) => body.resolve(load, seed.stream(Purpose::Site, number as u64))?,
+                None => Bytes::new(),
+            };
+            set.push(spec, body);
+        }
+        let weights: Vec<f64> = specs().map(|spec| spec.weight.as_f64()).collect();
+        let choice = match self.order() {
+            Order::InOrder => Ok(Choice::InOrder),
+            Order::Weighted => AliasTable::new(&weights).map(Choice::Weighted).map_err(SetError::Weight),
+        };
+        match choice {
+            Ok(choice) if u32::try_from(set.requests.len()).is_ok() => {
+                Ok(RequestSet { requests: set.requests, pages: set.pages, choice })
+            }
+            // Both are the file's doing: without one, the weights were checked when the scenario was read.
+            Ok(_) => Err(self.whole(&SetError::TooMany)),
+            Err(error) => Err(self.whole(&error)),
+        }
+    }
+
+    fn whole(&self, error: &SetError) -> FileError {
+        let path = self.file().unwrap_or("".as_ref()).to_owned();
+        FileError::Whole { path, problem: error.to_string() }
+    }
+}
+
+/// Requests as they are put into one list.
+#[derive(Default)]
+struct Flat {
+    requests: Vec<Request>,
+    pages: Vec<Page>,
+}
+
+impl Flat {
+    fn push(&mut self, spec: &RequestSpec, body: Bytes) {
+        let main = Request {
+            method: spec.method.clone(),
+            path: spec.path.as_str().to_owned(),
+            headers: spec.headers.fields().to_vec(),
+            body,
+        };
+        let embedded = spec.embedded.iter().map(|path| Request {
+            method: Method::GET,
+            path: path.as_str().to_owned(),
+            headers: without_body(spec.headers.fields()),
+            body: Bytes::new(),
+        });
+        // The number of requests is checked when all are there; until then an id may wrap.
+        let first = self.requests.len() as u32;
+        self.requests.push(main);
+        self.requests.extend(embedded);
+        let embedded = (1..=spec.embedded.len() as u32).map(|n| RequestId(first.wrapping_add(n))).collect();
+        self.pages.push(Page { main: RequestId(first), embedded });
+    }
+}
+
+fn without_body(fields: &[(HeaderName, HeaderValue)]) -> Vec<(HeaderName, HeaderValue)> {
+    fields.iter().filter(|(name, _)| !name.as_str().starts_with("content-")).cloned().collect()
+}
+
+/// Reads `[METHOD] PATH`.
+fn line(entry: &str) -> Result<RequestSpec, PartError> {
+    let (method, path) = match entry.split_once(char::is_whitespace) {
+        Some((method, path)) => (parts::method(method)?, path.trim_start()),
+        None => (Method::GET, entry),
+    };
+    Ok(RequestSpec { method, ..RequestSpec::get(Target::try_from(path.to_owned())?) })
+}
+
+impl Written {
+    fn order(&self) -> Order {
+        let default = if self.file.is_some() { Order::InOrder } else { Order::Weighted };
+        self.order.unwrap_or(default)
+    }
+}
+
+impl TryFrom<Written> for RequestSetSpec {
+    type Error = SetError;
+
+    fn try_from(written: Written) -> Result<RequestSetSpec, SetError> {
+        if written.request.is_empty() && written.file.is_none() {
+            return Err(SetError::Empty);
+        }
+        match written.order() {
+            Order::InOrder if written.request.iter().any(|request| !is_one(&request.weight)) => {
+                return Err(SetError::WeightInOrder);
+            }
+            Order::Weighted if written.file.is_none() => {
+                let weights: Vec<f64> = written.request.iter().map(|r| r.weight.as_f64()).collect();
+                AliasTable::new(&weights)?;
+            }
+            Order::InOrder | Order::Weighted => {}
+        }
+        Ok(RequestSetSpec { written })
+    }
+}
+
+impl From<RequestSetSpec> for Written {
+    fn from(spec: RequestSetSpec) -> Written {
+        spec.written
+    }
+}
+
+fn one() -> Weight {
+    Weight::ONE
+}
+
+fn is_one(weight: &Weight) -> bool {
+    *weight == Weight::ONE
+}
+
+fn write_method<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(method.as_str())
+}
+
+fn read_method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
+    let text = Cow::<str>::deserialize(deserializer)?;
+    parts::method(&text).map_err(de::Error::custom)
+}

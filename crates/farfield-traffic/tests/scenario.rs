@@ -1,0 +1,363 @@
+//! What a scenario may say, that it reads back as written, and the sentences that refuse what cannot be meant.
+
+mod common;
+
+use common::{holding, no_files, read, refused, round_trip, stream};
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant, Rate};
+use farfield_traffic::load::{Overload, Restart};
+use farfield_traffic::request::{Order, RequestId, Target};
+use farfield_traffic::*;
+use http::Method;
+use proptest::prelude::*;
+use std::io;
+use std::path::Path;
+
+// Distributions.
+
+fn number() -> impl Strategy<Value = String> {
+    (1u32..1_000_000, 1u32..1_000).prop_map(|(over, under)| (f64::from(over) / f64::from(under)).to_string())
+}
+
+/// A positive amount as text: all numbers, all times or all sizes, so that they go together.
+fn amounts() -> impl Strategy<Value = [String; 2]> {
+    (1u64..1_000_000, 1u64..1_000_000, 0..3).prop_map(|(a, more, unit)| {
+        [a, a + more].map(|n| match unit {
+            0 => n.to_string(),
+            1 => format!("'{n}us'"),
+            _ => format!("'{n}kB'"),
+        })
+    })
+}
+
+fn any_law() -> impl Strategy<Value = String> {
+    let simple = (number(), number(), amounts(), 1u64..1_000_000).prop_flat_map(|(x, y, [a, b], n)| {
+        prop::sample::select(vec![
+            x.clone(),
+            a.clone(),
+            format!("{{ law = 'constant', value = {a} }}"),
+            format!("{{ law = 'uniform', min = {a}, max = {b} }}"),
+            format!("{{ law = 'exponential', mean = {a} }}"),
+            format!("{{ law = 'exponential', rate = '{x}/s' }}"),
+            format!("{{ law = 'normal', mean = {a}, sigma = {b} }}"),
+            format!("{{ law = 'lognormal', mu = -{x}, sigma = {y} }}"),
+            format!("{{ law = 'weibull', shape = {x}, scale = {a} }}"),
+            format!("{{ law = 'pareto', shape = {x}, scale = {a} }}"),
+            format!("{{ law = 'bounded-pareto', shape = {x}, min = {a}, max = {b} }}"),
+            format!("{{ law = 'inverse-gaussian', mean = {a}, shape = {b} }}"),
+            format!("{{ law = 'gamma', shape = {x}, scale = {a} }}"),
+            format!("{{ law = 'geometric', mean = {n} }}"),
+            format!("{{ law = 'geometric', p = {} }}", 1.0 / n as f64),
+            format!("{{ law = 'zipf', n = {n}, exponent = {x} }}"),
+            format!("{{ law = 'empirical', values = [{a}, {b}, {a}] }}"),
+            "{ law = 'empirical', file = 'values.txt' }".to_owned(),
+        ])
+    });
+    simple.prop_recursive(2, 8, 3, |inner| {
+        // A mixture's parts must go together too, so each part is the same law.
+        (inner, 1u32..4).prop_map(|(part, weight)| {
+            format!("{{ law = 'mixture', parts = [{{ weight = {weight}, of = {part} }}, {{ weight = 0, of = {part} }}] }}")
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn distributions_read_back_as_written(text in any_law()) {
+        round_trip::<DistributionSpec>(&text);
+    }
+
+    /// Whatever is typed, reading it gives a value or a sentence.
+    #[test]
+    fn nothing_that_is_typed_panics(text in any::<String>(), file in "[-+0-9a-z#./ \\n]{0,40}") {
+        let _ = (text.parse::<Amount>(), text.parse::<DistributionSpec>(), text.parse::<ArrivalSpec>());
+        let _ = Target::try_from(text);
+        for lines in [
+            "{ process = 'gaps', file = 'f', loop = true }",
+            "{ process = 'instants', file = 'f' }",
+            "{ process = 'renewal', gaps = { law = 'empirical', file = 'f' } }",
+        ] {
+            if let Ok(process) = read::<ArrivalSpec>(lines).resolve(&mut holding(&file)) {
+                prop_assert!(process.start(stream(1)).take(50).collect::<Vec<_>>().is_sorted());
+            }
+        }
+        let _ = read::<RequestSetSpec>("{ file = 'f' }").resolve(&mut holding(&file), Seed(1));
+    }
+}
+
+#[test]
+fn a_constant_keeps_its_unit() {
+    assert_eq!(round_trip::<DistributionSpec>("'300ms'"), "key = \"300ms\"\n");
+    assert_eq!(round_trip::<DistributionSpec>("{ law = 'constant', value = '64KiB' }"), "key = \"64KiB\"\n");
+    assert_eq!(round_trip::<DistributionSpec>("5"), "key = 5.0\n");
+}
+
+#[test]
+fn distributions_that_cannot_be_meant_are_refused() {
+    let refused = refused::<DistributionSpec>;
+    refused("'5 parsecs'", &["`5 parsecs`", "300ms", "64KiB"]);
+    refused("inf", &["inf", "neither a number"]);
+    refused("true", &["boolean", "300ms"]);
+    refused("{ law = 'cauchy' }", &["cauchy", "lognormal"]);
+    refused("{ law = 'weibull', shape = 1 }", &["missing field `scale`"]);
+    refused("{ law = 'weibull', shape = 1, scale = 1, sigma = 1 }", &["unknown field `sigma`", "`shape`"]);
+    refused("{ law = 'weibull', shape = 0, scale = 1 }", &["`shape` of the weibull law is 0", "above 0"]);
+    refused("{ law = 'gamma', shape = 1, scale = -1 }", &["`scale` of the gamma law is -1", "above 0"]);
+    refused("{ law = 'uniform', min = 2, max = 2 }", &["`max` of the uniform law is 2", "above `min`"]);
+    refused("{ law = 'bounded-pareto', shape = 1, min = 0, max = 1 }", &["`min`", "above 0"]);
+    refused("{ law = 'lognormal', mu = nan, sigma = 1 }", &["`mu`", "finite"]);
+    refused("{ law = 'normal', mean = 1, sigma = 0 }", &["`sigma`", "above 0"]);
+    refused("{ law = 'exponential' }", &["either `mean` or `rate`"]);
+    refused("{ law = 'exponential', mean = 1, rate = 1 }", &["either `mean` or `rate`"]);
+    refused("{ law = 'exponential', rate = '-1/s' }", &["-1/s", "500/s"]);
+    refused("{ law = 'exponential', rate = 0 }", &["`rate`", "above 0"]);
+    refused("{ law = 'geometric', mean = 0.5 }", &["`mean` of the geometric law is 0.5", "from 1"]);
+    refused("{ law = 'geometric', p = 1.5 }", &["`p`", "up to 1"]);
+    refused("{ law = 'zipf', n = 0, exponent = 1 }", &["`n`", "from 1"]);
+    refused("{ law = 'zipf', n = 5, exponent = -1 }", &["`exponent`", "from 0"]);
+    refused("{ law = 'empirical', values = [] }", &["`values`", "at least one"]);
+    refused("{ law = 'empirical' }", &["either `file` or `values`"]);
+    refused("{ law = 'mixture', parts = [] }", &["`weight`", "at least one"]);
+    refused("{ law = 'mixture', parts = [{ weight = -1, of = 1 }] }", &["`weight` is -1"]);
+    refused(
+        "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'pareto', shape = 0, scale = 1 } }] }",
+        &["`shape`"],
+    );
+    refused("{ law = 'uniform', min = '1ms', max = '1MB' }", &["uniform", "times", "sizes"]);
+}
+
+#[test]
+fn a_file_of_values_is_read_when_it_is_resolved() {
+    let spec: DistributionSpec = read("{ law = 'empirical', file = 'v.txt' }");
+    let law = spec.resolve(&mut holding("# seconds\n1\n3 # slow\n")).expect("a good file");
+    assert_eq!((law.mean(), law.variance()), (2.0, 1.0));
+    let told = |text: &str| spec.resolve(&mut holding(text)).expect_err(text).to_string();
+    assert!(told("1\n\nfast\n").starts_with("v.txt:3: `fast` is not"), "{}", told("1\n\nfast\n"));
+    assert!(told("1\n2ms\n").starts_with("v.txt:2: `2ms` is not"));
+    assert!(told("\n").starts_with("v.txt: holds no entry"));
+    let gone = spec.resolve(&mut |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound)));
+    assert!(gone.expect_err("there is none").to_string().starts_with("v.txt: "));
+    let mixed: DistributionSpec = read(
+        "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'empirical', file = 'v.txt' } }, { weight = 1, of = 6 }] }",
+    );
+    assert_eq!(mixed.resolve(&mut holding("1\n3")).expect("a good file").mean(), 4.0);
+}
+
+// Arrivals.
+
+#[test]
+fn arrivals_read_back_as_written() {
+    assert_eq!(round_trip::<ArrivalSpec>("'30/min'"), "key = \"0.5/s\"\n");
+    for text in [
+        "500",
+        "{ process = 'constant', rate = '5k/s' }",
+        "{ process = 'poisson', rate = 0.1 }",
+        "{ process = 'renewal', gaps = '3ms' }",
+        "{ process = 'renewal', gaps = { law = 'empirical', file = 'g.txt' } }",
+        "{ process = 'schedule', loop = true, spacing = 'even', segments = [{ for = '1s', rate = 1 }] }",
+        "{ process = 'schedule', segments = [{ for = '1s', from = 1, to = 0 }, { for = '9s', mean = 2, amplitude = 2, period = '3s' }] }",
+        "{ process = 'bursts', rate = '500/s', factor = 6, share = '5%' }",
+        "{ process = 'gaps', file = 'g.txt', loop = true }",
+        "{ process = 'instants', file = 'i.txt' }",
+    ] {
+        round_trip::<ArrivalSpec>(text);
+    }
+}
+
+#[test]
+fn arrivals_that_cannot_be_meant_are_refused() {
+    let refused = refused::<ArrivalSpec>;
+    refused("'-5/s'", &["-5/s", "500/s"]);
+    refused("0", &["`rate` is 0", "500/s"]);
+    refused("{ process = 'constant', rate = 0 }", &["`rate` is 0"]);
+    refused("{ process = 'posson', rate = 1 }", &["posson", "`poisson`"]);
+    refused("{ process = 'poisson', rate = 1, factor = 2 }", &["unknown field `factor`"]);
+    refused("{ process = 'renewal', gaps = 0 }", &["`gaps`", "below 1ns"]);
+    refused("1e300", &["a rate of 1000", "at most 1e9/s"]);
+    refused("{ process = 'bursts', rate = 1e9, factor = 2, share = 0.1 }", &["a rate of 2000000000/s"]);
+    refused("{ process = 'renewal', gaps = '1MB' }", &["sizes where times are wanted"]);
+    refused("{ process = 'renewal', gaps = -1 }", &["negative"]);
+    let segment = |keys: &str| format!("{{ process = 'schedule', segments = [{keys}] }}");
+    refused(&segment(""), &["`segments`", "10s"]);
+    refused(&segment("{ for = '1s', rate = 0 }"), &["`segments`", "above 0"]);
+    refused(&segment("{ for = '0s', rate = 1 }"), &["`for`", "10s"]);
+    refused(&segment("{ for = '1s', rate = 1, to = 2 }"), &["either `rate`, or `from` and `to`"]);
+    refused(&segment("{ for = '1s', mean = 1, amplitude = 2, period = '1s' }"), &["`amplitude`", "`mean`"]);
+    refused(&segment("{ for = '1s', mean = 1, amplitude = 1, period = 0 }"), &["`period` is 0"]);
+    let bursts =
+        |factor, share| format!("{{ process = 'bursts', rate = 9, factor = {factor}, share = {share} }}");
+    refused(&bursts("0.5", "0.1"), &["`factor` is 0.5", "from 1 up"]);
+    refused(&bursts("6", "1.5"), &["1.5", "from 0 to 1"]);
+    refused(&bursts("6", "0"), &["`share` is 0", "5%"]);
+    refused(&bursts("1", "1"), &["`share` is 1", "below 1"]);
+    refused(&bursts("6", "'20%'"), &["`factor` 6", "0.2", "at most 1"]);
+}
+
+// Requests.
+
+const REQUESTS: &str = "{ request = [
+    { path = '/', weight = 9, embedded = ['/a.css', '/b.png?v=2'], headers = { accept = 'text/html', cookie = ['a=1', 'b=2'] } },
+    { method = 'POST', path = '/order', headers = { content-type = 'text/plain', x-n = '1' }, body = 'one', embedded = ['/c.js'] },
+    { method = 'PUT', path = '/raw', body = { size = '1kB' } },
+    { method = 'PUT', path = '/raw', body = { file = 'raw.bin' } },
+] }";
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', " ")
+}
+
+#[test]
+fn requests_read_back_as_written() {
+    round_trip::<RequestSetSpec>(&one_line(REQUESTS));
+    round_trip::<RequestSetSpec>("{ file = 'urls.txt' }");
+    round_trip::<RequestSetSpec>("{ order = 'in-order', request = [{ path = 'http://a.example/' }] }");
+}
+
+#[test]
+fn pages_and_what_is_embedded_lie_in_one_list() {
+    let spec: RequestSetSpec = read(&one_line(REQUESTS));
+    let set = spec.resolve(&mut holding("\u{1}raw"), Seed(1)).expect("a good file");
+    let paths: Vec<&str> = set.requests().iter().map(|request| request.path.as_str()).collect();
+    assert_eq!(paths, ["/", "/a.css", "/b.png?v=2", "/order", "/c.js", "/raw", "/raw"]);
+    let pages: Vec<(u32, Vec<u32>)> =
+        set.pages().iter().map(|p| (p.main.0, p.embedded.iter().map(|id| id.0).collect())).collect();
+    assert_eq!(pages, [(0, vec![1, 2]), (3, vec![4]), (5, vec![]), (6, vec![])]);
+    let order = set.request(RequestId(3));
+    assert_eq!((&order.method, &order.body[..]), (&Method::POST, &b"one"[..]));
+    let names =
+        |id| -> Vec<&str> { set.request(RequestId(id)).headers.iter().map(|(n, _)| n.as_str()).collect() };
+    assert_eq!(names(1), ["accept", "cookie", "cookie"]);
+    assert_eq!(names(4), ["x-n"], "what is embedded has no body");
+    assert_eq!(set.request(RequestId(5)).body.len(), 1_000);
+    assert_eq!(set.request(RequestId(6)).body, "\u{1}raw");
+    let again = spec.resolve(&mut holding("\u{1}raw"), Seed(1)).expect("a good file");
+    assert_eq!(set, again, "a filler is its seed's");
+    let other = spec.resolve(&mut holding("\u{1}raw"), Seed(2)).expect("a good file");
+    assert_ne!(set.request(RequestId(5)).body, other.request(RequestId(5)).body);
+}
+
+#[test]
+fn a_file_of_requests_goes_in_order() {
+    let spec: RequestSetSpec = read("{ file = 'urls.txt' }");
+    assert_eq!(spec.order(), Order::InOrder);
+    let set = spec.resolve(&mut holding("/a # first\nHEAD /b\n\nPOST\t/c?d=e\n"), Seed(1)).expect("reads");
+    let lines: Vec<String> = set.requests().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
+    assert_eq!(lines, ["GET /a", "HEAD /b", "POST /c?d=e"]);
+    let told = |text: &str| spec.resolve(&mut holding(text), Seed(1)).expect_err(text).to_string();
+    assert!(told("/a\nb\n").starts_with("urls.txt:2: `b` is not a path"));
+    assert!(told("get /a\n").starts_with("urls.txt:1: `get` is not a method"));
+    assert!(told("/a b\n").starts_with("urls.txt:1: `/a` is not a method"));
+}
+
+#[test]
+fn one_request_makes_a_set() {
+    let path = Target::try_from("/index.html".to_owned()).expect("a path");
+    let set = RequestSetSpec::one(RequestSpec::get(path)).resolve(&mut no_files, Seed(1)).expect("no file");
+    assert_eq!(set.page(5, 10, 3, &mut stream(1)).main, RequestId(0));
+}
+
+#[test]
+fn requests_that_cannot_be_meant_are_refused() {
+    refused::<RequestSetSpec>("{}", &["no request", "[[request]]"]);
+    refused::<RequestSetSpec>("{ order = 'random', file = 'f' }", &["random", "`in-order`"]);
+    let request = |keys: &str, parts: &[&str]| {
+        refused::<RequestSetSpec>(&format!("{{ request = [{{ {keys} }}] }}"), parts);
+    };
+    request("method = 'GET'", &["missing field `path`"]);
+    request("path = '/', wieght = 1", &["unknown field `wieght`", "`weight`"]);
+    request("path = 'index.html'", &["`index.html` is not a path", "`/`"]);
+    request("path = '/a b'", &["`/a b` is not a path", "percent-encode"]);
+    request("path = '/a#b'", &["`/a#b` is not a path"]);
+    request("path = '/a\\r\\nx: y'", &["is not a path"]);
+    request("path = '/', method = 'get'", &["`get` is not a method", "capitals"]);
+    request("path = '/', method = 'CONNECT'", &["tunnel"]);
+    request("path = '/', weight = -1", &["`weight` is -1", "from 0"]);
+    request("path = '/', weight = 0", &["no `weight` is above 0"]);
+    request("path = '/', headers = { 'a b' = '1' }", &["`a b` is not a header's name"]);
+    request("path = '/', headers = { a = \"1\\n2\" }", &["header `a`", "one line"]);
+    request("path = '/', headers = { a = 1 }", &["a text, or a list of texts"]);
+    request("path = '/', headers = { Content-Length = '3' }", &["`content-length`", "leave it out"]);
+    request("path = '/', body = { }", &["either `file` or `size`"]);
+    request("path = '/', body = { file = 'f', size = 1 }", &["either `file` or `size`"]);
+    request("path = '/', body = { size = '2GiB' }", &["2GiB", "at most 1GiB"]);
+    refused::<RequestSetSpec>(
+        "{ order = 'in-order', request = [{ path = '/', weight = 2 }] }",
+        &["`weight`", "in-order"],
+    );
+}
+
+// Models of load.
+
+#[test]
+fn loads_read_back_as_written() {
+    for text in [
+        "{ model = 'closed' }",
+        "{ model = 'closed', users = 64, think = { law = 'pareto', shape = 1.4, scale = '1s' }, ramp = '5s' }",
+        "{ model = 'open', arrivals = '500/s' }",
+        "{ model = 'open', arrivals = { process = 'gaps', file = 'g' }, users-max = 1000 }",
+        "{ model = 'hybrid', arrivals = '5/s' }",
+        "{ model = 'hybrid', arrivals = '5/s', requests = { law = 'inverse-gaussian', mean = 3, shape = 2 }, think = '7s', users-max = 9 }",
+        "{ model = 'overload', descriptors = 100 }",
+        "{ model = 'overload', descriptors = 100, timeout = '50ms', restart = 'at-once', established-max = 500 }",
+    ] {
+        round_trip::<LoadSpec>(text);
+    }
+}
+
+#[test]
+fn loads_have_the_defaults_that_they_tell() {
+    assert_eq!(
+        read::<LoadSpec>("{ model = 'closed', users = 10, think = '0s', ramp = 0 }"),
+        LoadSpec::default()
+    );
+    let hybrid =
+        read::<LoadSpec>("{ model = 'hybrid', arrivals = '5/s' }").resolve(&mut no_files).expect("no file");
+    let LoadModel::Hybrid { requests, think, users_max, .. } = hybrid else {
+        panic!("{hybrid:?} is not hybrid")
+    };
+    assert_eq!((requests.mean(), think.maximum(), users_max), (5.0, 0.0, None));
+    let LoadSpec::Overload(overload) = read("{ model = 'overload', descriptors = 1 }") else {
+        panic!("not an overload")
+    };
+    assert_eq!((overload.timeout(), overload.restart), (Duration::from_ms(500), Restart::Paced));
+}
+
+#[test]
+fn loads_that_cannot_be_meant_are_refused() {
+    let refused = refused::<LoadSpec>;
+    refused("{ users = 10 }", &["missing field `model`"]);
+    refused("{ model = 'opne' }", &["opne", "`open`", "`overload`"]);
+    refused("{ model = 'closed', users = 0 }", &["`users` is 0", "from 1"]);
+    refused("{ model = 'closed', users = -3 }", &["`users` is -3", "from 1"]);
+    refused("{ model = 'closed', think = '64KiB' }", &["sizes where times are wanted"]);
+    refused("{ model = 'closed', think = -1 }", &["negative"]);
+    refused("{ model = 'closed', think = { law = 'normal', mean = -1, sigma = 5 } }", &["negative"]);
+    refused("{ model = 'closed', arrivals = '5/s' }", &["unknown field `arrivals`", "`users`"]);
+    refused("{ model = 'open' }", &["missing field `arrivals`"]);
+    refused("{ model = 'open', arrivals = '5/s', users-max = 0 }", &["`users-max` is 0"]);
+    refused("{ model = 'hybrid', arrivals = '5/s', requests = '5s' }", &["times where counts are wanted"]);
+    refused("{ model = 'overload' }", &["missing field `descriptors`"]);
+    refused("{ model = 'overload', descriptors = 0 }", &["`descriptors` is 0"]);
+    refused("{ model = 'overload', descriptors = 9, timeout = 0 }", &["`timeout` is 0", "round trip"]);
+    refused("{ model = 'overload', descriptors = 9, timeout = '-1s' }", &["-1s", "300ms"]);
+    refused("{ model = 'overload', descriptors = 9, restart = 'lazy' }", &["lazy", "`at-once`"]);
+}
+
+/// D / T, and each descriptor once every T.
+#[test]
+fn a_paced_overload_tries_at_its_rate() {
+    let LoadSpec::Overload(overload) = read("{ model = 'overload', descriptors = 300, timeout = '500ms' }")
+    else {
+        panic!("not an overload")
+    };
+    let built = Overload::new(overload.descriptors, Duration::from_ms(500), Restart::Paced);
+    assert_eq!(built, Some(overload));
+    assert_eq!(overload.attempt_rate(), Rate::per_second(600.0).expect("a rate"));
+    let attempts: Vec<Instant> = overload.attempts().start(stream(1)).take(3_000).collect();
+    assert!(
+        attempts
+            .iter()
+            .zip(&attempts[300..])
+            .all(|(one, next)| { next.since(*one).as_ns().abs_diff(500_000_000) <= 1 })
+    );
+}

@@ -1,0 +1,85 @@
+//! The bytes of every request of the scenario, encoded once before the run.
+
+use bytes::Bytes;
+use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
+use farfield_traffic::request::RequestSet;
+
+/// Whom the requests are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The Host field: name or address, with the port where it is not the scheme's own.
+    pub host: String,
+    /// The version that requests announce.
+    pub version: Version,
+}
+
+/// Encoded requests, by number.
+#[derive(Debug, Clone)]
+pub struct Book {
+    entries: Vec<Entry>,
+}
+
+/// One request: its bytes, and what its reply leads to.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// Sent where more may follow on the connection.
+    pub persistent: Bytes,
+    /// Sent where the policy allows no further request on the connection.
+    pub last: Bytes,
+    pub answering: Answering,
+    /// The requests that follow once this one's reply is complete: the page's embedded objects.
+    pub embedded: Box<[u32]>,
+}
+
+impl Book {
+    /// Encodes all of `set` for `target`. Refuses a request that cannot be written as HTTP.
+    pub fn encode(set: &RequestSet, target: &Target) -> Result<Book, RequestError> {
+        let mut entries = Vec::with_capacity(set.requests().len());
+        for request in set.requests() {
+            let headers = request.headers.iter().map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            });
+            let headers: Vec<(String, String)> = headers.collect();
+            let carries_body =
+                !request.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
+            let encode = |persistent| {
+                let head = RequestHead {
+                    method: request.method.as_str(),
+                    target: &request.path,
+                    host: &target.host,
+                    version: target.version,
+                    persistent,
+                    headers: &headers,
+                    body_length: carries_body.then_some(request.body.len() as u64),
+                };
+                let mut bytes = head.encode()?;
+                bytes.extend_from_slice(&request.body);
+                Ok::<_, RequestError>(Bytes::from(bytes))
+            };
+            entries.push(Entry {
+                persistent: encode(true)?,
+                last: encode(false)?,
+                answering: Answering::method(request.method.as_str()),
+                embedded: Box::default(),
+            });
+        }
+        for page in set.pages() {
+            entries[page.main.0 as usize].embedded = page.embedded.iter().map(|id| id.0).collect();
+        }
+        Ok(Book { entries })
+    }
+
+    /// The same bytes in memory of their own, so that workers do not meet on reference counts.
+    pub fn for_worker(&self) -> Book {
+        let own = |entry: &Entry| Entry {
+            persistent: Bytes::copy_from_slice(&entry.persistent),
+            last: Bytes::copy_from_slice(&entry.last),
+            ..entry.clone()
+        };
+        Book { entries: self.entries.iter().map(own).collect() }
+    }
+
+    pub(crate) fn entry(&self, request: u32) -> &Entry {
+        &self.entries[request as usize]
+    }
+}

@@ -1,0 +1,119 @@
+//! One connection of a user: its state, and the requests on it that wait for replies.
+
+use farfield_base::{Instant, Sample, Stamp};
+use farfield_http::http1::{Answering, ReplyReader};
+use smallvec::SmallVec;
+
+/// A request that a user wants: not yet bound to a connection, or bound to one and on its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job {
+    pub request: u32,
+    pub due: Instant,
+    /// It was sent before, on a connection that died without a word about it.
+    pub again: bool,
+}
+
+/// A request bound to a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Exchange {
+    pub job: Job,
+    pub sent: Stamp,
+    pub first_byte: Stamp,
+    /// Which request on its connection, from 0.
+    pub number: u32,
+    pub answering: Answering,
+}
+
+/// A place in the list of time limits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    pub listed: bool,
+    /// The limit counts from here.
+    pub from: Instant,
+    pub before: u32,
+    pub after: u32,
+}
+
+impl Link {
+    pub const OUT: Link = Link { listed: false, from: Instant::ZERO, before: u32::MAX, after: u32::MAX };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Connecting,
+    Open,
+}
+
+/// Whose attempt a connection is, where an S-Client's descriptor waits for it.
+pub(crate) const NO_DESCRIPTOR: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub serial: u32,
+    /// The user's slot.
+    pub user: u32,
+    pub descriptor: u32,
+    pub state: State,
+    pub connect_begun: Instant,
+    pub connected: Stamp,
+    /// Requests bound to this connection so far.
+    pub requests: u32,
+    pub reader: ReplyReader,
+    /// In the order of their sending, which is the order of the replies (RFC 9112 section 9.3.2).
+    pub in_flight: SmallVec<[Exchange; 1]>,
+    /// Its place among the connections that a time limit runs on.
+    pub limit: Link,
+}
+
+impl Connection {
+    pub fn new(serial: u32, user: u32, descriptor: u32) -> Connection {
+        Connection {
+            serial,
+            user,
+            descriptor,
+            state: State::Connecting,
+            connect_begun: Instant::ZERO,
+            connected: Stamp::NEVER,
+            requests: 0,
+            reader: ReplyReader::new(),
+            in_flight: SmallVec::new(),
+            limit: Link::OUT,
+        }
+    }
+
+    /// Binds a request to the connection.
+    pub fn bind(&mut self, job: Job, answering: Answering) {
+        let number = self.requests;
+        self.requests += 1;
+        let (sent, first_byte) = (Stamp::NEVER, Stamp::NEVER);
+        self.in_flight.push(Exchange { job, sent, first_byte, number, answering });
+    }
+
+    /// True if nothing of a reply to `exchange` came, so that it may be sent again elsewhere: it is not the
+    /// first on its connection, and the server may have closed before it arrived (RFC 9112 section 9.3.1).
+    pub fn may_repeat(&self, exchange: &Exchange) -> bool {
+        exchange.number > 0 && exchange.first_byte == Stamp::NEVER && !exchange.job.again
+    }
+
+    /// The sample of `exchange`, with the connect times if it had this connection opened.
+    pub fn sample(&self, exchange: &Exchange, user: u32, done: Instant) -> Sample {
+        let first = exchange.number == 0;
+        Sample {
+            due: exchange.job.due,
+            connect_begun: if first { Stamp::at(self.connect_begun) } else { Stamp::NEVER },
+            connected: if first { self.connected } else { Stamp::NEVER },
+            sent: exchange.sent,
+            first_byte: exchange.first_byte,
+            done,
+            body_bytes: 0,
+            reply_bytes: 0,
+            user,
+            connection: self.serial,
+            number: exchange.number,
+            request: exchange.job.request,
+            class: 0,
+            status: 0,
+            outcome: farfield_base::Outcome::Ok,
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The models of load: when users act.
+//!
+//! Closed, open and partly open (hybrid) in the terms of Schroeder, Wierman and Harchol-Balter (2006), and the
+//! S-Client of Banga and Druschel (1999). Everything a worker does for its share follows from numbers that are
+//! the same for any number of workers: the user's, the arrival's, the attempt's.
+
+use crate::connection::Job;
+use crate::host::{ConnectionKey, Host, Wake};
+use crate::policy::Reuse;
+use crate::population::{Plan, Population, never_begun};
+use crate::user::User;
+use farfield_base::random::Purpose;
+use farfield_base::{Duration, Instant, Outcome};
+use farfield_traffic::arrival::{ArrivalProcess, WorkerArrivals};
+use farfield_traffic::load::{LoadModel, Overload, Restart};
+use std::num::NonZeroU32;
+
+/// What a population's model of load keeps.
+#[derive(Debug)]
+pub(crate) enum Driver {
+    /// Users come once and never leave.
+    Closed { users: u32 },
+    /// Users come by a process: each for one page, or (`sessions`) for several with thinking between.
+    Arriving { arrivals: WorkerArrivals, next: Option<(u64, Instant)>, idle: Vec<u32>, users_max: usize },
+    /// Descriptors that keep trying to connect.
+    Attempting { descriptors: Vec<Descriptor>, users_max: usize },
+}
+
+/// One descriptor of an S-Client.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Descriptor {
+    /// The attempt that it makes, from 0; a wake for an earlier one is stale.
+    epoch: u32,
+    /// Attempts made, which number the users.
+    attempts: u32,
+    attempt: Option<ConnectionKey>,
+}
+
+/// This worker's part of `total` things dealt out one by one.
+fn share(total: u32, worker: u32, workers: u32) -> u32 {
+    (total + workers - 1 - worker) / workers
+}
+
+impl Driver {
+    pub fn new(plan: &Plan) -> Driver {
+        let stream = plan.seed.stream(Purpose::Arrivals, 0);
+        let shared = |total: Option<NonZeroU32>| {
+            total.map_or(usize::MAX, |total| share(total.get(), plan.worker, plan.workers).max(1) as usize)
+        };
+        let arriving = |process: &ArrivalProcess, users_max| Driver::Arriving {
+            arrivals: process.start(stream).share(plan.worker, plan.workers),
+            next: None,
+            idle: Vec::new(),
+            users_max: shared(users_max),
+        };
+        match &plan.load {
+            LoadModel::Closed { users, .. } => Driver::Closed { users: users.get() },
+            LoadModel::Open { arrivals, users_max } => arriving(arrivals, *users_max),
+            LoadModel::Hybrid { arrivals, users_max, .. } => arriving(arrivals, *users_max),
+            LoadModel::Overload(overload) => Driver::Attempting {
+                descriptors: vec![
+                    Descriptor::default();
+                    share(overload.descriptors.get(), plan.worker, plan.workers) as usize
+                ],
+                users_max: shared(overload.established_max),
+            },
+        }
+    }
+
+    /// Among how many clients a list of requests in order is dealt out.
+    pub fn clients(&self) -> u64 {
+        match self {
+            Driver::Closed { users } => u64::from(*users),
+            _ => 1,
+        }
+    }
+}
+
+impl Population {
+    /// Has the host wake this population for its first load.
+    pub fn start<H: Host>(&mut self, host: &mut H) {
+        let (worker, workers) = (self.plan.worker, self.plan.workers);
+        match (&mut self.driver, &self.plan.load) {
+            (Driver::Closed { users }, LoadModel::Closed { ramp, .. }) => {
+                for user in (worker..*users).step_by(workers as usize) {
+                    let at = fraction(*ramp, u64::from(user), u64::from(*users));
+                    host.wake_at(Instant::ZERO + at, Wake::Start { user });
+                }
+            }
+            (Driver::Attempting { descriptors, .. }, LoadModel::Overload(overload)) => {
+                for descriptor in 0..descriptors.len() as u32 {
+                    let at = slot_of(overload, descriptor * workers + worker, 0);
+                    host.wake_at(at, Wake::Attempt { descriptor, epoch: 0 });
+                }
+            }
+            _ => self.await_arrival(host),
+        }
+    }
+
+    /// Load is due.
+    pub(crate) fn drive<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, wake: Wake) {
+        match wake {
+            Wake::Arrival => self.arrive(host, now),
+            Wake::Start { user } => {
+                let chance = self.plan.seed.stream(Purpose::User, u64::from(user));
+                let slot = self.users.insert(User::new(user, chance, None)) as u32;
+                self.begin_page(host, now, due, slot);
+            }
+            Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
+                if self.users.get(slot as usize).is_some_and(|user| user.turn == turn) {
+                    if self.goes_on() {
+                        self.begin_page(host, now, due, slot);
+                    } else {
+                        self.retire(host, slot);
+                    }
+                }
+            }
+            Wake::Attempt { descriptor, epoch } => self.attempt_due(host, now, due, descriptor, epoch),
+            Wake::Deadline => unreachable!("time limits are the population's own affair"),
+        }
+    }
+
+    /// True once the model of load has nothing more to begin.
+    pub(crate) fn load_is_over(&self) -> bool {
+        match (&self.driver, &self.plan.load) {
+            (Driver::Arriving { next: None, .. }, LoadModel::Hybrid { .. }) => self.users.is_empty(),
+            (Driver::Arriving { next: None, .. }, _) => true,
+            _ => false,
+        }
+    }
+
+    /// The user's page is over.
+    pub(crate) fn after_page<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
+        let user = &mut self.users[slot as usize];
+        if let Some(pages_left) = &mut user.pages_left {
+            *pages_left -= 1;
+        }
+        let stays = user.pages_left != Some(0);
+        let goes_on = self.goes_on();
+        if stays && goes_on {
+            return self.think(host, now, slot);
+        }
+        match (&mut self.driver, &self.plan.load) {
+            // The visitor of an open load is kept with its connections for a later arrival.
+            (Driver::Arriving { idle, .. }, LoadModel::Open { .. })
+                if self.plan.policy.policy != Reuse::OneRequest =>
+            {
+                idle.push(slot);
+            }
+            _ => self.retire(host, slot),
+        }
+    }
+
+    fn think<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
+        let user = &mut self.users[slot as usize];
+        let think = match &self.plan.load {
+            LoadModel::Closed { think, .. } | LoadModel::Hybrid { think, .. } => {
+                think.sample_duration(&mut user.chance)
+            }
+            _ => Duration::ZERO,
+        };
+        let failed = std::mem::take(&mut user.failed);
+        let turn = user.turn;
+        if failed && self.plan.policy.pause_after_failure > think {
+            host.wake_at(now + self.plan.policy.pause_after_failure, Wake::Resume { slot, turn });
+        } else if think.is_zero() {
+            self.begin_page(host, now, now, slot);
+        } else {
+            host.wake_at(now + think, Wake::Think { slot, turn });
+        }
+    }
+
+    fn await_arrival<H: Host>(&mut self, host: &mut H) {
+        if let Driver::Arriving { arrivals, next, .. } = &mut self.driver {
+            *next = arrivals.next();
+            if let Some((_, at)) = *next {
+                host.wake_at(at, Wake::Arrival);
+            }
+        }
+    }
+
+    /// An arrival is due: a user takes it, however many are busy.
+    fn arrive<H: Host>(&mut self, host: &mut H, now: Instant) {
+        let Driver::Arriving { next, idle, users_max, .. } = &mut self.driver else { return };
+        let Some((index, due)) = *next else { return };
+        let number = index as u32;
+        let full = idle.is_empty() && self.users.len() >= *users_max;
+        let visitor = idle.pop();
+        match self.admit(due, now, full) {
+            Admission::Over => {
+                idle_again(&mut self.driver, visitor);
+                if now >= self.plan.window.measure_to && due >= self.plan.window.measure_to {
+                    return;
+                }
+                self.record_unbegun(host, now, due, number, Outcome::Cut);
+            }
+            Admission::Full => self.record_unbegun(host, now, due, number, Outcome::Dropped),
+            Admission::Begin => {
+                let mut chance = self.plan.seed.stream(Purpose::User, index);
+                let pages = match &self.plan.load {
+                    LoadModel::Hybrid { requests, .. } => requests.sample_count(&mut chance),
+                    _ => 1,
+                };
+                let slot = match visitor {
+                    Some(slot) => {
+                        let user = &mut self.users[slot as usize];
+                        (user.number, user.chance, user.turn) = (number, chance, 0);
+                        (user.pages_left, user.failed) = (Some(pages), false);
+                        slot
+                    }
+                    None => self.users.insert(User::new(number, chance, Some(pages))) as u32,
+                };
+                self.begin_page(host, now, due, slot);
+            }
+        }
+        self.await_arrival(host);
+    }
+
+    /// A descriptor's time T has passed: drop what it waits for, and try anew.
+    fn attempt_due<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        due: Instant,
+        descriptor: u32,
+        epoch: u32,
+    ) {
+        let Driver::Attempting { descriptors, .. } = &mut self.driver else { return };
+        let state = &mut descriptors[descriptor as usize];
+        if state.epoch != epoch {
+            return;
+        }
+        if let Some(attempt) = state.attempt.take()
+            && self.is_connecting(attempt)
+        {
+            self.abandon(host, now, attempt);
+        }
+        self.attempt(host, now, due, descriptor);
+    }
+
+    /// A descriptor's attempt was answered: the connection is handed on to a user of its own.
+    pub(crate) fn attempt_answered<H: Host>(&mut self, host: &mut H, now: Instant, descriptor: u32) {
+        let Driver::Attempting { descriptors, .. } = &mut self.driver else { return };
+        descriptors[descriptor as usize].attempt = None;
+        let LoadModel::Overload(overload) = &self.plan.load else { return };
+        if overload.restart == Restart::AtOnce {
+            self.attempt(host, now, now, descriptor);
+        }
+    }
+
+    fn attempt<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, descriptor: u32) {
+        let Driver::Attempting { descriptors, users_max } = &mut self.driver else { return };
+        let LoadModel::Overload(overload) = &self.plan.load else { return };
+        let state = &mut descriptors[descriptor as usize];
+        let attempt = state.attempts;
+        state.attempts += 1;
+        state.epoch += 1;
+        let epoch = state.epoch;
+        let global = descriptor * self.plan.workers + self.plan.worker;
+        let number = attempt.wrapping_mul(overload.descriptors.get()).wrapping_add(global);
+        let next = match overload.restart {
+            Restart::Paced => slot_of(overload, global, attempt + 1),
+            Restart::AtOnce => now + overload.timeout(),
+        };
+        let full = self.users.len() >= *users_max;
+        match self.admit(due, now, full) {
+            Admission::Over if due >= self.plan.window.measure_to => return,
+            Admission::Over => self.record_unbegun(host, now, due, number, Outcome::Cut),
+            Admission::Full => self.record_unbegun(host, now, due, number, Outcome::Dropped),
+            Admission::Begin => {
+                let chance = self.plan.seed.stream(Purpose::User, u64::from(number));
+                let slot = self.users.insert(User::new(number, chance, Some(1))) as u32;
+                let key = self.begin_attempt(host, now, due, slot, descriptor);
+                if let Driver::Attempting { descriptors, .. } = &mut self.driver {
+                    descriptors[descriptor as usize].attempt = Some(key);
+                }
+            }
+        }
+        host.wake_at(next, Wake::Attempt { descriptor, epoch });
+    }
+
+    /// Decides on load that is due, and counts it.
+    fn admit(&mut self, due: Instant, now: Instant, full: bool) -> Admission {
+        let counts = self.plan.window.contains(due);
+        self.tally.scheduled += u64::from(counts);
+        if !self.goes_on() || now >= self.plan.window.measure_to {
+            Admission::Over
+        } else if full {
+            self.tally.dropped += u64::from(counts);
+            Admission::Full
+        } else {
+            self.tally.begun += u64::from(counts);
+            Admission::Begin
+        }
+    }
+
+    fn record_unbegun<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        due: Instant,
+        number: u32,
+        outcome: Outcome,
+    ) {
+        let mut chance = self.plan.seed.stream(Purpose::User, u64::from(number));
+        let page = self.plan.requests.page(u64::from(number), 1, 0, &mut chance);
+        let job = Job { request: page.main.0, due, again: false };
+        host.record(never_begun(job, number, now, outcome));
+    }
+}
+
+/// What becomes of load that is due.
+enum Admission {
+    Begin,
+    /// All users that the scenario allows are busy.
+    Full,
+    /// The load has ended.
+    Over,
+}
+
+fn idle_again(driver: &mut Driver, visitor: Option<u32>) {
+    if let (Driver::Arriving { idle, .. }, Some(slot)) = (driver, visitor) {
+        idle.push(slot);
+    }
+}
+
+/// When descriptor `global` of an S-Client makes its `attempt`-th attempt: the D descriptors are spread over T
+/// (Banga and Druschel 1999, section 4.2), so attempts leave at exactly D/T.
+fn slot_of(overload: &Overload, global: u32, attempt: u32) -> Instant {
+    Instant::ZERO
+        + overload.timeout().times(u64::from(attempt))
+        + fraction(overload.timeout(), u64::from(global), u64::from(overload.descriptors.get()))
+}
+
+/// `whole * part / parts`, without rounding before multiplying.
+fn fraction(whole: Duration, part: u64, parts: u64) -> Duration {
+    Duration::from_ns((u128::from(whole.as_ns()) * u128::from(part) / u128::from(parts)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up() {
+        for total in 0..40 {
+            for workers in 1..7 {
+                let sum: u32 = (0..workers).map(|worker| share(total, worker, workers)).sum();
+                assert_eq!(sum, total);
+            }
+        }
+    }
+}

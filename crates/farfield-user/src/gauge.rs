@@ -1,0 +1,69 @@
+//! A count that goes up and down, and its time average over the measured window.
+//!
+//! This is the `L` of Little's law, kept apart from the samples that give `λ` and `W`, so that the two can
+//! disagree.
+
+use farfield_base::{Instant, Window};
+
+/// A count over time.
+#[derive(Debug, Clone)]
+pub struct Gauge {
+    window: Window,
+    count: u64,
+    since: Instant,
+    /// Integral of the count over the window so far, in count-nanoseconds.
+    area: u128,
+}
+
+impl Gauge {
+    /// Nothing yet.
+    pub fn new(window: Window) -> Gauge {
+        Gauge { window, count: 0, since: Instant::ZERO, area: 0 }
+    }
+
+    /// The count now.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// One more, which counts from `due`, at or before `now`.
+    pub fn enter(&mut self, now: Instant, due: Instant) {
+        self.settle(now);
+        self.area += u128::from(self.window.overlap(due, now).as_ns());
+        self.count += 1;
+    }
+
+    /// One less from `now` on.
+    pub fn leave(&mut self, now: Instant) {
+        self.settle(now);
+        self.count -= 1;
+    }
+
+    /// The integral over the window up to `now`, in count-nanoseconds.
+    pub fn area(&mut self, now: Instant) -> u128 {
+        self.settle(now);
+        self.area
+    }
+
+    fn settle(&mut self, now: Instant) {
+        let lasted = self.window.overlap(self.since, now);
+        self.area += u128::from(lasted.as_ns()) * u128::from(self.count);
+        self.since = self.since.max(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integrates_inside_the_window_only() {
+        let at = Instant::from_ns;
+        let mut gauge = Gauge::new(Window { measure_from: at(100), measure_to: at(200) });
+        gauge.enter(at(0), at(0));
+        gauge.enter(at(155), at(150));
+        gauge.leave(at(180));
+        // One from 100 to 200, another from 150 to 180; what comes after 200 does not count.
+        assert_eq!(gauge.area(at(500)), 100 + 30);
+    }
+}

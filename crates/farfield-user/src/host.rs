@@ -1,0 +1,110 @@
+//! What users need of the plane that carries them.
+
+use bytes::Bytes;
+use farfield_base::{Instant, Outcome, Sample};
+
+/// A connection of a population, as its host knows it.
+///
+/// Slots are used again; the serial is not, so what arrives late for a connection that is gone finds nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionKey {
+    /// The place in the population's table, dense from 0.
+    pub slot: u32,
+    /// The number of the connection, unique over the run's workers.
+    pub serial: u32,
+}
+
+/// Something a population asked to be woken for. Whoever is woken checks whether it still cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The next arrival of the load's process is due.
+    Arrival,
+    /// A closed user begins for the first time.
+    Start {
+        /// The user's number among the users of the whole run.
+        user: u32,
+    },
+    /// A user's think time is over.
+    Think {
+        /// The user's slot.
+        slot: u32,
+        /// The user's turn when it began to think.
+        turn: u32,
+    },
+    /// A user waits no longer after a failure.
+    Resume {
+        /// The user's slot.
+        slot: u32,
+        /// The user's turn when it failed.
+        turn: u32,
+    },
+    /// The oldest request on its way may have come to its time limit.
+    Deadline,
+    /// A descriptor of an S-Client begins its next attempt to connect.
+    Attempt {
+        /// The descriptor, dense from 0.
+        descriptor: u32,
+        /// The attempt that this wake belongs to.
+        epoch: u32,
+    },
+}
+
+impl Wake {
+    /// True if load was due at this wake: its lateness is the generator's own.
+    pub fn begins_load(self) -> bool {
+        matches!(self, Wake::Arrival | Wake::Think { .. } | Wake::Attempt { .. })
+    }
+}
+
+/// How a connection, or the attempt at one, ended other than by a FIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// RST to the SYN.
+    Refused,
+    /// The transport gave up connecting.
+    ConnectTimedOut,
+    /// No route, or an ICMP error.
+    Unreachable,
+    /// RST on an established connection.
+    Reset,
+    /// No descriptor was left.
+    NoDescriptor,
+    /// No local address or port was left.
+    NoAddress,
+}
+
+impl Failure {
+    /// The outcome of the requests that this failure ended.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Failure::Refused => Outcome::ConnectRefused,
+            Failure::ConnectTimedOut => Outcome::ConnectTimedOut,
+            Failure::Unreachable => Outcome::Unreachable,
+            Failure::Reset => Outcome::Reset,
+            Failure::NoDescriptor => Outcome::NoDescriptor,
+            Failure::NoAddress => Outcome::NoAddress,
+        }
+    }
+}
+
+/// The plane, seen from a population. No call re-enters the population: what follows from one is handed in
+/// later by `handle_*`.
+pub trait Host {
+    /// Begins to connect, as client `user` (which chooses the source address), and returns when that was.
+    fn connect(&mut self, connection: ConnectionKey, user: u32) -> Instant;
+
+    /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
+    fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
+
+    /// Closes in good order. Nothing more is heard of the connection.
+    fn close(&mut self, connection: ConnectionKey);
+
+    /// Drops an attempt to connect without a word to the server.
+    fn abandon(&mut self, connection: ConnectionKey);
+
+    /// Has `wake` handed in at `at`, or as soon after as can be.
+    fn wake_at(&mut self, at: Instant, wake: Wake);
+
+    /// Takes the sample of a request that is over.
+    fn record(&mut self, sample: Sample);
+}

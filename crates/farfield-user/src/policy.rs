@@ -1,0 +1,78 @@
+//! How a user uses connections: how many at once, and how often each.
+
+use farfield_base::Duration;
+use farfield_http::http1::Limits;
+use serde::{Deserialize, Serialize};
+use std::num::{NonZeroU16, NonZeroU32};
+
+/// When a connection is used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reuse {
+    /// One request a connection, as HTTP/1.0 had it: the request says `Connection: close`.
+    OneRequest,
+    /// Requests follow each other on a connection until the server or a limit ends it.
+    #[default]
+    Persistent,
+    /// Persistent within a page; the client closes once the page is complete (early close, Liu et al. 1999).
+    EarlyClose,
+    /// Persistent, with up to `pipeline-depth` requests sent ahead of their replies (RFC 9112 section 9.3.2).
+    /// A user whose pages hold one object asks for that many pages at a time.
+    Pipelined,
+}
+
+/// The connection policy of a class of users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Policy {
+    /// When a connection is used again.
+    pub policy: Reuse,
+    /// Connections a user opens at most at once (browsers use 6).
+    pub parallel: NonZeroU16,
+    /// Requests on the way at most on one connection; matters to the pipelined policy alone.
+    pub pipeline_depth: NonZeroU16,
+    /// Requests after which the client closes a connection; unlimited if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<NonZeroU32>,
+    /// From beginning to connect, or from sending, to the last byte; after that the connection is closed.
+    pub request_timeout: Duration,
+    /// How long a user waits after a connection that failed before it goes on. Without it a dead server would
+    /// be met with a storm of attempts that no user would make.
+    pub pause_after_failure: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            policy: Reuse::default(),
+            parallel: NonZeroU16::MIN,
+            pipeline_depth: NonZeroU16::new(8).expect("8 is not 0"),
+            requests_per_connection: None,
+            request_timeout: Duration::from_secs(30),
+            pause_after_failure: Duration::from_ms(100),
+        }
+    }
+}
+
+impl Policy {
+    /// Requests that a connection carries at most.
+    pub fn requests_max(&self) -> u32 {
+        match self.policy {
+            Reuse::OneRequest => 1,
+            _ => self.requests_per_connection.map_or(u32::MAX, NonZeroU32::get),
+        }
+    }
+
+    /// Requests on the way at most on one connection.
+    pub fn depth(&self) -> usize {
+        match self.policy {
+            Reuse::Pipelined => usize::from(self.pipeline_depth.get()),
+            _ => 1,
+        }
+    }
+
+    /// What a reply may be at most.
+    pub fn limits(&self) -> Limits {
+        Limits::default()
+    }
+}

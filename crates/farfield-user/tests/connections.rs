@@ -1,0 +1,151 @@
+//! Connection policies: how many at once, how often each, and what happens when one is lost.
+
+mod scene;
+
+use farfield_base::{Duration, Outcome};
+use scene::{Scene, Server, Stage, ms};
+
+const ONE_USER: &str = "{ model = 'closed', users = 1 }";
+
+fn play(policy: &str, requests: &str, server: Server) -> Stage {
+    let mut scene = Scene::of(ONE_USER);
+    scene.policy = toml::from_str(policy).expect("a policy");
+    scene.requests = scene::requests(requests);
+    scene.server = server;
+    scene.play()
+}
+
+const ROOT: &str = "[[request]]\npath = '/'";
+const PAGE: &str = "[[request]]\npath = '/'\nembedded = ['/1','/2','/3','/4','/5','/6','/7','/8','/9','/10']";
+
+#[test]
+fn one_request_a_connection() {
+    let stage = play("policy = 'one-request'", ROOT, Server::default());
+    assert!(stage.requests.values().all(|requests| *requests == 1));
+    // A round trip to connect, one for the reply, 5 ms of service.
+    assert_eq!(stage.samples.len(), 10_000 / 25);
+    assert!(stage.ok().all(|sample| sample.connect_time() == Some(ms(10))));
+}
+
+#[test]
+fn a_limit_of_requests_a_connection_is_kept() {
+    let stage = play("requests-per-connection = 4", ROOT, Server::default());
+    let mut requests: Vec<u32> = stage.requests.values().copied().collect();
+    requests.pop();
+    assert!(requests.len() > 100 && requests.iter().all(|requests| *requests == 4));
+}
+
+/// The embedded objects of a page go over as many connections as the policy allows, and begin when the page's own
+/// reply is there.
+#[test]
+fn a_page_is_fetched_over_parallel_connections() {
+    let stage = play("parallel = 6", PAGE, Server::default());
+    assert_eq!(stage.open_most, 6);
+    assert_eq!(stage.depth_most, 1);
+    let page: Vec<_> = stage.samples[..11].to_vec();
+    let main_done = page[0].done;
+    assert!(page[1..].iter().all(|object| object.due == main_done));
+    // The first connection is open; five more take a round trip; ten objects in two waves.
+    let last = page.iter().map(|object| object.done).max().expect("a page");
+    assert_eq!(last.since(main_done), ms(10 + 15 + 15));
+}
+
+#[test]
+fn early_close_ends_all_connections_with_the_page() {
+    let stage = play("policy = 'early-close'\nparallel = 6", PAGE, Server::default());
+    let pages = stage.ok().filter(|sample| sample.request == 0).count();
+    assert_eq!(stage.attempts.len(), pages * 6);
+    assert!(stage.ok().filter(|sample| sample.request == 0).all(|sample| sample.number == 0));
+}
+
+#[test]
+fn pipelined_requests_go_ahead_of_their_replies() {
+    let stage = play("policy = 'pipelined'\npipeline-depth = 5", ROOT, Server::default());
+    assert_eq!((stage.open_most, stage.depth_most), (1, 5));
+    assert_eq!(stage.count(Outcome::Ok), stage.samples.len() - stage.count(Outcome::Cut));
+    assert!(
+        stage.samples.windows(2).all(|pair| pair[0].number < pair[1].number),
+        "replies are matched in order"
+    );
+}
+
+/// A server that closes after three replies, and says so, has not served the requests behind: they are sent again.
+#[test]
+fn pipelined_requests_that_were_not_served_are_sent_again() {
+    let server = Server { replies_a_connection: Some(3), ..Server::default() };
+    let stage = play("policy = 'pipelined'\npipeline-depth = 8", ROOT, server);
+    assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Cut), stage.samples.len());
+    assert!(stage.count(Outcome::Ok) > 500);
+    assert!(stage.ok().all(|sample| sample.number < 3));
+}
+
+/// A request that meets a connection just closed is sent again, once (RFC 9112 section 9.3.1).
+#[test]
+fn a_request_that_meets_a_closed_connection_is_sent_again() {
+    let server = Server { closes_silently_after: Some(2), ..Server::default() };
+    let stage = play("", ROOT, server);
+    assert_eq!(stage.count(Outcome::ClosedUnanswered), 0);
+    // Two replies of 15 ms, one lost round trip of 10 ms, and 10 ms to connect: from due to done of the repeated one.
+    let repeated = stage.ok().filter(|sample| sample.number == 0).nth(1).expect("a second connection");
+    assert_eq!(repeated.response_time(), ms(10 + 10 + 15));
+}
+
+#[test]
+fn a_connection_that_closes_unanswered_is_told() {
+    let server = Server { closes_silently_after: Some(0), ..Server::default() };
+    let stage = play("", ROOT, server);
+    assert_eq!(stage.count(Outcome::ClosedUnanswered) + stage.count(Outcome::Cut), stage.samples.len());
+    assert!(stage.samples.len() > 50);
+}
+
+#[test]
+fn a_request_ends_at_its_time_limit() {
+    let server = Server { mute: true, ..Server::default() };
+    let stage = play("request-timeout = '700ms'", ROOT, server);
+    let timed_out: Vec<_> =
+        stage.samples.iter().filter(|sample| sample.outcome == Outcome::TimedOut).collect();
+    // The limit counts from when the connection is there.
+    assert_eq!(timed_out.len(), 10_000_usize.div_ceil(710));
+    assert!(timed_out.iter().all(|sample| sample.response_time() == ms(710)));
+}
+
+#[test]
+fn a_connect_that_is_never_answered_ends_at_the_time_limit() {
+    let server = Server { deaf: true, ..Server::default() };
+    let stage = play("request-timeout = '1s'", ROOT, server);
+    assert_eq!(stage.count(Outcome::TimedOut), 10);
+}
+
+/// Every kind of broken reply has a name, ends the request, and leaves the user going on.
+#[test]
+fn broken_replies_are_named_and_never_wedge() {
+    let check = |reply: &'static str, outcome: Outcome| {
+        let stage = play("", ROOT, Server { reply, ..Server::default() });
+        let named = stage.count(outcome);
+        assert!(named > 300, "{outcome:?}: {named} of {}", stage.samples.len());
+        assert_eq!(named + stage.count(Outcome::Cut), stage.samples.len(), "{outcome:?}");
+    };
+    check("ICY 200 OK\r\n\r\n", Outcome::BadHead);
+    check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", Outcome::BadLength);
+    check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Outcome::BadChunk);
+    check("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", Outcome::Status5xx);
+    check("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", Outcome::Status4xx);
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_close_the_connection() {
+    let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let mut scene = Scene::of("{ model = 'closed', users = 1, think = '20ms' }");
+    scene.server = Server { reply, ..Server::default() };
+    let stage = scene.play();
+    assert_eq!(stage.requests.len(), stage.samples.len(), "the connection is not trusted again");
+    assert!(stage.count(Outcome::Ok) > 100);
+}
+
+#[test]
+fn a_long_page_is_not_begun_past_the_end() {
+    let mut scene = Scene::of(ONE_USER);
+    scene.length = Duration::from_ms(100);
+    let stage = scene.play();
+    assert!(stage.samples.iter().all(|sample| sample.due.as_ns() < ms(100).as_ns()));
+}

@@ -1,0 +1,174 @@
+//! The models of load, in virtual time and against their formulas.
+
+mod scene;
+
+use farfield_base::{Duration, Instant, Outcome, Sample};
+use scene::{Scene, Server, ms};
+
+/// A closed user's cycle is a round trip for the connection the first time, then reply and think time: N users
+/// complete N / (R + Z) a second (the interactive response time law).
+#[test]
+fn closed_users_follow_the_response_time_law() {
+    let scene = Scene::of("{ model = 'closed', users = 20, think = '85ms' }");
+    let stage = scene.play();
+    // R = 10 ms of path and 5 ms of service, Z = 85 ms; a user's first page takes 10 ms more, so that its pages
+    // begin at 0, 110, 210 … ms.
+    let pages_a_user = 1 + (10_000_usize - 110).div_ceil(100);
+    assert_eq!(stage.samples.len(), 20 * pages_a_user);
+    for sample in stage.ok() {
+        let connect = if sample.number == 0 { 10 } else { 0 };
+        assert_eq!(sample.response_time(), ms(15 + connect));
+        assert_eq!(sample.service_time(), Some(ms(15)));
+    }
+    assert_eq!(stage.attempts.len(), 20, "persistent connections are used for all requests");
+}
+
+#[test]
+fn an_open_load_never_waits_for_the_server() {
+    let mut scene = Scene::of("{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }");
+    scene.server = Server { mute: true, ..Server::default() };
+    let stage = scene.play();
+    assert_eq!(stage.samples.len(), 1000);
+    for sample in &stage.samples {
+        assert_eq!(sample.begun(), Some(sample.due), "an arrival waited");
+    }
+    assert_eq!(stage.open_most, 1000, "each arrival that finds all users busy brings its own connection");
+}
+
+#[test]
+fn visitors_of_an_open_load_come_back_on_their_connections() {
+    let scene = Scene::of("{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }");
+    let stage = scene.play();
+    // 15 ms a reply and a connect of 10 ms for newcomers, arrivals 10 ms apart: three at once at most.
+    assert!(stage.attempts.len() <= 3, "{} connections", stage.attempts.len());
+    assert_eq!(stage.count(Outcome::Ok), 1000);
+}
+
+#[test]
+fn arrivals_beyond_the_users_allowed_are_dropped_and_recorded() {
+    let mut scene =
+        Scene::of("{ model = 'open', arrivals = { process = 'constant', rate = '100/s' }, users-max = 7 }");
+    scene.server = Server { mute: true, ..Server::default() };
+    scene.length = Duration::from_secs(2);
+    let stage = scene.play();
+    assert_eq!(stage.count(Outcome::Dropped), 200 - 7);
+}
+
+/// Sessions arrive openly; inside one, a page begins a think time after the page before has ended.
+#[test]
+fn requests_inside_a_session_wait() {
+    let scene = Scene::of(
+        "{ model = 'hybrid', arrivals = { process = 'constant', rate = '10/s' }, requests = 3, think = '100ms' }",
+    );
+    let stage = scene.play();
+    let mut sessions: std::collections::BTreeMap<u32, Vec<&Sample>> = Default::default();
+    for sample in stage.ok() {
+        sessions.entry(sample.user).or_default().push(sample);
+    }
+    assert_eq!(sessions.len(), 100);
+    let whole = sessions.values().filter(|pages| pages.len() == 3).count();
+    assert!(whole >= 97, "only sessions at the end are cut short: {whole}");
+    for pages in sessions.values() {
+        for pair in pages.windows(2) {
+            assert_eq!(pair[1].due, pair[0].done + ms(100));
+        }
+    }
+}
+
+/// Banga and Druschel 1999, section 4.2: D descriptors make attempts at D/T, whatever the server does.
+#[test]
+fn overload_attempts_follow_d_over_t() {
+    for descriptors in [1, 7, 100, 1000] {
+        for server in [
+            Server { deaf: true, ..Server::default() },
+            Server { mute: true, ..Server::default() },
+            Server { refuses: true, ..Server::default() },
+            Server::default(),
+        ] {
+            let deaf = server.deaf;
+            let mut scene = Scene::of(&format!(
+                "{{ model = 'overload', descriptors = {descriptors}, timeout = '500ms' }}"
+            ));
+            scene.server = server;
+            scene.length = Duration::from_secs(5);
+            let stage = scene.play();
+            assert_eq!(stage.attempts.len(), descriptors * 10, "D/T for 5 s");
+            for (place, at) in stage.attempts.iter().enumerate() {
+                let exact = (place as u128 * 500_000_000 / descriptors as u128) as u64;
+                assert!(at.as_ns().abs_diff(exact) <= 1, "attempts are spread evenly over T");
+            }
+            let abandoned = if deaf { descriptors * 10 } else { 0 };
+            assert_eq!((stage.abandoned, stage.count(Outcome::ConnectAbandoned)), (abandoned, abandoned));
+        }
+    }
+}
+
+/// The paper's tight loop: an answered attempt is followed by the next at once.
+#[test]
+fn overload_at_once_adds_what_the_server_answers() {
+    let mut scene =
+        Scene::of("{ model = 'overload', descriptors = 4, timeout = '500ms', restart = 'at-once' }");
+    scene.length = Duration::from_secs(2);
+    let stage = scene.play();
+    // Each descriptor connects in one round trip of 10 ms.
+    assert_eq!(stage.attempts.len(), 4 * 200 - (0..4).map(|n| n * 125 / 10).sum::<usize>());
+}
+
+#[test]
+fn a_count_of_requests_ends_the_load() {
+    for load in ["{ model = 'closed', users = 7 }", "{ model = 'open', arrivals = '400/s' }"] {
+        let mut scene = Scene::of(load);
+        scene.requests_max = Some(123);
+        assert_eq!(scene.play().count(Outcome::Ok), 123, "{load}");
+    }
+}
+
+/// DESIGN's fifth idea: what a user does belongs to the user, so three workers together do what one does.
+#[test]
+fn workers_share_a_load_without_changing_it() {
+    for load in [
+        "{ model = 'closed', users = 11, think = { law = 'exponential', mean = '80ms' } }",
+        "{ model = 'open', arrivals = '300/s' }",
+        "{ model = 'hybrid', arrivals = '30/s', think = { law = 'weibull', shape = 0.7, scale = '60ms' } }",
+        "{ model = 'overload', descriptors = 10, timeout = '100ms' }",
+    ] {
+        let mut scene = Scene::of(load);
+        scene.policy = toml::from_str("policy = 'one-request'").expect("a policy");
+        scene.requests =
+            scene::requests("[[request]]\npath='/a'\n[[request]]\npath='/b'\nembedded=['/c', '/d']");
+        let life = |sample: &Sample| (sample.due, sample.done, sample.user, sample.request);
+        let mut alone: Vec<_> = scene.play().samples.iter().map(life).collect();
+        let shares = (0..3).map(|worker| scene.play_share(worker, 3));
+        let mut together: Vec<_> =
+            shares.flat_map(|stage| stage.samples).map(|sample| life(&sample)).collect();
+        alone.sort();
+        together.sort();
+        assert!(alone.len() > 500, "{load}");
+        assert_eq!(alone, together, "{load}");
+    }
+}
+
+#[test]
+fn the_same_seed_plays_the_same_scene() {
+    let scene =
+        Scene::of("{ model = 'hybrid', arrivals = '50/s', think = { law = 'exponential', mean = '50ms' } }");
+    assert_eq!(scene.play().samples, scene.play().samples);
+}
+
+/// A dead server is not met with a storm of attempts: a user whose connection failed pauses.
+#[test]
+fn users_of_a_dead_server_pause() {
+    let mut scene = Scene::of("{ model = 'closed', users = 1 }");
+    scene.server = Server { refuses: true, ..Server::default() };
+    let stage = scene.play();
+    // 10 ms to be refused, 100 ms of pause.
+    assert_eq!(stage.attempts.len(), 10_000_usize.div_ceil(110));
+    assert_eq!(stage.count(Outcome::ConnectRefused), stage.attempts.len());
+}
+
+#[test]
+fn users_begin_spread_over_the_ramp() {
+    let scene = Scene::of("{ model = 'closed', users = 10, think = '1m', ramp = '5s' }");
+    let begun: Vec<_> = scene.play().samples.iter().map(|sample| sample.due).collect();
+    assert_eq!(begun, (0..10).map(|n| Instant::ZERO + ms(500 * n)).collect::<Vec<_>>());
+}

@@ -1,0 +1,273 @@
+//! A stage for users in virtual time: a host that keeps a wheel, and a server that does as it is told.
+//!
+//! The server answers each request `service` after it came, on as many connections as there are; the path takes
+//! `rtt` for a round trip. What else it does is said when the scene is set.
+
+#![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
+
+use bytes::Bytes;
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_http::http1::Version;
+use farfield_net::Wheel;
+use farfield_traffic::load::LoadModel;
+use farfield_traffic::request::RequestSet;
+use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::{Book, ConnectionKey, Failure, Host, Plan, Policy, Population, Target, Wake};
+use std::collections::BTreeMap;
+
+/// How the server behaves.
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub rtt: Duration,
+    pub service: Duration,
+    /// It never answers a SYN.
+    pub deaf: bool,
+    /// It answers SYNs and never a request.
+    pub mute: bool,
+    /// It refuses connections.
+    pub refuses: bool,
+    /// Replies on a connection after which it closes; the last says so.
+    pub replies_a_connection: Option<u32>,
+    /// Replies after which it closes without having said so.
+    pub closes_silently_after: Option<u32>,
+    pub reply: &'static str,
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server {
+            rtt: Duration::from_ms(10),
+            service: Duration::from_ms(5),
+            deaf: false,
+            mute: false,
+            refuses: false,
+            replies_a_connection: None,
+            closes_silently_after: None,
+            reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        }
+    }
+}
+
+enum Event {
+    Wake(Wake),
+    Connected(ConnectionKey),
+    Bytes(ConnectionKey, String),
+    Closed(ConnectionKey),
+    Failed(ConnectionKey, Failure),
+}
+
+#[derive(Default)]
+struct Wire {
+    /// When the server is free to answer the next request on this connection.
+    free_at: Instant,
+    replies: u32,
+    closed: bool,
+}
+
+pub struct Stage {
+    pub now: Instant,
+    pub samples: Vec<Sample>,
+    pub attempts: Vec<Instant>,
+    pub abandoned: usize,
+    pub closed_by_client: usize,
+    pub open_most: usize,
+    /// Requests written on each connection, by its serial.
+    pub requests: BTreeMap<u32, u32>,
+    /// The most requests on the way at once on one connection.
+    pub depth_most: usize,
+    server: Server,
+    wheel: Wheel<Event>,
+    wires: BTreeMap<u32, Wire>,
+    waiting: BTreeMap<u32, usize>,
+}
+
+impl Stage {
+    fn half_trip(&self) -> Duration {
+        Duration::from_ns(self.server.rtt.as_ns() / 2)
+    }
+
+    fn answer(&mut self, key: ConnectionKey) {
+        let arrives = self.now + self.half_trip();
+        let (server, half) = (self.server.clone(), self.half_trip());
+        let wire = self.wires.get_mut(&key.serial).expect("requests go on open connections");
+        if wire.closed || server.mute {
+            return;
+        }
+        if server.closes_silently_after == Some(wire.replies) {
+            wire.closed = true;
+            self.wheel.schedule(arrives + half, Event::Closed(key));
+            return;
+        }
+        wire.free_at = wire.free_at.max(arrives) + server.service;
+        wire.replies += 1;
+        let last = server.replies_a_connection == Some(wire.replies);
+        wire.closed = last;
+        let back = wire.free_at + half;
+        let reply = match last {
+            true => server.reply.replacen("\r\n", "\r\nConnection: close\r\n", 1),
+            false => server.reply.to_owned(),
+        };
+        self.wheel.schedule(back, Event::Bytes(key, reply));
+        if last {
+            self.wheel.schedule(back, Event::Closed(key));
+        }
+    }
+}
+
+impl Host for Stage {
+    fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
+        self.attempts.push(self.now);
+        self.wires.insert(key.serial, Wire::default());
+        self.open_most = self.open_most.max(self.wires.len());
+        if self.server.refuses {
+            self.wheel.schedule(self.now + self.server.rtt, Event::Failed(key, Failure::Refused));
+        } else if !self.server.deaf {
+            self.wheel.schedule(self.now + self.server.rtt, Event::Connected(key));
+        }
+        self.now
+    }
+
+    fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        assert!(bytes.ends_with(b"\r\n\r\n"), "one whole request is sent at a time");
+        *self.requests.entry(key.serial).or_default() += 1;
+        let waiting = self.waiting.entry(key.serial).or_default();
+        *waiting += 1;
+        self.depth_most = self.depth_most.max(*waiting);
+        self.answer(key);
+        self.now
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        self.closed_by_client += 1;
+        self.wires.remove(&key.serial);
+    }
+
+    fn abandon(&mut self, key: ConnectionKey) {
+        self.abandoned += 1;
+        self.wires.remove(&key.serial);
+    }
+
+    fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.wheel.schedule(at, Event::Wake(wake));
+    }
+
+    fn record(&mut self, sample: Sample) {
+        self.samples.push(sample);
+    }
+}
+
+/// What is played: a load, requests, a policy and a server.
+pub struct Scene {
+    pub load: LoadModel,
+    pub requests: RequestSet,
+    pub policy: Policy,
+    pub server: Server,
+    pub length: Duration,
+    pub requests_max: Option<u64>,
+}
+
+impl Scene {
+    /// A load on a server that has one page, `/`.
+    pub fn of(load: &str) -> Scene {
+        #[derive(serde::Deserialize)]
+        struct Document {
+            load: LoadSpec,
+        }
+        let document: Document = toml::from_str(&format!("load = {load}")).expect("a load");
+        Scene {
+            load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+            requests: requests("[[request]]\npath = '/'"),
+            policy: Policy::default(),
+            server: Server::default(),
+            length: Duration::from_secs(10),
+            requests_max: None,
+        }
+    }
+
+    /// Plays it on one worker.
+    pub fn play(&self) -> Stage {
+        self.play_share(0, 1)
+    }
+
+    /// Plays one worker's share.
+    pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
+        let end = Instant::ZERO + self.length;
+        let target = Target { host: "server".into(), version: Version::Http11 };
+        let mut population = Population::new(Plan {
+            load: self.load.clone(),
+            requests: self.requests.clone(),
+            book: Book::encode(&self.requests, &target).expect("requests that can be written"),
+            policy: self.policy,
+            seed: Seed(1),
+            worker,
+            workers,
+            window: Window { measure_from: Instant::ZERO, measure_to: end },
+            requests_max: self.requests_max,
+        });
+        let mut stage = Stage {
+            now: Instant::ZERO,
+            samples: Vec::new(),
+            attempts: Vec::new(),
+            abandoned: 0,
+            closed_by_client: 0,
+            open_most: 0,
+            requests: BTreeMap::new(),
+            depth_most: 0,
+            server: self.server.clone(),
+            wheel: Wheel::new(),
+            wires: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        };
+        population.start(&mut stage);
+        while let Some((at, event)) = stage.wheel.pop_due(Instant::MAX) {
+            assert!(at >= stage.now, "time never goes back");
+            stage.now = at;
+            if at >= end {
+                population.finish();
+            }
+            if population.is_done() || at > end + Duration::from_secs(60) {
+                break;
+            }
+            stage.deliver(&mut population, at, event);
+        }
+        let cut_at = stage.now.max(end);
+        population.cut(&mut stage, cut_at);
+        assert_eq!(population.in_system(), 0, "every request ends as a sample");
+        assert_eq!(population.connections(), 0, "every connection is closed");
+        stage
+    }
+}
+
+impl Stage {
+    fn deliver(&mut self, population: &mut Population, at: Instant, event: Event) {
+        match event {
+            Event::Wake(wake) => population.handle_wake(self, at, at, wake),
+            Event::Connected(key) => population.handle_connected(self, at, key),
+            Event::Bytes(key, bytes) => {
+                let waiting = self.waiting.entry(key.serial).or_default();
+                *waiting = waiting.saturating_sub(1);
+                population.handle_received(self, at, key, bytes.as_bytes());
+            }
+            Event::Closed(key) => population.handle_closed(self, at, key),
+            Event::Failed(key, failure) => population.handle_failed(self, at, key, failure),
+        }
+    }
+
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.samples.iter().filter(|sample| sample.outcome == outcome).count()
+    }
+
+    pub fn ok(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(|sample| sample.outcome == Outcome::Ok)
+    }
+}
+
+pub fn requests(toml: &str) -> RequestSet {
+    let spec: RequestSetSpec = toml::from_str(toml).expect("requests");
+    spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests")
+}
+
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_ms(ms)
+}

@@ -1,0 +1,38 @@
+//! `farfield generate`: what packagers ship beside the program.
+
+use crate::exit::Exit;
+use crate::flags::{Flags, GenerateFlags, Generated};
+use crate::problem::Problem;
+use clap::CommandFactory;
+use std::io::{self, Write};
+
+/// Prints it on standard output.
+pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
+    let mut command = Flags::command();
+    let mut text = Vec::new();
+    match flags.what {
+        Generated::Completions { shell } => {
+            clap_complete::generate(shell, &mut command, "farfield", &mut text)
+        }
+        Generated::Man => man(command, &mut text).map_err(Problem::failed)?,
+        Generated::Schema => {
+            let schema = farfield_measure::summary::summary_schema();
+            text = serde_json::to_vec_pretty(&schema).expect("a schema is JSON");
+            text.push(b'\n');
+        }
+    }
+    io::stdout().write_all(&text).map_err(Problem::failed)?;
+    Ok(Exit::Fine)
+}
+
+/// One page for the program and its commands.
+fn man(command: clap::Command, to: &mut Vec<u8>) -> io::Result<()> {
+    clap_mangen::Man::new(command.clone()).render(to)?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let page = clap_mangen::Man::new(sub.clone());
+        writeln!(to, ".SH \"FARFIELD {}\"", sub.get_name().to_uppercase())?;
+        page.render_description_section(to)?;
+        page.render_options_section(to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! `farfield run`: drive a server, and judge the result.
+
+use crate::commands::report::shown;
+use crate::exit::Exit;
+use crate::flags::{Format, RunFlags};
+use crate::problem::Problem;
+use crate::progress::Progress;
+use crate::scenario::{self, Resolved, Scenario};
+use farfield_engine::{Output, RunDirectory, descriptors, interrupt};
+use farfield_measure::Summary;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Runs what the flags mean.
+pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
+    let scenario = scenario::read(flags)?;
+    let beside = match &flags.what {
+        Some(what) if !what.contains("://") => Path::new(what).parent().unwrap_or(Path::new("")).to_owned(),
+        _ => PathBuf::new(),
+    };
+    if flags.show_scenario {
+        print!("{}", scenario.to_toml());
+        return Ok(Exit::Fine);
+    }
+    let done = drive(scenario, &beside, flags.quiet)?;
+    match flags.format {
+        Format::Text => print!("{}", shown(&done.summary, &done.directory)),
+        Format::Json => print!("{}", done.summary.to_json()),
+    }
+    Ok(done.exit)
+}
+
+/// A run that is over.
+pub struct Done {
+    pub summary: Summary,
+    pub directory: PathBuf,
+    pub exit: Exit,
+}
+
+/// Makes a run of the scenario, whose files lie `beside` it.
+pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Problem> {
+    let stop =
+        interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
+    descriptors::raise();
+    let Resolved { mut settings, mut scenario, origin } = scenario.resolve(beside)?;
+    let directory = match &scenario.output.directory {
+        Some(directory) => directory.clone(),
+        None => default_directory(&scenario.name),
+    };
+    scenario.output.directory = Some(directory.clone());
+    settings.output = Some(Output {
+        directory: RunDirectory::create(&directory).map_err(Problem::failed)?,
+        scenario: scenario.to_toml(),
+        keep: scenario.output.samples.0,
+        budget: scenario.output.disk_budget,
+    });
+    let mut progress = Progress::new(&settings, quiet);
+    let summary = farfield_engine::run(settings, &stop, |now| progress.tell(now)).map_err(Problem::failed)?;
+    progress.end();
+    drop(origin);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let aborted = !interrupted && !summary.complete;
+    let exit = Exit::of_run(&summary, interrupted, aborted);
+    Ok(Done { summary, directory, exit })
+}
+
+/// `farfield-runs/2026-01-31T12-00-00Z-name`, and a number behind it if that is taken.
+fn default_directory(name: &str) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    let base = format!("{}-{name}", now_rfc3339().replace(':', "-"));
+    let candidates = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
+    let mut places = candidates.map(|name| Path::new("farfield-runs").join(name));
+    places.find(|place| !place.exists()).expect("numbers do not run out")
+}
+
+/// The wall-clock time, to the second, in UTC.
+pub fn now_rfc3339() -> String {
+    let now: SystemTime =
+        UNIX_EPOCH + std::time::Duration::from_secs(farfield_engine::os::clock::unix_seconds());
+    humantime::format_rfc3339_seconds(now).to_string()
+}

@@ -1,0 +1,62 @@
+//! `farfield serve`: the built-in server on its own.
+
+use crate::exit::Exit;
+use crate::flags::ServeFlags;
+use crate::problem::Problem;
+use farfield_engine::{descriptors, interrupt};
+use farfield_origin::{Origin, OriginConfig};
+use std::sync::atomic::Ordering;
+use toml::{Table, Value};
+
+/// Serves until Ctrl-C.
+pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
+    let config = config(flags)?;
+    let stop =
+        interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
+    descriptors::raise();
+    let origin = Origin::start(config).map_err(Problem::failed)?;
+    println!("serving http://{}/ (its index lists what there is); Ctrl-C ends it", origin.address());
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::park_timeout(std::time::Duration::from_millis(50));
+    }
+    origin.stop();
+    let served = origin.served();
+    println!(
+        "served {} requests on {} connections, {} of them errors on purpose",
+        served.requests, served.connections, served.errors
+    );
+    Ok(Exit::Fine)
+}
+
+/// The flags as the server's table in a scenario, so that both say the same and are refused in the same words.
+fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
+    let mut table = Table::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            table.insert(key.to_owned(), value);
+        }
+    };
+    let text = |text: &Option<String>| text.as_ref().map(|text| Value::from(text.as_str()));
+    let count = |count: Option<u32>| count.map(|count| Value::from(i64::from(count)));
+    set("bind", Some(flags.bind.as_str().into()));
+    set("threads", count(flags.threads));
+    set("service-time", text(&flags.service_time));
+    set("servers", count(flags.servers));
+    set("error-rate", text(&flags.error_rate));
+    set("accept-limit", count(flags.accept_limit));
+    set("backlog", count(flags.backlog));
+    set("keep-alive-timeout", text(&flags.keep_alive_timeout));
+    set("keep-alive-requests", count(flags.keep_alive_requests));
+    set("seed", flags.seed.map(|seed| Value::from(seed as i64)));
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        match error.path().to_string().as_str() {
+            "bind" => {
+                Problem::usage(format!("{}: write an address and a port, such as 127.0.0.1:8080", flags.bind))
+            }
+            key => Problem::usage(format!(
+                "--{key}: {}",
+                error.inner().to_string().lines().next().unwrap_or_default()
+            )),
+        }
+    })
+}

@@ -1,0 +1,60 @@
+//! Exit codes: what a script may rely on.
+
+use farfield_measure::Summary;
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Fine.
+    Fine,
+    /// Our fault, or the machine's.
+    Failed,
+    /// The command line or the scenario is wrong.
+    Usage,
+    /// Measured, but not to be believed.
+    Invalid,
+    /// A threshold failed.
+    Threshold,
+    /// A broken threshold ended the run.
+    Aborted,
+    /// Ctrl-C; what was measured is kept.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Invalid => 3,
+            Exit::Threshold => 99,
+            Exit::Aborted => 105,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// The end of a run with this summary. An interruption or an abort says itself; a result that is not to be
+    /// believed outranks a threshold that it failed.
+    pub fn of_run(summary: &Summary, interrupted: bool, aborted: bool) -> Exit {
+        if interrupted {
+            Exit::Interrupted
+        } else if aborted {
+            Exit::Aborted
+        } else if !summary.verdict.valid {
+            Exit::Invalid
+        } else if summary.thresholds.iter().any(|threshold| !threshold.passed) {
+            Exit::Threshold
+        } else {
+            Exit::Fine
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What was typed. Every flag of `run` is short for a key of the scenario; [`crate::overlay`] says which.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
+///
+/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and explains the
+/// result.
+#[derive(Debug, Parser)]
+#[command(name = "farfield", version, max_term_width = 100)]
+pub struct Flags {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Drive a server, and judge the result.
+    Run(Box<RunFlags>),
+    /// Serve generated pages: a server to try things on, as slow and as narrow as you say.
+    Serve(ServeFlags),
+    /// Print the result of a run again, from its directory.
+    Report(ReportFlags),
+    /// Tell what this machine allows, and how to allow more.
+    Doctor,
+    /// Print shell completions, the man page or the summary's schema.
+    #[command(hide = true)]
+    Generate(GenerateFlags),
+}
+
+/// `farfield run`
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Examples:\n  \
+    farfield run http://127.0.0.1:8080/ -c 64 -d 10s\n  \
+    farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
+    farfield run scenario.toml --seed 7 --set load.think=2s\n  \
+    farfield run scenario.toml --show-scenario")]
+pub struct RunFlags {
+    /// The URL to drive, or a scenario file; its own built-in server if absent
+    #[arg(value_name = "URL|SCENARIO")]
+    pub what: Option<String>,
+
+    /// Users: how many a closed load has, or how many an open load may have at once
+    #[arg(short = 'c', long, value_name = "COUNT")]
+    pub users: Option<u32>,
+    /// How long to measure
+    #[arg(short = 'd', long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Open load: pages arrive at this rate, as a Poisson process
+    #[arg(short = 'R', long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// End after so many requests
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub requests: Option<u64>,
+    /// Worker threads
+    #[arg(short = 't', long, value_name = "COUNT")]
+    pub workers: Option<u32>,
+    /// How long to warm up before measuring
+    #[arg(long, value_name = "TIME")]
+    pub warm_up: Option<String>,
+    /// How long a user thinks between pages
+    #[arg(long, value_name = "TIME")]
+    pub think: Option<String>,
+    /// The server, where the scenario names none or another
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// When connections are used again: one-request, persistent, early-close or pipelined
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+    /// Connections a user opens at most at once
+    #[arg(long, value_name = "COUNT")]
+    pub parallel: Option<u16>,
+    /// The version that requests announce: 1.0 or 1.1
+    #[arg(long, value_name = "VERSION")]
+    pub http: Option<String>,
+    /// The request's method
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// A header of the request, `Name: value`; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+    /// The request's body
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
+    /// Addresses that clients connect from, in turn; may be repeated
+    #[arg(long = "source", value_name = "ADDRESS[/BITS]")]
+    pub sources: Vec<String>,
+    /// Processors that farfield keeps to, such as 1 or 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub processors: Vec<u32>,
+    /// The seed that all chance comes from
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Sets any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Exit with 99 unless this holds of the result, such as 'p99<200ms' or 'errors<0.1%'; may be repeated
+    #[arg(long = "threshold", value_name = "CONDITION")]
+    pub thresholds: Vec<String>,
+    /// The same, and end the run with 105 once it is broken
+    #[arg(long = "abort", value_name = "CONDITION")]
+    pub aborts: Vec<String>,
+    /// Where to put the run directory; it must hold no run yet
+    #[arg(short = 'o', long, value_name = "DIRECTORY")]
+    pub out: Option<PathBuf>,
+    /// Which samples to keep: all, none, or a number k for every k-th
+    #[arg(long, value_name = "WHICH")]
+    pub samples: Option<String>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Print no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the scenario as farfield understands it, and run nothing
+    #[arg(long)]
+    pub show_scenario: bool,
+}
+
+/// What is printed on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// A summary that fits a terminal.
+    #[default]
+    Text,
+    /// The summary as JSON, for pipes.
+    Json,
+}
+
+/// `farfield serve`
+#[derive(Debug, Args)]
+pub struct ServeFlags {
+    /// The address to listen on
+    #[arg(default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    pub bind: String,
+    /// Event loops
+    #[arg(short = 't', long, value_name = "COUNT")]
+    pub threads: Option<u32>,
+    /// How long each request takes to serve
+    #[arg(long, value_name = "TIME")]
+    pub service_time: Option<String>,
+    /// Requests served at once at most; the others wait their turn
+    #[arg(long, value_name = "COUNT")]
+    pub servers: Option<u32>,
+    /// The share of requests answered with 503
+    #[arg(long, value_name = "SHARE")]
+    pub error_rate: Option<String>,
+    /// Connections held at once at most; the others wait in the kernel's accept queue
+    #[arg(long, value_name = "COUNT")]
+    pub accept_limit: Option<u32>,
+    /// The length of that queue
+    #[arg(long, value_name = "COUNT")]
+    pub backlog: Option<u32>,
+    /// How long an idle connection is kept
+    #[arg(long, value_name = "TIME")]
+    pub keep_alive_timeout: Option<String>,
+    /// Requests served on one connection at most
+    #[arg(long, value_name = "COUNT")]
+    pub keep_alive_requests: Option<u32>,
+    /// The seed of the pages and of the errors
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+}
+
+/// `farfield report`
+#[derive(Debug, Args)]
+pub struct ReportFlags {
+    /// The run directory
+    pub directory: PathBuf,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// `farfield generate`
+#[derive(Debug, Args)]
+pub struct GenerateFlags {
+    #[command(subcommand)]
+    pub what: Generated,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Generated {
+    /// Completions for a shell.
+    Completions { shell: clap_complete::Shell },
+    /// The man page.
+    Man,
+    /// The JSON schema of summary.json.
+    Schema,
+}

@@ -1,0 +1,164 @@
+//! Flags laid over the scenario: each is short for a key, and `--set` reaches every key there is.
+//!
+//! The scenario is put together as plain TOML first and read into types once, so that a flag can do nothing that
+//! the file cannot, and what is wrong with a value is said in the same words.
+
+use crate::flags::RunFlags;
+use crate::problem::Problem;
+use toml::{Table, Value};
+
+/// One key that a flag sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The key, from the outermost table inwards.
+    pub path: Vec<String>,
+    /// Its value.
+    pub value: Value,
+    /// What was typed.
+    pub flag: String,
+}
+
+/// The keys that `flags` set, in the order in which they take effect.
+pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Problem> {
+    let mut settings = Vec::new();
+    let mut set = |key: &str, flag: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            let path = key.split('.').map(str::to_owned).collect();
+            settings.push(Setting { path, value, flag: flag.to_owned() });
+        }
+    };
+    let text = |text: &Option<String>| text.as_ref().map(|text| Value::from(text.as_str()));
+    let count = |count: Option<u64>| count.map(|count| Value::from(i64::try_from(count).unwrap_or(i64::MAX)));
+    let list = |list: &[String]| (!list.is_empty()).then(|| Value::from(list.to_vec()));
+
+    set("target", "--target", text(&flags.target));
+    if let Some(rate) = &flags.rate {
+        if model_of(document) != Some("hybrid") {
+            set("load.model", "--rate", Some("open".into()));
+        }
+        set("load.arrivals", "--rate", Some(rate.as_str().into()));
+    }
+    let model = if flags.rate.is_some() && model_of(document) != Some("hybrid") {
+        "open"
+    } else {
+        model_of(document).unwrap_or("closed")
+    };
+    let users = match model {
+        "open" | "hybrid" => "load.users-max",
+        "overload" => "load.descriptors",
+        _ => "load.users",
+    };
+    set(users, "--users", count(flags.users.map(u64::from)));
+    set("load.think", "--think", text(&flags.think));
+    set("run.duration", "--duration", text(&flags.duration));
+    set("run.warm-up", "--warm-up", text(&flags.warm_up));
+    set("run.requests", "--requests", count(flags.requests));
+    set("sockets.workers", "--workers", count(flags.workers.map(u64::from)));
+    set("sockets.sources", "--source", list(&flags.sources));
+    let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
+    set("sockets.processors", "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
+    set("connections.policy", "--policy", text(&flags.policy));
+    set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
+    set("http", "--http", text(&flags.http));
+    set("seed", "--seed", count(flags.seed));
+    set("thresholds", "--threshold", list(&flags.thresholds));
+    set("aborts", "--abort", list(&flags.aborts));
+    set(
+        "output.directory",
+        "--out",
+        flags.out.as_ref().map(|path| Value::from(path.to_string_lossy().as_ref())),
+    );
+    let samples = flags.samples.as_ref().map(|which| match which.parse::<i64>() {
+        Ok(every) => Value::from(every),
+        Err(_) => Value::from(which.as_str()),
+    });
+    set("output.samples", "--samples", samples);
+    for text in &flags.sets {
+        settings.push(typed(text)?);
+    }
+    Ok(settings)
+}
+
+fn model_of(document: &Table) -> Option<&str> {
+    document.get("load")?.get("model")?.as_str()
+}
+
+/// Reads `KEY=VALUE`: the value as TOML where it is such, else as text.
+fn typed(text: &str) -> Result<Setting, Problem> {
+    let refuse = || Problem::usage(format!("--set {text}: write KEY=VALUE, such as load.users=20"));
+    let (key, value) = text.split_once('=').ok_or_else(refuse)?;
+    let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
+    if path.iter().any(String::is_empty) {
+        return Err(refuse());
+    }
+    let value = format!("value = {}", value.trim())
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::from(value.trim()));
+    Ok(Setting { path, value, flag: format!("--set {text}") })
+}
+
+/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it.
+pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Problem> {
+    for setting in settings {
+        let replaces_model = setting.path == ["load", "model"]
+            && model_of(document).is_some_and(|model| Some(model) != setting.value.as_str());
+        if replaces_model || setting.path == ["load", "model"] && model_of(document).is_none() {
+            document.remove("load");
+        }
+        let (last, tables) = setting.path.split_last().expect("a path has a key");
+        let mut table = &mut *document;
+        for name in tables {
+            let entry = table.entry(name.clone()).or_insert_with(|| Value::Table(Table::new()));
+            table = entry.as_table_mut().ok_or_else(|| {
+                let whole = setting.path.join(".");
+                Problem::usage(format!("{}: `{name}` in `{whole}` holds a value, not keys", setting.flag))
+            })?;
+        }
+        table.insert(last.clone(), setting.value.clone());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn laid(document: &str, flags: &RunFlags) -> Table {
+        let mut document: Table = document.parse().expect("TOML");
+        let settings = settings(flags, &document).expect("flags that do");
+        lay_over(&mut document, &settings).expect("keys that fit");
+        document
+    }
+
+    #[test]
+    fn a_rate_makes_the_load_open() {
+        let flags = RunFlags { rate: Some("500/s".into()), users: Some(9), ..RunFlags::default() };
+        let laid = laid("[load]\nmodel = 'closed'\nthink = '1s'", &flags);
+        let expected = "[load]\nmodel = 'open'\narrivals = '500/s'\nusers-max = 9";
+        assert_eq!(laid, expected.parse().expect("TOML"));
+    }
+
+    #[test]
+    fn a_rate_of_sessions_stays_one() {
+        let flags = RunFlags { rate: Some("5/s".into()), ..RunFlags::default() };
+        let laid = laid("[load]\nmodel = 'hybrid'\nthink = '1s'", &flags);
+        let expected = "[load]\nmodel = 'hybrid'\nthink = '1s'\narrivals = '5/s'";
+        assert_eq!(laid, expected.parse().expect("TOML"));
+    }
+
+    #[test]
+    fn set_takes_toml_and_plain_text() {
+        let sets = ["load.users=20", "load.think=2s", "output.samples='none'"].map(str::to_owned).to_vec();
+        let laid = laid("", &RunFlags { sets, ..RunFlags::default() });
+        let expected = "load = { users = 20, think = '2s' }\noutput.samples = 'none'";
+        assert_eq!(laid, expected.parse().expect("TOML"));
+    }
+
+    #[test]
+    fn set_without_a_key_is_refused() {
+        assert!(typed("=5").is_err());
+        assert!(typed("users").is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! What went wrong, told to the person at the terminal: what, where, and what would mend it.
+
+use crate::exit::Exit;
+use std::fmt;
+
+/// A sentence, and the exit code that goes with it.
+#[derive(Debug)]
+pub struct Problem {
+    exit: Exit,
+    sentence: String,
+}
+
+impl Problem {
+    /// The command line or the scenario is wrong.
+    pub fn usage(sentence: impl fmt::Display) -> Problem {
+        Problem { exit: Exit::Usage, sentence: sentence.to_string() }
+    }
+
+    /// Something that was needed could not be had.
+    pub fn failed(sentence: impl fmt::Display) -> Problem {
+        Problem { exit: Exit::Failed, sentence: sentence.to_string() }
+    }
+
+    /// Prints the sentence and hands out the exit code.
+    pub fn tell(&self) -> Exit {
+        eprintln!("farfield: {}", self.sentence);
+        self.exit
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}

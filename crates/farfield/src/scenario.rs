@@ -1,0 +1,309 @@
+//! The scenario: one TOML file, read into types that cannot be wrong.
+//!
+//! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
+//! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
+
+mod kinds;
+mod mistake;
+mod resolve;
+
+pub use kinds::{Samples, Url};
+pub use resolve::Resolved;
+
+use crate::flags::RunFlags;
+use crate::overlay;
+use crate::problem::Problem;
+use farfield_base::{Bytes, Duration};
+use farfield_engine::Sources;
+use farfield_measure::{Threshold, VerdictLimits};
+use farfield_origin::OriginConfig;
+use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::Policy;
+use serde::{Deserialize, Serialize};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// All that a run is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Scenario {
+    /// The name in reports, and of the run directory.
+    pub name: String,
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// The server to drive; the built-in one if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Url>,
+    /// The version that requests announce.
+    pub http: HttpVersion,
+    /// What carries the bytes.
+    pub plane: Plane,
+    /// Conditions that the result is held against.
+    pub thresholds: Vec<Threshold>,
+    /// The same, and the run ends once one is broken.
+    pub aborts: Vec<Threshold>,
+    /// How long, and how much.
+    pub run: RunSpec,
+    /// When users act.
+    pub load: LoadSpec,
+    /// What they ask for; the target's own path, or the built-in server's pages, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSetSpec>,
+    /// How they use connections.
+    pub connections: Policy,
+    /// The sockets plane.
+    pub sockets: SocketsSpec,
+    /// The built-in server, where there is no target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginConfig>,
+    /// When the run is to be called invalid.
+    pub verdict: VerdictLimits,
+    /// What is kept.
+    pub output: OutputSpec,
+}
+
+/// The version that requests announce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+}
+
+/// What carries the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plane {
+    /// The kernel's own sockets.
+    #[default]
+    Sockets,
+}
+
+/// `[run]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// How long users act before measuring begins.
+    pub warm_up: Duration,
+    /// How long is measured.
+    pub duration: Duration,
+    /// How long replies are awaited after the load has ended.
+    pub drain: Duration,
+    /// Requests after which no more are begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<NonZeroU64>,
+}
+
+/// `[sockets]`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SocketsSpec {
+    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is there, and
+    /// else the kernel's choice. An empty list is the kernel's choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Sources>,
+    /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<NonZeroU32>,
+    /// The processors that farfield keeps to; all it may use if empty.
+    pub processors: Vec<usize>,
+}
+
+/// `[output]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct OutputSpec {
+    /// The run directory; under `farfield-runs`, by time and name, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Which samples are kept: `"all"`, `"none"`, or k for every k-th.
+    pub samples: Samples,
+    /// The most that samples may take on disk.
+    pub disk_budget: Bytes,
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
+        Scenario {
+            name: "run".to_owned(),
+            seed: 1,
+            target: None,
+            http: HttpVersion::default(),
+            plane: Plane::default(),
+            thresholds: Vec::new(),
+            aborts: Vec::new(),
+            run: RunSpec::default(),
+            load: LoadSpec::default(),
+            requests: None,
+            connections: Policy::default(),
+            sockets: SocketsSpec::default(),
+            origin: None,
+            verdict: VerdictLimits::default(),
+            output: OutputSpec::default(),
+        }
+    }
+}
+
+impl Default for RunSpec {
+    fn default() -> RunSpec {
+        RunSpec {
+            warm_up: Duration::from_secs(1),
+            duration: Duration::from_secs(10),
+            drain: Duration::from_secs(5),
+            requests: None,
+        }
+    }
+}
+
+impl Default for OutputSpec {
+    fn default() -> OutputSpec {
+        OutputSpec { directory: None, samples: Samples::default(), disk_budget: Bytes(4 << 30) }
+    }
+}
+
+/// The scenario that the flags mean.
+pub fn read(flags: &RunFlags) -> Result<Scenario, Problem> {
+    match flags.what.as_deref() {
+        None => from_text("", None, flags),
+        Some(url) if url.contains("://") => from_url(url, flags),
+        Some(path) => {
+            let path = Path::new(path);
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Problem::usage(format!(
+                    "cannot read the scenario {}: {error}; a server's URL begins with http://",
+                    path.display()
+                ))
+            })?;
+            from_text(&text, Some(path), flags)
+        }
+    }
+}
+
+fn from_url(url: &str, flags: &RunFlags) -> Result<Scenario, Problem> {
+    let mut text = Table::new();
+    text.insert("target".into(), url.into());
+    text.insert("requests".into(), Value::Table(the_request(url, flags)?));
+    from_text(&text.to_string(), None, flags)
+}
+
+/// The one request of a run that was given a URL.
+fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
+    let url: Url = url.parse().map_err(Problem::usage)?;
+    let mut request = Table::new();
+    request.insert("path".into(), url.path().into());
+    if let Some(method) = &flags.method {
+        request.insert("method".into(), method.as_str().into());
+    }
+    if let Some(body) = &flags.body {
+        request.insert("body".into(), body.as_str().into());
+        if flags.method.is_none() {
+            request.insert("method".into(), "POST".into());
+        }
+    }
+    let mut headers = Table::new();
+    for header in &flags.headers {
+        let (name, value) = header.split_once(':').ok_or_else(|| {
+            Problem::usage(format!(
+                "-H '{header}': write a name, a colon and a value, as in 'Accept: text/html'"
+            ))
+        })?;
+        headers.insert(name.trim().to_owned(), value.trim().into());
+    }
+    if !headers.is_empty() {
+        request.insert("headers".into(), Value::Table(headers));
+    }
+    let mut set = Table::new();
+    set.insert("request".into(), Value::Array(vec![Value::Table(request)]));
+    Ok(set)
+}
+
+/// Puts the text and the flags together.
+pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Scenario, Problem> {
+    let source = mistake::Source { text, path };
+    let mut document: Table = text.parse().map_err(|error| source.syntax(&error))?;
+    if path.is_some() && (flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()) {
+        return Err(Problem::usage(
+            "-X, -H and --body say what to ask of a URL; in a scenario write [[requests.request]]",
+        ));
+    }
+    let settings = overlay::settings(flags, &document)?;
+    overlay::lay_over(&mut document, &settings)?;
+    let mut scenario: Scenario = serde_path_to_error::deserialize(Value::Table(document))
+        .map_err(|error| source.meaning(&error.path().to_string(), &error.inner().to_string(), &settings))?;
+    if scenario.name == "run"
+        && let Some(stem) = path.and_then(Path::file_stem)
+    {
+        scenario.name = stem.to_string_lossy().into_owned();
+    }
+    Ok(scenario)
+}
+
+impl Scenario {
+    /// The scenario as TOML, with every key that has a value.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is written as it was read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Scenario, String> {
+        let path = Path::new("s.toml");
+        from_text(text, Some(path), &RunFlags::default()).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn what_is_shown_reads_as_the_same() {
+        for text in [
+            "",
+            "target = 'http://127.0.0.1:80/x?y=1'\nload = { users = 3, think = '2s' }",
+            "load = { model = 'open', arrivals = '500/s' }\nconnections.policy = 'one-request'",
+            "load = { model = 'overload', descriptors = 20, timeout = '200ms' }\nthresholds = ['p99<200ms']",
+            "[[requests.request]]\npath = '/a'\nembedded = ['/b']\n[output]\nsamples = 10\n[run]\nrequests = 5",
+            "sockets.sources = ['127.0.0.0/8', '::1']\norigin.service-time = '2ms'",
+        ] {
+            let scenario = read_text(text).expect(text);
+            let shown = scenario.to_toml();
+            assert_eq!(read_text(&shown).as_ref(), Ok(&scenario), "{shown}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_line_and_key() {
+        let check = |text: &str, parts: &[&str]| {
+            let sentence = read_text(text).expect_err(text);
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        check("name = 'x'\n[load]\nusres = 3", &["s.toml:3", "usres", "`users`"]);
+        check("[load]\nusers = -3", &["s.toml:2", "users"]);
+        check("[load]\nmodel = 'opne'\narrivals='5/s'", &["s.toml", "opne", "`open`"]);
+        check("[run]\nduration = '10 parsecs'", &["s.toml:2", "run.duration", "300ms"]);
+        check("[output]\nsamples = 0", &["s.toml:2", "output.samples"]);
+        check("thresholds = ['p99<fast']", &["s.toml:1", "thresholds"]);
+        check("name = ", &["s.toml:1"]);
+        check("target = 'https://x/'", &["s.toml:1", "target", "http"]);
+        check("[connections]\nparallel = 0", &["s.toml:2", "connections.parallel"]);
+        check("load = { model='overload', descriptors=3, timeout='0s' }", &["s.toml:1", "timeout"]);
+        check(
+            "load = { model='open', arrivals = {process='bursts', rate='5/s', factor=6, share='20%'} }",
+            &["s.toml:1"],
+        );
+        check("[verdict]\nworker-busy = 1.5", &["s.toml:2", "verdict.worker-busy"]);
+    }
+
+    #[test]
+    fn a_flags_mistake_names_the_flag() {
+        let flags = RunFlags { think: Some("soon".into()), ..RunFlags::default() };
+        let problem = from_text("", None, &flags).expect_err("no time");
+        assert!(problem.to_string().contains("--think"), "{problem}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Mistakes in a scenario, told with file, line and key, and with the right key where one is near.
+
+use crate::overlay::Setting;
+use crate::problem::Problem;
+use std::path::Path;
+
+/// Where a scenario came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    pub text: &'a str,
+    /// `None` for what was typed on the command line alone.
+    pub path: Option<&'a Path>,
+}
+
+impl Source<'_> {
+    /// The text is not TOML.
+    pub fn syntax(&self, error: &toml::de::Error) -> Problem {
+        let line = error.span().map_or(1, |span| self.line_at(span.start));
+        Problem::usage(format!("{}: {}", self.place(Some(line)), error.message()))
+    }
+
+    /// A value cannot be meant: the one at `path`, or the key that `message` names.
+    pub fn meaning(&self, path: &str, message: &str, settings: &[Setting]) -> Problem {
+        let message = message.trim_end();
+        let message = message.strip_suffix(&format!("in `{path}`")).unwrap_or(message).trim_end();
+        let (path, told) = match unknown(message) {
+            Some(unknown) => (extend(path, unknown.name), unknown.tell()),
+            None => (path.to_owned(), message.to_owned()),
+        };
+        let typed = settings.iter().rfind(|setting| {
+            let key = setting.path.join(".");
+            path.starts_with(&key) || key.starts_with(path.trim_end_matches('.'))
+        });
+        match typed {
+            Some(setting) if self.line_of(&path).is_none() => {
+                Problem::usage(format!("{}: {told}", setting.flag))
+            }
+            _ if path == "." || path.is_empty() => Problem::usage(format!("{}: {told}", self.place(None))),
+            _ => Problem::usage(format!("{}: {path}: {told}", self.place(self.line_of(&path)))),
+        }
+    }
+
+    fn place(&self, line: Option<usize>) -> String {
+        let file = self.path.map_or_else(|| "the command line".to_owned(), |path| path.display().to_string());
+        match line {
+            Some(line) if self.path.is_some() => format!("{file}:{line}"),
+            _ => file,
+        }
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        1 + self.text[..offset.min(self.text.len())].matches('\n').count()
+    }
+
+    /// The line where the key at `path` is written: the last of its parts that can be found, each looked for
+    /// after the one before it.
+    fn line_of(&self, path: &str) -> Option<usize> {
+        let mut at = 0;
+        let mut found = None;
+        for part in path.split(['.', '[']).map(|part| part.trim_end_matches(']')) {
+            let Some(place) = key_in(&self.text[at..], part) else { continue };
+            at += place;
+            found = Some(self.line_at(at));
+        }
+        found
+    }
+}
+
+/// Where `key` is written as a key or as part of a table's name.
+fn key_in(text: &str, key: &str) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    text.match_indices(key).map(|(place, _)| place).find(|&place| {
+        let before = text[..place].chars().next_back();
+        let after = text[place + key.len()..].trim_start_matches([' ', '\t', '"', '\'']).chars().next();
+        !key.is_empty() && !before.is_some_and(is_word) && matches!(after, Some('=' | ']' | '.'))
+    })
+}
+
+/// A name that is not among those there are.
+struct Unknown<'m> {
+    name: &'m str,
+    known: Vec<&'m str>,
+    what: &'static str,
+}
+
+/// Reads serde's "unknown field `x`, expected one of `a`, `b`" and its like.
+fn unknown(message: &str) -> Option<Unknown<'_>> {
+    let what = if message.starts_with("unknown field") {
+        "key"
+    } else if message.starts_with("unknown variant") {
+        "value"
+    } else {
+        return None;
+    };
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    Some(Unknown { name: quoted.next()?, known: quoted.collect(), what })
+}
+
+impl Unknown<'_> {
+    fn tell(&self) -> String {
+        let near = self
+            .known
+            .iter()
+            .map(|known| (strsim::damerau_levenshtein(known, self.name), *known))
+            .min()
+            .filter(|(distance, known)| *distance <= 2.max(known.len() / 3));
+        let known = self.known.join("`, `");
+        match near {
+            Some((_, near)) => format!("there is no {} `{}`; did you mean `{near}`?", self.what, self.name),
+            None => format!("there is no {} `{}`; there are `{known}`", self.what, self.name),
+        }
+    }
+}
+
+/// The path of `name`, unknown at `path`: serde has it in the path already, or only its table's.
+fn extend(path: &str, name: &str) -> String {
+    if path == "." || path.is_empty() {
+        name.to_owned()
+    } else if path.rsplit('.').next() == Some(name) {
+        path.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}

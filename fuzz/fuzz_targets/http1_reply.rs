@@ -1,0 +1,11 @@
+//! Any bytes as the replies of a server, cut anywhere: the reader tells the same for every cut, accounts for every
+//! byte, makes progress and comes to an end.
+//!
+//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+
+#![no_main]
+
+#[path = "../../crates/farfield-http/tests/reply/story.rs"]
+mod story;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| story::obeys_the_laws(input));

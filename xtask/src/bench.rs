@@ -1,0 +1,158 @@
+//! `cargo xtask bench`: farfield beside the generators that people know, on one machine and in one run.
+//!
+//! The server has one processor and the generator another. Generators run in turn, and what counts is their ratio
+//! in each turn: its median survives a machine that is busy with other things, absolute figures do not.
+
+mod closed;
+mod generator;
+pub mod hold;
+mod lab;
+mod machine;
+mod memory;
+mod open;
+mod overload;
+mod page;
+mod peers;
+mod server;
+mod spread;
+mod usage;
+
+use crate::system;
+use anyhow::{Result, bail};
+use clap::Args;
+use generator::Generator;
+use generator::ab::Ab;
+use generator::h2load::H2load;
+use generator::k6::K6;
+use generator::oha::Oha;
+use generator::wrk::Wrk;
+use lab::{Extent, Lab};
+use std::fmt::Display;
+
+/// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Which to run; all if none is named.
+    #[arg(value_parser = BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>())]
+    names: Vec<String>,
+    /// Short runs, to see that all works; their figures are not kept.
+    #[arg(long)]
+    quick: bool,
+    /// Lets the run whose memory must not grow last ten minutes.
+    #[arg(long)]
+    long: bool,
+    /// Turns of each generator.
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// Installs generators that Debian does not have (oha, k6) into the build folder.
+    #[arg(long)]
+    install_peers: bool,
+}
+
+/// A bench: its place on the page, and how it gets its text.
+pub struct Bench {
+    /// Its name on the command line and in the page's marks.
+    pub name: &'static str,
+    run: fn(&Lab) -> Result<String>,
+}
+
+/// All there are, in the order of the page.
+pub const BENCHES: &[Bench] = &[
+    Bench { name: "keep-alive", run: closed::keep_alive },
+    Bench { name: "one-request", run: closed::one_request },
+    Bench { name: "open-loop", run: open::half_of_capacity },
+    Bench { name: "overload", run: overload::attempts },
+    Bench { name: "users-memory", run: memory::users },
+    Bench { name: "samples-memory", run: memory::samples },
+];
+
+/// Runs the benches that are named.
+pub fn run(args: &BenchArgs) -> Result<()> {
+    if args.pairs == 0 {
+        bail!("`--pairs 0` would measure nothing");
+    }
+    let missing = system::provide(system::FOR_BENCHES, true)?;
+    if missing.iter().any(|tool| tool.program == "nginx") {
+        bail!("without nginx there is nothing to measure against");
+    }
+    if args.install_peers {
+        peers::install()?;
+    }
+    lab::build()?;
+    let lab = Lab::new(extent(args))?;
+    for bench in BENCHES.iter().filter(|bench| is_wanted(&args.names, bench.name)) {
+        eprintln!("{}:", bench.name);
+        let text = format!("{}\n\n{}", (bench.run)(&lab)?.trim_end(), provenance(&lab));
+        println!("\n## {}\n\n{text}", bench.name);
+        if !args.quick {
+            page::keep(bench.name, &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_wanted(names: &[String], name: &str) -> bool {
+    names.is_empty() || names.iter().any(|wanted| wanted == name)
+}
+
+fn extent(args: &BenchArgs) -> Extent {
+    let (seconds, long_seconds) = match (args.quick, args.long) {
+        (true, _) => (2, 6),
+        (false, false) => (10, 60),
+        (false, true) => (10, 600),
+    };
+    let pairs = if args.quick { args.pairs.min(2) } else { args.pairs };
+    Extent { pairs, seconds, long_seconds, quick: args.quick }
+}
+
+/// Where the figures come from, in a few lines under each table.
+fn provenance(lab: &Lab) -> String {
+    let nginx = system::find("nginx").map(|program| machine::version(&program, "-v")).unwrap_or_default();
+    let peers: [&dyn Generator; 5] = [&Wrk, &H2load, &Ab, &Oha, &K6];
+    let versions = peers.iter().filter_map(|peer| {
+        let version = machine::version(&lab.program(*peer)?, peer.version_arg());
+        Some(format!(", {} {version}", peer.name()))
+    });
+    format!(
+        "Measured on {}: the server on one processor, the generator on another, {} s a run, {} turns.\n\
+         farfield {}, nginx {nginx}{}.\n",
+        machine::machine(),
+        lab.extent.seconds,
+        lab.extent.pairs,
+        machine::commit(),
+        versions.collect::<String>(),
+    )
+}
+
+/// Those of `generators` that are installed, and a line that names the others.
+fn absent<'a>(lab: &Lab, generators: &[&'a dyn Generator]) -> (Vec<&'a dyn Generator>, String) {
+    let (there, absent): (Vec<_>, Vec<_>) =
+        generators.iter().copied().partition(|generator| lab.program(*generator).is_some());
+    let names: Vec<&str> = absent.iter().map(|generator| generator.name()).collect();
+    let line =
+        if names.is_empty() { String::new() } else { format!("\nNot installed: {}.\n", names.join(", ")) };
+    (there, line)
+}
+
+/// A line that says what was asked, what came, and whether that is enough.
+fn goal(asked: &str, came: &dyn Display, is_kept: bool) -> String {
+    format!("- Asked: {asked}. Came: {came}, {}.\n", if is_kept { "kept" } else { "missed" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_choose_and_none_means_all() {
+        assert!(is_wanted(&[], "overload"));
+        assert!(is_wanted(&["overload".to_owned()], "overload"));
+        assert!(!is_wanted(&["overload".to_owned()], "keep-alive"));
+    }
+
+    #[test]
+    fn a_goal_says_whether_it_is_kept() {
+        assert_eq!(goal("at most 1", &0.5, true), "- Asked: at most 1. Came: 0.5, kept.\n");
+        assert_eq!(goal("at most 1", &1.5, false), "- Asked: at most 1. Came: 1.5, missed.\n");
+    }
+}

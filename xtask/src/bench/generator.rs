@@ -1,0 +1,85 @@
+//! Load generators: how each is told its work, and what it says it has done.
+//!
+//! Every one gets one thread and the same work in its own flags; what it prints is read by a parser that is
+//! tested against what it printed once.
+
+pub mod ab;
+pub mod farfield;
+pub mod h2load;
+pub mod k6;
+pub mod oha;
+pub mod wrk;
+
+use anyhow::{Context, Result};
+use std::fmt::Debug;
+use std::path::Path;
+use std::process::Command;
+
+/// What a generator shall do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// What to ask for.
+    pub url: String,
+    /// Connections, or users with one each.
+    pub connections: u32,
+    /// How long, in seconds.
+    pub seconds: u32,
+    /// When to ask.
+    pub pace: Pace,
+    /// How often to use a connection.
+    pub reuse: Reuse,
+}
+
+/// When requests are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Each connection asks again once it is answered.
+    Closed,
+    /// So many a second, whatever becomes of them.
+    Open(u32),
+}
+
+/// How often a connection is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    /// Until the end.
+    KeepAlive,
+    /// Once.
+    OneRequest,
+}
+
+/// What a generator says it has done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Requests that were answered well, from its start to its end.
+    pub completed: u64,
+    /// Requests that went wrong.
+    pub failed: u64,
+    /// Requests completed a second, by its own clock.
+    pub per_s: f64,
+}
+
+/// A load generator.
+pub trait Generator: Debug + Sync {
+    /// The name of its executable.
+    fn name(&self) -> &'static str;
+
+    /// The argument that makes it tell its version.
+    fn version_arg(&self) -> &'static str {
+        "--version"
+    }
+
+    /// The command that does `work` with the executable `program`; files it needs go to `scratch`.
+    fn command(&self, program: &Path, work: &Work, scratch: &Path) -> Result<Command>;
+
+    /// What its output says.
+    fn parse(&self, output: &str) -> Result<Report>;
+}
+
+/// The number behind `label` in the first line that begins with it, blanks aside.
+fn number_after(output: &str, label: &str) -> Result<f64> {
+    let rest = output.lines().find_map(|line| line.trim_start().strip_prefix(label));
+    let word = rest.and_then(|rest| rest.split_whitespace().next());
+    let number = word.and_then(|word| word.trim_end_matches(',').parse().ok());
+    number.with_context(|| format!("no number after `{label}`"))
+}

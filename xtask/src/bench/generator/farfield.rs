@@ -1,0 +1,128 @@
+//! farfield itself, and what the benches read of its summary.
+
+use super::{Generator, Pace, Report, Reuse, Work};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+/// The farfield of this repository.
+#[derive(Debug)]
+pub struct Farfield;
+
+impl Generator for Farfield {
+    fn name(&self) -> &'static str {
+        "farfield"
+    }
+
+    fn command(&self, program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
+        let mut command = run(program, &work.url, work.seconds, scratch)?;
+        match work.pace {
+            Pace::Closed => command.arg("-c").arg(work.connections.to_string()).args(["--warm-up", "0s"]),
+            Pace::Open(per_s) => command.arg("-R").arg(per_s.to_string()).args(["--warm-up", "1s"]),
+        };
+        if work.reuse == Reuse::OneRequest {
+            command.args(["--policy", "one-request"]);
+        }
+        Ok(command)
+    }
+
+    fn parse(&self, output: &str) -> Result<Report> {
+        let summary = Summary::parse(output)?;
+        let (completed, ended) =
+            (summary.outcomes(|name| name == "ok"), summary.outcomes(|name| name != "cut"));
+        Ok(Report {
+            completed,
+            failed: ended - completed,
+            per_s: summary.number("/steady/rates/completed_per_s")?,
+        })
+    }
+}
+
+/// `farfield run` on one thread, that keeps every sample and prints its summary as JSON.
+pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Result<Command> {
+    // A directory that holds a run is refused; and samples of many runs would fill the disk.
+    let directory = scratch.join("farfield-run");
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
+        }
+        _ => {}
+    }
+    let mut command = Command::new(program);
+    command.args(["run", url, "-t", "1", "--quiet", "--format", "json", "--samples", "all"]);
+    command.arg("-d").arg(format!("{seconds}s")).arg("--out").arg(directory);
+    Ok(command)
+}
+
+/// What `farfield run --format json` prints: numbers by their JSON pointer (RFC 6901).
+#[derive(Debug, Clone)]
+pub struct Summary(Value);
+
+impl Summary {
+    /// Reads the document.
+    pub fn parse(text: &str) -> Result<Summary> {
+        serde_json::from_str(text).map(Summary).context("not the summary of a run")
+    }
+
+    /// The number at `pointer`.
+    pub fn number(&self, pointer: &str) -> Result<f64> {
+        let number = self.0.pointer(pointer).and_then(Value::as_f64);
+        number.with_context(|| format!("no number at {pointer} of the summary"))
+    }
+
+    /// The percentile `name` of the timing at `pointer`, in microseconds.
+    pub fn quantile_us(&self, pointer: &str, name: &str) -> Result<f64> {
+        let quantiles = self.0.pointer(pointer).and_then(|timing| timing["quantiles"].as_array());
+        let named = quantiles.into_iter().flatten().find(|quantile| quantile["name"] == name);
+        let ns = named.and_then(|quantile| quantile["value_ns"].as_f64());
+        ns.map(|ns| ns / 1000.0).with_context(|| format!("no {name} at {pointer} of the summary"))
+    }
+
+    /// Requests of the whole run, warm-up included, whose outcome's name is `wanted`.
+    pub fn outcomes(&self, wanted: impl Fn(&str) -> bool) -> u64 {
+        let parts = ["/warm_up/outcomes", "/steady/outcomes"];
+        let counts = parts.iter().filter_map(|part| self.0.pointer(part)?.as_array()).flatten();
+        let named = counts.filter(|outcome| outcome["name"].as_str().is_some_and(&wanted));
+        named.filter_map(|outcome| outcome["count"].as_u64()).sum()
+    }
+
+    /// The checks of the verdict that failed, by name.
+    pub fn failed_checks(&self) -> Vec<String> {
+        let checks = self.0.pointer("/verdict/checks").and_then(Value::as_array);
+        let failed = checks.into_iter().flatten().filter(|check| check["state"] == "failed");
+        failed.filter_map(|check| check["name"].as_str().map(str::to_owned)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{
+        "verdict": { "valid": false, "checks": [
+            { "name": "completed", "state": "passed" }, { "name": "worker-busy", "state": "failed" } ] },
+        "warm_up": { "outcomes": [ { "name": "ok", "count": 10 } ] },
+        "steady": { "rates": { "completed_per_s": 45.5 },
+            "outcomes": [ { "name": "ok", "count": 90 }, { "name": "reset", "count": 3 }, { "name": "cut", "count": 1 } ] },
+        "generator": { "lateness": { "quantiles": [ { "name": "p50", "value_ns": 1500 } ] } }
+    }"#;
+
+    #[test]
+    fn reads_the_summary() {
+        assert_eq!(Farfield.parse(TEXT).unwrap(), Report { completed: 100, failed: 3, per_s: 45.5 });
+        let summary = Summary::parse(TEXT).unwrap();
+        assert_eq!(summary.quantile_us("/generator/lateness", "p50").unwrap(), 1.5);
+        assert_eq!(summary.failed_checks(), ["worker-busy"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let summary = Summary::parse(TEXT).unwrap();
+        assert!(summary.number("/steady/nothing").unwrap_err().to_string().contains("/steady/nothing"));
+        assert!(summary.quantile_us("/generator/lateness", "p99").unwrap_err().to_string().contains("p99"));
+        assert!(Summary::parse("usage: farfield").is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! Where the benches work: the processors, a scratch folder, the programs, and one way to run and measure them.
+
+use super::generator::farfield::Summary;
+use super::generator::{Generator, Report, Work};
+use super::hold;
+use super::server::Server;
+use super::usage::Usage;
+use crate::process;
+use crate::system;
+use anyhow::{Context, Result, bail};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// The exit code of a farfield that has measured and doubts itself: on one processor at full speed, rightly.
+const MEASURED_BUT_INVALID: i32 = 3;
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Runs of each generator, one after another in turn.
+    pub pairs: usize,
+    /// Seconds a run.
+    pub seconds: u32,
+    /// Seconds of the long run whose memory must not grow.
+    pub long_seconds: u32,
+    /// Whether to leave out what lies between the ends of a range.
+    pub quick: bool,
+}
+
+/// What one run gave.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// All that it printed.
+    pub output: String,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// What one run of a generator gave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// What it says.
+    pub report: Report,
+    /// What it used.
+    pub usage: Usage,
+}
+
+impl Measured {
+    /// Microseconds of the generator's processor time for each request that was completed.
+    pub fn cpu_us_per_request(&self) -> f64 {
+        self.usage.cpu_us() as f64 / self.report.completed as f64
+    }
+}
+
+/// The place where benches work.
+#[derive(Debug)]
+pub struct Lab {
+    /// How much to measure.
+    pub extent: Extent,
+    farfield: PathBuf,
+    peers: PathBuf,
+    scratch: TempDir,
+    server_cpu: usize,
+    generator_cpu: usize,
+}
+
+impl Lab {
+    /// A lab on the first two processors that may be used, with farfield as `build` left it.
+    pub fn new(extent: Extent) -> Result<Lab> {
+        let allowed = sched_getaffinity(Pid::from_raw(0))?;
+        let mut processors = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false));
+        let (Some(server_cpu), Some(generator_cpu)) = (processors.next(), processors.next()) else {
+            bail!("the benches need two processors: one for the server, one for the generator");
+        };
+        let builds = builds()?;
+        let scratch = tempfile::Builder::new().prefix("farfield-bench-").tempdir()?;
+        Ok(Lab {
+            extent,
+            farfield: builds.join("release/farfield"),
+            peers: builds.join("peers/bin"),
+            scratch,
+            server_cpu,
+            generator_cpu,
+        })
+    }
+
+    /// Starts nginx.
+    pub fn nginx(&self) -> Result<Server> {
+        let program = system::find("nginx").context("nginx is missing")?;
+        Server::nginx(&program, self.scratch(), self.server_cpu)
+    }
+
+    /// Starts farfield's own origin with these flags.
+    pub fn origin(&self, knobs: &[&str]) -> Result<Server> {
+        Server::origin(&self.farfield, knobs, self.server_cpu)
+    }
+
+    /// The executable of farfield.
+    pub fn farfield(&self) -> &Path {
+        &self.farfield
+    }
+
+    /// A folder for what runs leave.
+    pub fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The executable of a generator, if it is installed.
+    pub fn program(&self, generator: &dyn Generator) -> Option<PathBuf> {
+        if generator.name() == "farfield" {
+            return Some(self.farfield.clone());
+        }
+        let own = self.peers.join(generator.name());
+        if own.is_file() { Some(own) } else { system::find(generator.name()) }
+    }
+
+    /// Lets an installed `generator` do `work`.
+    pub fn drive(&self, generator: &dyn Generator, work: &Work) -> Result<(Measured, String)> {
+        let program = self.program(generator).with_context(|| format!("{} is missing", generator.name()))?;
+        let command = generator.command(&program, work, self.scratch())?;
+        let ran = self.measure(&command, work.seconds)?;
+        let report = generator.parse(&ran.output).with_context(|| {
+            format!("cannot read what `{}` printed:\n{}", process::words(&command), ran.output)
+        })?;
+        if report.completed == 0 {
+            bail!("`{}` completed no request:\n{}", process::words(&command), ran.output);
+        }
+        Ok((Measured { report, usage: ran.usage }, ran.output))
+    }
+
+    /// Runs a farfield command that prints its summary.
+    pub fn farfield_run(&self, command: &Command, seconds: u32) -> Result<(Summary, Usage)> {
+        let ran = self.measure(command, seconds)?;
+        Ok((Summary::parse(&ran.output)?, ran.usage))
+    }
+
+    /// Runs `command`, which should take about `seconds`, on the generators' processor.
+    pub fn measure(&self, command: &Command, seconds: u32) -> Result<Ran> {
+        let file = |name: &str| self.scratch().join(name);
+        let (output, errors, usage) = (file("output"), file("errors"), file("usage"));
+        let limit_s = 2 * seconds + 60;
+        let mut held = hold::held(command, self.generator_cpu, Some((&usage, limit_s)));
+        eprintln!("  {}", process::words(command));
+        let status = held
+            .stdin(Stdio::null())
+            .stdout(File::create(&output)?)
+            .stderr(File::create(&errors)?)
+            .status()
+            .with_context(|| format!("cannot start {}", process::words(command)))?;
+        let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
+        if !status.success() && status.code() != Some(MEASURED_BUT_INVALID) {
+            let errors = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
+            bail!("`{}` failed ({status}; it had {limit_s} s):\n{output}{errors}", process::words(command));
+        }
+        Ok(Ran { output, usage: fs::read_to_string(&usage)?.parse()? })
+    }
+}
+
+/// Builds farfield as users have it.
+pub fn build() -> Result<()> {
+    process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))
+}
+
+/// The folder of all builds: this program lies in `debug` or the like below it.
+pub fn builds() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let builds = program.parent().and_then(Path::parent);
+    builds.map(Path::to_owned).context("this program lies in no build folder")
+}

@@ -1,0 +1,67 @@
+//! Memory: of many users that are connected at once, and of samples in a run that goes on.
+
+use super::generator::farfield;
+use super::goal;
+use super::lab::Lab;
+use super::page::Table;
+use anyhow::Result;
+
+/// Users that are connected at once.
+const USERS: u32 = 10_000;
+
+/// What they may take, in MiB.
+const USERS_MIB_MAX: f64 = 64.0;
+
+/// Requests a second in the run that goes on; half or less of what a processor makes.
+const SAMPLES_PER_S: u32 = 50_000;
+
+/// What the long run may take more than the short one, in MiB. Kept samples would take hundreds.
+const GROWTH_MIB_MAX: f64 = 8.0;
+
+/// 10,000 users who think for a second between requests on connections that stay.
+pub fn users(lab: &Lab) -> Result<String> {
+    let nginx = lab.nginx()?;
+    let seconds = lab.extent.seconds.max(5);
+    let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch())?;
+    command.args(["-c", &USERS.to_string(), "--think", "1s", "--warm-up", "3s"]);
+    let (summary, usage) = lab.farfield_run(&command, seconds)?;
+    let open = summary.number("/connections/open_max")?;
+    let mut table =
+        Table::new(&["users", "connected at once", "completed/s", "peak of memory, MiB", "a user, KiB"]);
+    table.row([
+        USERS.to_string(),
+        format!("{open:.0}"),
+        format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+        format!("{:.1}", usage.peak_mib()),
+        format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
+    ]);
+    let kept = usage.peak_mib() <= USERS_MIB_MAX && open >= f64::from(USERS);
+    let told = format!("{:.1} MiB, {open:.0} connected", usage.peak_mib());
+    Ok(format!("{}\n{}", table.to_markdown(), goal("10,000 connected users in at most 64 MiB", &told, kept)))
+}
+
+/// The same load for a short and for a long time.
+pub fn samples(lab: &Lab) -> Result<String> {
+    let nginx = lab.nginx()?;
+    let mut table = Table::new(&["seconds", "requests recorded", "requests/s", "peak of memory, MiB"]);
+    let mut peaks_mib = Vec::new();
+    for seconds in [lab.extent.seconds, lab.extent.long_seconds] {
+        let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch())?;
+        command.args(["-R", &SAMPLES_PER_S.to_string(), "--warm-up", "1s"]);
+        let (summary, usage) = lab.farfield_run(&command, seconds)?;
+        table.row([
+            seconds.to_string(),
+            summary.outcomes(|_| true).to_string(),
+            format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+            format!("{:.1}", usage.peak_mib()),
+        ]);
+        peaks_mib.push(usage.peak_mib());
+    }
+    let growth = peaks_mib[1] - peaks_mib[0];
+    let told = format!("{growth:+.1} MiB");
+    Ok(format!(
+        "{}\n{}",
+        table.to_markdown(),
+        goal("samples of a longer run take no more memory (at most 8 MiB)", &told, growth <= GROWTH_MIB_MAX)
+    ))
+}

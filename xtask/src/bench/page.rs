@@ -1,0 +1,106 @@
+//! The page of results: tables in Markdown, and the places in `docs/performance.md` where they stand.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+
+/// The page that keeps the results.
+const PAGE: &str = "docs/performance.md";
+
+/// A table in Markdown; the first column to the left, the others to the right.
+#[derive(Debug, Clone)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these heads and no rows.
+    pub fn new(heads: &[&str]) -> Table {
+        Table { rows: vec![heads.iter().map(|&head| head.to_owned()).collect()] }
+    }
+
+    /// Adds a row, as wide as the heads.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells: Vec<String> = cells.into_iter().collect();
+        assert_eq!(cells.len(), self.rows[0].len(), "a row is as wide as the heads");
+        self.rows.push(cells);
+    }
+
+    /// The text, its columns aligned, so that it reads well in a terminal too.
+    pub fn to_markdown(&self) -> String {
+        let width =
+            |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        let mut text = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+                if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
+            text.push_str(&format!("| {} |\n", cells.collect::<Vec<_>>().join(" | ")));
+            if number == 0 {
+                let rules = widths.iter().enumerate().map(|(column, &width)| {
+                    if column == 0 { "-".repeat(width) } else { format!("{}:", "-".repeat(width.max(2) - 1)) }
+                });
+                text.push_str(&format!("| {} |\n", rules.collect::<Vec<_>>().join(" | ")));
+            }
+        }
+        text
+    }
+}
+
+/// Puts `body` into the page, at the place of the bench `name`.
+pub fn keep(name: &str, body: &str) -> Result<()> {
+    let page = fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
+    let page = replace(&page, name, body).with_context(|| format!("in {PAGE}"))?;
+    fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))
+}
+
+/// `page` with what stands between the marks of `name` replaced by `body`.
+fn replace(page: &str, name: &str, body: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- bench {name} begins -->\n"), format!("<!-- bench {name} ends -->"));
+    for mark in [&begin, &end] {
+        if page.matches(mark.as_str()).count() != 1 {
+            bail!("`{}` must stand there exactly once", mark.trim_end());
+        }
+    }
+    let (before, rest) = page.split_once(&begin).context("the mark is there")?;
+    let (_, after) = rest.split_once(&end).with_context(|| format!("`{end}` stands before its beginning"))?;
+    Ok(format!("{before}{begin}\n{}\n\n{end}{after}", body.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# Page\n<!-- bench a begins -->\nold\n<!-- bench a ends -->\ntail\n";
+
+    #[test]
+    fn only_what_is_between_the_marks_changes() {
+        let page = replace(PAGE, "a", "new\n").unwrap();
+        assert_eq!(page, "# Page\n<!-- bench a begins -->\n\nnew\n\n<!-- bench a ends -->\ntail\n");
+        assert_eq!(replace(&page, "a", "new").unwrap(), page);
+    }
+
+    #[test]
+    fn missing_doubled_and_swapped_marks_are_told() {
+        assert!(replace(PAGE, "b", "x").unwrap_err().to_string().contains("bench b begins"));
+        assert!(replace(&PAGE.repeat(2), "a", "x").is_err());
+        let swapped = "<!-- bench a ends -->\n<!-- bench a begins -->\n";
+        assert!(replace(swapped, "a", "x").unwrap_err().to_string().contains("before its beginning"));
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::new(&["generator", "µs"]);
+        table.row(["wrk".to_owned(), "12.5".to_owned()]);
+        let text = "| generator |   µs |\n| --------- | ---: |\n| wrk       | 12.5 |\n";
+        assert_eq!(table.to_markdown(), text);
+    }
+
+    #[test]
+    fn the_kept_page_has_a_place_for_each_bench() {
+        let page = include_str!("../../../docs/performance.md");
+        for bench in crate::bench::BENCHES {
+            replace(page, bench.name, "x").unwrap();
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask check`: format, lints, docs and the rules of the house, generated documents; a warning is an error.
+
+use crate::docs;
+use crate::house;
+use crate::process;
+use anyhow::{Result, bail};
+
+/// Checks everything short of running the tests.
+pub fn run() -> Result<()> {
+    process::run(process::cargo().args(["fmt", "--all", "--check"]))?;
+    // A workspace of its own, that needs a nightly compiler to build.
+    process::run(process::cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
+    rules()?;
+    process::run(process::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    process::run(
+        process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    docs::check()?;
+    eprintln!("All is in order.");
+    Ok(())
+}
+
+fn rules() -> Result<()> {
+    let broken = house::inspect(&["crates", "fuzz/fuzz_targets", "xtask"])?;
+    for complaint in &broken {
+        eprintln!("{complaint}");
+    }
+    if !broken.is_empty() {
+        bail!("{} broken rules of the house (see CONTRIBUTING.md)", broken.len());
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ from it.
+
+use crate::process;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::fs;
+use std::path::Path;
+
+/// Writes the generated documents: the summary's schema, the man page, completions.
+#[derive(Debug, Args)]
+pub struct DocsArgs {
+    /// Writes nothing, and fails if a document is not as the binary would write it.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Each document's file, and what `farfield generate` is told to print it.
+const DOCUMENTS: &[(&str, &[&str])] = &[
+    ("docs/summary.schema.json", &["schema"]),
+    ("docs/farfield.1", &["man"]),
+    ("docs/completions/farfield.bash", &["completions", "bash"]),
+    ("docs/completions/farfield.fish", &["completions", "fish"]),
+    ("docs/completions/_farfield", &["completions", "zsh"]),
+];
+
+/// Writes the documents, or checks them.
+pub fn run(args: &DocsArgs) -> Result<()> {
+    if args.check { check() } else { write() }
+}
+
+/// Fails if a document is not as the binary would write it.
+pub fn check() -> Result<()> {
+    for (file, words) in DOCUMENTS {
+        let written = fs::read(file).unwrap_or_default();
+        if written != generate(words)? {
+            bail!("{file} is out of date; run `cargo xtask docs`");
+        }
+    }
+    Ok(())
+}
+
+fn write() -> Result<()> {
+    for (file, words) in DOCUMENTS {
+        let folder = Path::new(file).parent().context("a document lies in a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::write(file, generate(words)?).with_context(|| format!("cannot write {file}"))?;
+        println!("{file}");
+    }
+    Ok(())
+}
+
+fn generate(words: &[&str]) -> Result<Vec<u8>> {
+    let mut farfield = process::cargo();
+    farfield.args(["run", "--quiet", "--package", "farfield", "--", "generate"]).args(words);
+    let text = process::output(&mut farfield)?;
+    if text.is_empty() {
+        bail!("`{}` printed nothing", process::words(&farfield));
+    }
+    Ok(text)
+}

@@ -1,0 +1,113 @@
+//! The rules of the house that a script can see; the compiler and clippy hold the others.
+//!
+//! It reads lines, not syntax: a rule is a text that has no place in any Rust file, not even in a comment.
+
+use anyhow::{Context, Result};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A text that may stand nowhere, and why. Split, so that this file keeps its own rules.
+const BANNED: &[(&str, &str)] = &[
+    (concat!("#[", "ignore"), "a test that does not run guards nothing; let it skip itself, with a reason"),
+    (concat!("todo", "!("), "what is not built is not there"),
+    (concat!("unimplemented", "!("), "what is not built is not there"),
+    (concat!("dbg", "!("), "it prints into other people's output"),
+    (concat!("fn ", "get_"), "name what it returns"),
+];
+
+/// Names that say nothing of what a file holds.
+const EMPTY_NAMES: [&str; 5] = ["util", "utils", "misc", "helper", "helpers"];
+
+/// A rule that is broken, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    file: PathBuf,
+    /// From 1.
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file.display(), self.line, self.what)
+    }
+}
+
+/// Reads every Rust file under `folders` and returns what breaks a rule, in order of files.
+pub fn inspect(folders: &[&str]) -> Result<Vec<Complaint>> {
+    let mut files = Vec::new();
+    for folder in folders {
+        rust_files(Path::new(folder), &mut files)?;
+    }
+    files.sort();
+    let mut broken = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        broken.extend(inspect_file(&file, &text));
+    }
+    Ok(broken)
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_build = entry.file_name() == "target";
+        if entry.file_type()?.is_dir() && !is_build {
+            rust_files(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
+    let complain = |line, what: String| Complaint { file: file.to_owned(), line, what };
+    let mut broken = Vec::new();
+    let stem = file.file_stem().unwrap_or_default();
+    if EMPTY_NAMES.iter().any(|name| stem == *name) {
+        broken.push(complain(1, "name the file after the one mechanism it holds".to_owned()));
+    }
+    if !text.starts_with("//!") {
+        broken.push(complain(1, "open the file with `//!`: what it does, and what it does not".to_owned()));
+    }
+    for (index, line) in text.lines().enumerate() {
+        let found = BANNED.iter().filter(|(banned, _)| line.contains(banned));
+        broken.extend(found.map(|(banned, why)| complain(index + 1, format!("`{banned}`: {why}"))));
+    }
+    broken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(name: &str, text: &str) -> Vec<String> {
+        inspect_file(Path::new(name), text).iter().map(Complaint::to_string).collect()
+    }
+
+    #[test]
+    fn a_good_file_is_left_alone() {
+        assert!(complaints("wheel.rs", "//! The event wheel.\n\nfn forget_all() {}\n").is_empty());
+    }
+
+    #[test]
+    fn each_banned_text_is_found_where_it_stands() {
+        for (banned, why) in BANNED {
+            let text = format!("//! A file.\nfn f() {{}}\n{banned}\n");
+            assert_eq!(complaints("a.rs", &text), [format!("a.rs:3: `{banned}`: {why}")]);
+        }
+    }
+
+    #[test]
+    fn names_and_first_lines_count() {
+        assert_eq!(complaints("src/util.rs", "fn f() {}\n").len(), 2);
+    }
+
+    #[test]
+    fn this_program_keeps_the_rules() {
+        assert_eq!(inspect(&[concat!(env!("CARGO_MANIFEST_DIR"), "/src")]).unwrap(), []);
+    }
+}

@@ -1,0 +1,57 @@
+//! Runs other programs, and says which one failed.
+
+use anyhow::{Context, Result, bail};
+use std::process::{Command, Stdio};
+
+/// Cargo, the same that runs this.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs `command` with this process's own output, after saying what is run.
+pub fn run(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", words(command));
+    let status = command.status().with_context(|| format!("cannot start {}", words(command)))?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", words(command));
+    }
+    Ok(())
+}
+
+/// What `command` prints, if it succeeds.
+pub fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {}", words(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed ({})", words(command), output.status);
+    }
+    Ok(output.stdout)
+}
+
+/// `command` as one would type it, without the folder of its program.
+pub fn words(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let error = run(Command::new("/bin/sh").args(["-c", "exit 7"])).unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c exit 7` failed (exit status: 7)");
+        let error = output(&mut Command::new("/nonexistent/tool")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot start tool");
+    }
+
+    #[test]
+    fn output_is_what_was_printed() {
+        assert_eq!(output(Command::new("/bin/sh").args(["-c", "printf hello"])).unwrap(), b"hello");
+    }
+}

@@ -1,0 +1,185 @@
+//! Programs that the tests and benches take from the system: found, installed by apt where that may be done, and
+//! else named with the command that installs them.
+
+use crate::process;
+use anyhow::{Context, Result};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tool {
+    /// The name of its executable.
+    pub program: &'static str,
+    /// The Debian package that holds it.
+    pub package: &'static str,
+}
+
+/// What the tests need.
+///
+/// `apache2-bin` is Apache without the site that Debian would set up: tests bring their own.
+pub const FOR_TESTS: &[Tool] = &[
+    Tool { program: "nginx", package: "nginx" },
+    Tool { program: "apache2", package: "apache2-bin" },
+    Tool { program: "lighttpd", package: "lighttpd" },
+    Tool { program: "tcpdump", package: "tcpdump" },
+    Tool { program: "tshark", package: "tshark" },
+];
+
+/// What the benches need.
+pub const FOR_BENCHES: &[Tool] = &[
+    Tool { program: "nginx", package: "nginx" },
+    Tool { program: "wrk", package: "wrk" },
+    Tool { program: "h2load", package: "nghttp2-client" },
+    Tool { program: "ab", package: "apache2-utils" },
+];
+
+/// Where Debian keeps servers; on the `PATH` of root alone.
+const SERVER_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Finds `program` on the `PATH` and where servers are kept.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_in(program, std::env::split_paths(&path).chain(SERVER_FOLDERS.map(PathBuf::from)))
+}
+
+/// Sees to it that `tools` are there, as far as can be, and returns those that are still missing.
+///
+/// Only what is missing is installed, only by root with apt at hand, and only if `may_install`; it says so first.
+pub fn provide(tools: &[Tool], may_install: bool) -> Result<Vec<Tool>> {
+    let missing = absent(tools);
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    if may_install && nix::unistd::geteuid().is_root() && find("apt-get").is_some() {
+        let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+        eprintln!(
+            "Installing with apt-get what is missing: {} (services are not started).",
+            packages.join(" ")
+        );
+        if let Err(error) = install(&packages) {
+            eprintln!("Installing failed: {error:#}");
+        }
+    }
+    let missing = absent(tools);
+    for tool in &missing {
+        eprintln!("{}", remedy(tool));
+    }
+    Ok(missing)
+}
+
+/// One line: what is missing and the command that installs it.
+fn remedy(tool: &Tool) -> String {
+    format!(
+        "{} is missing; on Debian and Ubuntu: sudo apt-get install --no-install-recommends {}",
+        tool.program, tool.package
+    )
+}
+
+fn absent(tools: &[Tool]) -> Vec<Tool> {
+    tools.iter().filter(|tool| find(tool.program).is_none()).copied().collect()
+}
+
+fn find_in(program: &str, folders: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
+    folders.into_iter().map(|folder| folder.join(program)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    let _quiet = NoServices::begin(Path::new(POLICY))?;
+    let apt = || {
+        let mut apt = Command::new("apt-get");
+        apt.args(["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"])
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        apt
+    };
+    // Without fresh lists packages may be unknown; with stale ones they may still be had.
+    if let Err(error) = process::run(apt().arg("update")) {
+        eprintln!("{error:#}; trying with the lists that are there");
+    }
+    process::run(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// Debian asks this program before it starts a service; 101 forbids it.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// While it lives, Debian starts no service that it installs: it would take port 80.
+#[derive(Debug)]
+struct NoServices {
+    /// The policy that was made and must go again.
+    policy: Option<PathBuf>,
+}
+
+impl NoServices {
+    /// Forbids services, unless the machine has a policy of its own, which stays.
+    fn begin(policy: &Path) -> Result<NoServices> {
+        let script = "#!/bin/sh\n# Kept by `cargo xtask` while it installs packages; delete it if it was left behind.\nexit 101\n";
+        let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(policy);
+        match made.and_then(|mut file| file.write_all(script.as_bytes())) {
+            Ok(()) => Ok(NoServices { policy: Some(policy.to_owned()) }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(NoServices { policy: None }),
+            Err(error) => Err(error).with_context(|| format!("cannot write {}", policy.display())),
+        }
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(path) = &self.policy
+            && let Err(error) = fs::remove_file(path)
+        {
+            eprintln!("cannot remove {}: {error}; services will not start until it is gone", path.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_can_be_run_in_the_first_folder_that_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        for (place, mode) in [(&first, 0o644), (&second, 0o755)] {
+            fs::create_dir(place).unwrap();
+            fs::write(place.join("nginx"), "").unwrap();
+            fs::set_permissions(place.join("nginx"), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let found = find_in("nginx", [first.clone(), second.clone()]);
+        assert_eq!(found, Some(second.join("nginx")));
+        assert_eq!(find_in("apache2", [first, second]), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_command() {
+        let line = remedy(&Tool { program: "ab", package: "apache2-utils" });
+        assert!(line.starts_with("ab is missing;"), "{line}");
+        assert!(line.ends_with("apt-get install --no-install-recommends apache2-utils"), "{line}");
+    }
+
+    #[test]
+    fn services_are_forbidden_for_a_while_and_a_policy_of_the_machine_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy-rc.d");
+        let quiet = NoServices::begin(&policy).unwrap();
+        assert!(is_executable(&policy));
+        assert_eq!(Command::new("/bin/sh").arg(&policy).status().unwrap().code(), Some(101));
+        drop(quiet);
+        assert!(!policy.exists());
+        fs::write(&policy, "own").unwrap();
+        drop(NoServices::begin(&policy).unwrap());
+        assert_eq!(fs::read_to_string(&policy).unwrap(), "own");
+    }
+
+    #[test]
+    fn nothing_missing_installs_nothing() {
+        assert_eq!(provide(&[Tool { program: "sh", package: "dash" }], true).unwrap(), []);
+    }
+}

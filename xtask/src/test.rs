@@ -1,0 +1,178 @@
+//! `cargo xtask test`: provides what the tests need, runs them all, and tells what passed, failed and was skipped.
+//!
+//! A test that cannot run here appends a line `name: reason` to the file that `FARFIELD_SKIPS` names and passes;
+//! it is counted as skipped. Under `--strict`, and in CI, a skip is a failure. So is a process or a network
+//! namespace that outlives the tests.
+
+use crate::leftovers::Watch;
+use crate::process;
+use crate::system;
+use anyhow::{Context, Result};
+use clap::Args;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// Runs every test, after installing what they need from the system (apt, as root) or naming what is missing.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Treats a skipped test as a failure; so does a `CI` environment variable.
+    #[arg(long)]
+    strict: bool,
+    /// Installs nothing.
+    #[arg(long)]
+    no_install: bool,
+    /// Passed to `cargo test`; all tests of the workspace if there is nothing.
+    #[arg(last = true)]
+    cargo_args: Vec<String>,
+}
+
+/// The counts that test runners close with, summed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+/// Runs the tests and prints the tally as the last line; fails unless all is well.
+pub fn run(args: &TestArgs) -> Result<ExitCode> {
+    system::provide(system::FOR_TESTS, !args.no_install)?;
+    let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
+    // Built first, so that a compiler's daemons are not taken for something the tests left behind.
+    process::run(cargo_test(args, skips.path()).arg("--no-run"))?;
+    let watch = Watch::begin()?;
+    let (mut tally, all_well) = stream(&mut cargo_test(args, skips.path()), &mut io::stdout().lock())?;
+    let left = watch.finish();
+
+    let skipped = skipped(&fs::read_to_string(skips.path())?);
+    tally.note_skipped(skipped.len() as u64);
+    for line in &skipped {
+        println!("SKIPPED {line}");
+    }
+    for what in &left {
+        println!("LEFT BEHIND {what}");
+    }
+    let strict = args.strict || is_ci(std::env::var("CI").ok().as_deref());
+    if strict && tally.skipped > 0 {
+        println!("A test was skipped, and here none may be.");
+    }
+    println!("{tally}");
+    let fine = all_well && left.is_empty() && !(strict && tally.skipped > 0);
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn cargo_test(args: &TestArgs, skips: &Path) -> Command {
+    let mut command = process::cargo();
+    command.arg("test").env("FARFIELD_SKIPS", skips);
+    if args.cargo_args.is_empty() {
+        command.args(["--workspace", "--no-fail-fast"]);
+    } else {
+        command.args(&args.cargo_args);
+    }
+    command
+}
+
+/// Runs `command`, passes on every line to `out` as it comes, and sums the runners' closing lines.
+fn stream(command: &mut Command, out: &mut impl Write) -> Result<(Tally, bool)> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", process::words(command)))?;
+    let lines = BufReader::new(child.stdout.take().context("stdout is piped")?);
+    let mut tally = Tally::default();
+    for line in lines.split(b'\n') {
+        let line = line.context("cannot read the tests' output")?;
+        out.write_all(&line).and_then(|()| out.write_all(b"\n"))?;
+        tally.add(&String::from_utf8_lossy(&line));
+    }
+    Ok((tally, child.wait()?.success()))
+}
+
+impl Tally {
+    /// Adds a runner's closing line, `test result: ok. 5 passed; 0 failed; 1 ignored; …`; leaves others.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        for count in counts.split("; ") {
+            let Some((number, what)) = count.split_once(' ') else { continue };
+            let Ok(number) = number.parse::<u64>() else { continue };
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.skipped += number,
+                _ => {}
+            }
+        }
+    }
+
+    /// Tests that passed because they could not run are not passed but skipped.
+    fn note_skipped(&mut self, count: u64) {
+        self.passed = self.passed.saturating_sub(count);
+        self.skipped += count;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// The lines of the skips file, each once, in order.
+fn skipped(text: &str) -> BTreeSet<String> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_ci(variable: Option<&str>) -> bool {
+    variable.is_some_and(|value| !["", "0", "false"].contains(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_the_closing_lines_and_nothing_else() {
+        let mut tally = Tally::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.01s",
+            "test result_of_parsing ... ok",
+            "test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
+        ] {
+            tally.add(line);
+        }
+        assert_eq!(tally, Tally { passed: 7, failed: 2, skipped: 1 });
+        assert_eq!(tally.to_string(), "7 passed, 2 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_skipped_test_did_not_pass() {
+        let lines = skipped("b: no tshark\n\na: no nginx\nb: no tshark\n");
+        assert_eq!(lines.iter().map(String::as_str).collect::<Vec<_>>(), ["a: no nginx", "b: no tshark"]);
+        let mut tally = Tally { passed: 5, failed: 0, skipped: 1 };
+        tally.note_skipped(lines.len() as u64);
+        assert_eq!(tally, Tally { passed: 3, failed: 0, skipped: 3 });
+    }
+
+    #[test]
+    fn streams_and_reports_failure() {
+        let script = "echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
+        let mut out = Vec::new();
+        let (tally, all_well) = stream(Command::new("/bin/sh").args(["-c", script]), &mut out).unwrap();
+        assert_eq!((tally, all_well), (Tally { passed: 1, failed: 1, skipped: 0 }, false));
+        assert_eq!(out, b"test result: FAILED. 1 passed; 1 failed; 0 ignored\n");
+    }
+
+    #[test]
+    fn ci_is_what_says_so() {
+        assert!(is_ci(Some("true")) && is_ci(Some("1")));
+        assert!(!is_ci(None) && !is_ci(Some("")) && !is_ci(Some("false")) && !is_ci(Some("0")));
+    }
+}
