@@ -4,7 +4,8 @@ use crate::process;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Writes the generated documents: the summary's schema, the man page, completions.
 #[derive(Debug, Args)]
@@ -30,9 +31,10 @@ pub fn run(args: &DocsArgs) -> Result<()> {
 
 /// Fails if a document is not as the binary would write it.
 pub fn check() -> Result<()> {
+    let farfield = build()?;
     for (file, words) in DOCUMENTS {
         let written = fs::read(file).unwrap_or_default();
-        if written != generate(words)? {
+        if written != generate(&farfield, words)? {
             bail!("{file} is out of date; run `cargo xtask docs`");
         }
     }
@@ -40,21 +42,28 @@ pub fn check() -> Result<()> {
 }
 
 fn write() -> Result<()> {
+    let farfield = build()?;
     for (file, words) in DOCUMENTS {
         let folder = Path::new(file).parent().context("a document lies in a folder")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        fs::write(file, generate(words)?).with_context(|| format!("cannot write {file}"))?;
+        fs::write(file, generate(&farfield, words)?).with_context(|| format!("cannot write {file}"))?;
         println!("{file}");
     }
     Ok(())
 }
 
-fn generate(words: &[&str]) -> Result<Vec<u8>> {
-    let mut farfield = process::cargo();
-    farfield.args(["run", "--quiet", "--package", "farfield", "--", "generate"]).args(words);
-    let text = process::output(&mut farfield)?;
+/// Builds farfield and returns where it is. The whole workspace, since a part of it would be built with other
+/// features, and dependencies twice.
+fn build() -> Result<PathBuf> {
+    process::run(process::cargo().args(["build", "--workspace", "--bins"]))?;
+    Ok(process::builds()?.join("debug/farfield"))
+}
+
+fn generate(farfield: &Path, words: &[&str]) -> Result<Vec<u8>> {
+    let mut command = Command::new(farfield);
+    let text = process::output(command.arg("generate").args(words))?;
     if text.is_empty() {
-        bail!("`{}` printed nothing", process::words(&farfield));
+        bail!("`{}` printed nothing", process::words(&command));
     }
     Ok(text)
 }

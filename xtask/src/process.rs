@@ -1,11 +1,19 @@
 //! Runs other programs, and says which one failed.
 
 use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Cargo, the same that runs this.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The folder of all builds: this program lies in `debug` or the like below it.
+pub fn builds() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let builds = program.parent().and_then(Path::parent);
+    builds.map(Path::to_owned).context("this program lies in no build folder")
 }
 
 /// Runs `command` with this process's own output, after saying what is run.
@@ -32,7 +40,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
 
 /// `command` as one would type it, without the folder of its program.
 pub fn words(command: &Command) -> String {
-    let program = std::path::Path::new(command.get_program());
+    let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -290,6 +290,7 @@ pub(crate) mod scene {
 mod tests {
     use super::scene::{fold, sample, window};
     use super::*;
+    use farfield_base::Duration;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;

@@ -179,7 +179,7 @@ fn loop_lag(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
 }
 
 fn worker_busy(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The busiest worker had processor time to spare.";
+    let what = "The busiest worker had time to spare.";
     let limit = limits.worker_busy.as_f64();
     match facts.workers.iter().map(|worker| worker.busy()).max_by(f64::total_cmp) {
         Some(busiest) => Check::at_most("worker-cpu", what, busiest, limit, Unit::Share),
@@ -302,7 +302,7 @@ mod tests {
             ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
             ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
             ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
-            ("worker-cpu", |facts| facts.workers[0].cpu = Duration::from_ms(901)),
+            ("worker-cpu", |facts| facts.workers[0].slept = Duration::from_ms(99)),
             ("achieved-rate", |facts| facts.arrivals.as_mut().expect("open").begun = 197),
             ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
             ("littles-law", |facts| facts.in_system_ns = 189_000_000),
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn at_its_limit_a_check_passes() {
         let (fold, mut facts) = good_run();
-        facts.workers[0].cpu = Duration::from_ms(900);
+        facts.workers[0].slept = Duration::from_ms(100);
         facts.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
         assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
     }

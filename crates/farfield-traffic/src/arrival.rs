@@ -4,7 +4,8 @@
 //! rate one, put through the inverse of the cumulative rate (Çinlar 1975, "Introduction to Stochastic
 //! Processes", section 4.7). So a ramp is exactly a ramp, nothing is thinned, and the n-th instant follows from
 //! n or from one running sum of the unit process, never from a sum of rounded gaps: a billion arrivals do not
-//! drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of instants stand beside it.
+//! drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of instants
+//! stand beside it.
 //!
 //! Drawing an arrival allocates nothing. The random stream belongs to the process: however many workers
 //! [share](Arrivals::share) it, together they see what one would.

@@ -99,7 +99,8 @@ fn typed(text: &str) -> Result<Setting, Problem> {
     Ok(Setting { path, value, flag: format!("--set {text}") })
 }
 
-/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it.
+/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it, and
+/// a load that names no model is closed.
 pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Problem> {
     for setting in settings {
         let replaces_model = setting.path == ["load", "model"]
@@ -117,6 +118,9 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Proble
             })?;
         }
         table.insert(last.clone(), setting.value.clone());
+    }
+    if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
+        load.entry("model").or_insert_with(|| Value::from("closed"));
     }
     Ok(())
 }
@@ -152,7 +156,7 @@ mod tests {
     fn set_takes_toml_and_plain_text() {
         let sets = ["load.users=20", "load.think=2s", "output.samples='none'"].map(str::to_owned).to_vec();
         let laid = laid("", &RunFlags { sets, ..RunFlags::default() });
-        let expected = "load = { users = 20, think = '2s' }\noutput.samples = 'none'";
+        let expected = "load = { model = 'closed', users = 20, think = '2s' }\noutput.samples = 'none'";
         assert_eq!(laid, expected.parse().expect("TOML"));
     }
 

@@ -76,7 +76,7 @@ impl Lab {
         let (Some(server_cpu), Some(generator_cpu)) = (processors.next(), processors.next()) else {
             bail!("the benches need two processors: one for the server, one for the generator");
         };
-        let builds = builds()?;
+        let builds = process::builds()?;
         let scratch = tempfile::Builder::new().prefix("farfield-bench-").tempdir()?;
         Ok(Lab {
             extent,
@@ -163,11 +163,4 @@ impl Lab {
 /// Builds farfield as users have it.
 pub fn build() -> Result<()> {
     process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))
-}
-
-/// The folder of all builds: this program lies in `debug` or the like below it.
-pub fn builds() -> Result<PathBuf> {
-    let program = std::env::current_exe()?;
-    let builds = program.parent().and_then(Path::parent);
-    builds.map(Path::to_owned).context("this program lies in no build folder")
 }

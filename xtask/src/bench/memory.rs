@@ -12,8 +12,9 @@ const USERS: u32 = 10_000;
 /// What they may take, in MiB.
 const USERS_MIB_MAX: f64 = 64.0;
 
-/// Requests a second in the run that goes on; half or less of what a processor makes.
-const SAMPLES_PER_S: u32 = 50_000;
+/// Users of the run that goes on. They ask as fast as they are answered: an open loop above what the machine can
+/// take would measure its backlog.
+const BUSY_USERS: u32 = 64;
 
 /// What the long run may take more than the short one, in MiB. Kept samples would take hundreds.
 const GROWTH_MIB_MAX: f64 = 8.0;
@@ -47,7 +48,7 @@ pub fn samples(lab: &Lab) -> Result<String> {
     let mut peaks_mib = Vec::new();
     for seconds in [lab.extent.seconds, lab.extent.long_seconds] {
         let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch())?;
-        command.args(["-R", &SAMPLES_PER_S.to_string(), "--warm-up", "1s"]);
+        command.args(["-c", &BUSY_USERS.to_string(), "--warm-up", "1s"]);
         let (summary, usage) = lab.farfield_run(&command, seconds)?;
         table.row([
             seconds.to_string(),

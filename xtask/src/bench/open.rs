@@ -14,6 +14,7 @@ use super::page::Table;
 use super::spread::Spread;
 use super::{absent, goal};
 use anyhow::Result;
+use std::collections::BTreeSet;
 
 /// Connections at once, where a generator must be told.
 const CONNECTIONS: u32 = 64;
@@ -36,7 +37,7 @@ struct Runs {
     lateness_p50_us: Vec<f64>,
     lateness_p99_us: Vec<f64>,
     /// What the verdicts held against the runs.
-    doubts: Vec<String>,
+    doubts: BTreeSet<String>,
 }
 
 /// Measures nginx's capacity, then offers half of it.
@@ -131,7 +132,8 @@ impl Runs {
     fn goals(&self) -> String {
         let error = Spread::of(self.error.iter().copied());
         let lateness = Spread::of(self.lateness_p99_us.iter().copied());
-        let doubts = if self.doubts.is_empty() { "none".to_owned() } else { self.doubts.join(", ") };
+        let doubts: Vec<&str> = self.doubts.iter().map(String::as_str).collect();
+        let doubts = if doubts.is_empty() { "none".to_owned() } else { doubts.join(", ") };
         goal("intended rate met to 0.1 %", &percent(error), error.median <= RATE_ERROR_MAX)
             + &goal(
                 "send lateness p99 at most 200 µs",

@@ -1,6 +1,5 @@
 //! Generators that Debian does not have, installed on request into the build folder, where nothing else sees them.
 
-use super::lab;
 use crate::process;
 use crate::system;
 use anyhow::Result;
@@ -12,7 +11,7 @@ const K6: &str = "go.k6.io/k6@v0.57.0";
 
 /// Installs oha with cargo, and k6 where there is a Go compiler; says what could not be had.
 pub fn install() -> Result<()> {
-    let root = std::path::absolute(lab::builds()?.join("peers"))?;
+    let root = std::path::absolute(process::builds()?.join("peers"))?;
     let mut oha = process::cargo();
     oha.args(["install", "oha", "--locked", "--version", OHA, "--root"]).arg(&root);
     if let Err(error) = process::run(&mut oha) {

@@ -9,9 +9,9 @@
 //!
 //! | encoding | bytes a sample | ns a sample to encode and write |
 //! | --- | --- | --- |
-//! | delta (chosen) | 13.7; 21.0 | 110; 130 |
-//! | delta, zstd 1 | 13.5; 19.9 | 150; 170 |
-//! | plain, zstd 1 | 15.9; 21.2 | 260; 320 |
+//! | delta (chosen) | 13.7; 21.0 | 120; 130 |
+//! | delta, zstd 1 | 13.5; 19.9 | 140; 175 |
+//! | plain, zstd 1 | 15.9; 21.2 | 255; 320 |
 
 use super::{Keep, RunLabel};
 use parquet::basic::{Compression, Encoding, ZstdLevel};

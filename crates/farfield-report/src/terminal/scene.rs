@@ -1,9 +1,9 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
-use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
+use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
 use farfield_measure::summary::Asked;
 use farfield_measure::{
-    Arrivals, EngineFacts, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits, Window, WorkerFacts,
+    Arrivals, EngineFacts, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits, WorkerFacts,
 };
 
 const MS: u64 = 1_000_000;

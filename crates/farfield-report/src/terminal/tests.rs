@@ -67,7 +67,7 @@ fn the_worst_run_still_fits_and_is_loud() {
 #[test]
 fn a_failed_check_has_its_line() {
     let mut scene = Scene::good();
-    scene.facts.workers[0].cpu = farfield_base::Duration::from_ms(1_940);
+    scene.facts.workers[0].slept = farfield_base::Duration::from_ms(60);
     let text = plain(&scene.summary());
     assert!(
         text.contains("INVALID     1 of 9 checks failed\n  ! worker-cpu        97%, limit 90%\n"),

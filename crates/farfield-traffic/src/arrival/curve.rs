@@ -62,25 +62,27 @@ impl Shape {
         t.min(length)
     }
 
-    /// The inverse in [low, high] by Newton's method, by halving wherever that would leave the bracket: the rate may touch zero.
+    /// The inverse in [low, high] by Newton's method, or by halving where that would leave the bracket: the rate
+    /// may touch zero.
     fn search(self, count: f64, mut low: f64, mut high: f64) -> f64 {
         const PRECISION_S: f64 = 1e-10;
-        const STEPS_MAX: usize = 200;
         let mut t = low + (high - low) / 2.0;
-        for _ in 0..STEPS_MAX {
+        while high - low > PRECISION_S {
             let excess = self.cumulative(t) - count;
-            if excess > 0.0 {
-                high = t
-            } else {
-                low = t
-            }
             let newton = t - excess / self.rate(t);
-            let next = if newton > low && newton < high { newton } else { low + (high - low) / 2.0 };
-            let step = (next - t).abs();
-            t = next;
-            if step < PRECISION_S || high - low < PRECISION_S {
-                break;
+            if (newton - t).abs() < PRECISION_S {
+                return newton.clamp(low, high);
             }
+            if excess > 0.0 {
+                high = t;
+            } else {
+                low = t;
+            }
+            let middle = low + (high - low) / 2.0;
+            if middle <= low || middle >= high {
+                break; // so late in a long segment that seconds have no finer grain
+            }
+            t = if newton > low && newton < high { newton } else { middle };
         }
         t
     }

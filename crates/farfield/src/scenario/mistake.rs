@@ -27,16 +27,15 @@ impl Source<'_> {
             Some(unknown) => (extend(path, unknown.name), unknown.tell()),
             None => (path.to_owned(), message.to_owned()),
         };
+        let line = self.line_of(&path, message);
         let typed = settings.iter().rfind(|setting| {
             let key = setting.path.join(".");
             path.starts_with(&key) || key.starts_with(path.trim_end_matches('.'))
         });
         match typed {
-            Some(setting) if self.line_of(&path).is_none() => {
-                Problem::usage(format!("{}: {told}", setting.flag))
-            }
+            Some(setting) if line.is_none() => Problem::usage(format!("{}: {told}", setting.flag)),
             _ if path == "." || path.is_empty() => Problem::usage(format!("{}: {told}", self.place(None))),
-            _ => Problem::usage(format!("{}: {path}: {told}", self.place(self.line_of(&path)))),
+            _ => Problem::usage(format!("{}: {path}: {told}", self.place(line))),
         }
     }
 
@@ -53,11 +52,13 @@ impl Source<'_> {
     }
 
     /// The line where the key at `path` is written: the last of its parts that can be found, each looked for
-    /// after the one before it.
-    fn line_of(&self, path: &str) -> Option<usize> {
-        let mut at = 0;
-        let mut found = None;
-        for part in path.split(['.', '[']).map(|part| part.trim_end_matches(']')) {
+    /// after the one before it. A table that is read as a whole has the key in its message, first of all that
+    /// is quoted there.
+    fn line_of(&self, path: &str, message: &str) -> Option<usize> {
+        let (mut at, mut found) = (0, None);
+        let named = message.split('`').nth(1);
+        let parts = path.split(['.', '[']).map(|part| part.trim_end_matches(']'));
+        for part in parts.chain(named) {
             let Some(place) = key_in(&self.text[at..], part) else { continue };
             at += place;
             found = Some(self.line_at(at));
