@@ -116,7 +116,9 @@ impl Population {
                 }
             }
             Wake::Attempt { descriptor, epoch } => self.attempt_due(host, now, due, descriptor, epoch),
-            Wake::Deadline => unreachable!("time limits are the population's own affair"),
+            Wake::Deadline | Wake::Unanswered => {
+                unreachable!("time limits are the population's own affair")
+            }
         }
     }
 

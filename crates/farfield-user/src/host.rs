@@ -40,6 +40,8 @@ pub enum Wake {
     },
     /// The oldest request on its way may have come to its time limit.
     Deadline,
+    /// The oldest attempt to connect may have gone unanswered for too long.
+    Unanswered,
     /// A descriptor of an S-Client begins its next attempt to connect.
     Attempt {
         /// The descriptor, dense from 0.

@@ -36,6 +36,11 @@ pub struct Policy {
     pub requests_per_connection: Option<NonZeroU32>,
     /// From beginning to connect, or from sending, to the last byte; after that the connection is closed.
     pub request_timeout: Duration,
+    /// T of the S-Client (Banga and Druschel 1999, section 4.2) for loads other than overload: an attempt to connect
+    /// that is not answered by then is dropped without a word. If absent, the kernel's schedule of SYNs goes on
+    /// until the request's time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abandon_after: Option<Duration>,
     /// How long a user waits after a connection that failed before it goes on. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
@@ -49,6 +54,7 @@ impl Default for Policy {
             pipeline_depth: NonZeroU16::new(8).expect("8 is not 0"),
             requests_per_connection: None,
             request_timeout: Duration::from_secs(30),
+            abandon_after: None,
             pause_after_failure: Duration::from_ms(100),
         }
     }

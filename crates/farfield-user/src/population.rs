@@ -17,6 +17,7 @@ use farfield_http::http1::{Event, Limits, Reply};
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
 use slab::Slab;
+use std::collections::VecDeque;
 
 /// All that a population follows.
 #[derive(Debug, Clone)]
@@ -67,6 +68,8 @@ pub struct Population {
     requests_left: u64,
     in_system: Gauge,
     deadline_armed: bool,
+    /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
+    unanswered: VecDeque<(Instant, ConnectionKey)>,
 }
 
 impl Population {
@@ -83,6 +86,7 @@ impl Population {
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
             in_system: Gauge::new(plan.window),
             deadline_armed: false,
+            unanswered: VecDeque::new(),
             plan,
         }
     }
@@ -147,6 +151,7 @@ impl Population {
     pub fn handle_wake<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, wake: Wake) {
         match wake {
             Wake::Deadline => self.end_overdue(host, now),
+            Wake::Unanswered => self.abandon_unanswered(host, now),
             _ => self.drive(host, now, due, wake),
         }
     }
@@ -351,6 +356,14 @@ impl Population {
         let user = &mut self.users[slot as usize];
         user.connections.push(key.slot);
         self.table.at_mut(key.slot).connect_begun = host.connect(key, user.number);
+        if descriptor == NO_DESCRIPTOR
+            && let Some(limit) = self.plan.policy.abandon_after
+        {
+            if self.unanswered.is_empty() {
+                host.wake_at(now + limit, Wake::Unanswered);
+            }
+            self.unanswered.push_back((now + limit, key));
+        }
         if !self.deadline_armed {
             self.deadline_armed = true;
             host.wake_at(now + self.plan.policy.request_timeout, Wake::Deadline);
@@ -475,6 +488,21 @@ impl Population {
             // A limit that begins from now on ends after this wake.
             self.deadline_armed = true;
             host.wake_at(now + self.plan.policy.request_timeout, Wake::Deadline);
+        }
+    }
+
+    /// Drops the attempts that have gone unanswered for too long. All have the same limit, so they lie in order.
+    fn abandon_unanswered<H: Host>(&mut self, host: &mut H, now: Instant) {
+        while let Some((limit, key)) = self.unanswered.front().copied() {
+            if limit > now && self.is_connecting(key) {
+                host.wake_at(limit, Wake::Unanswered);
+                return;
+            }
+            // Abandoning may begin the next attempt, which goes to the back: the wake is on its way then.
+            if self.is_connecting(key) {
+                self.abandon(host, now, key);
+            }
+            self.unanswered.pop_front();
         }
     }
 

@@ -149,3 +149,13 @@ fn a_long_page_is_not_begun_past_the_end() {
     let stage = scene.play();
     assert!(stage.samples.iter().all(|sample| sample.due.as_ns() < ms(100).as_ns()));
 }
+
+/// T for loads other than overload: the attempt is dropped without a word, and the user goes on.
+#[test]
+fn an_unanswered_attempt_is_abandoned() {
+    let server = Server { deaf: true, ..Server::default() };
+    let stage = play("abandon-after = '400ms'", ROOT, server);
+    assert_eq!((stage.abandoned, stage.count(Outcome::ConnectAbandoned)), (25, 25));
+    let answered = play("abandon-after = '400ms'\npolicy = 'one-request'", ROOT, Server::default());
+    assert_eq!((answered.abandoned, answered.count(Outcome::Ok)), (0, 400));
+}

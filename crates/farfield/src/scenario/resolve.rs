@@ -100,12 +100,16 @@ impl Scenario {
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, Problem> {
         let round_trip = reach::probe(address).map_err(Problem::failed)?;
-        let LoadModel::Overload(overload) = load else { return Ok(Vec::new()) };
-        let (timeout, path) = (overload.timeout(), address.ip());
+        let timeout = match load {
+            LoadModel::Overload(overload) => Some(overload.timeout()),
+            _ => self.connections.abandon_after,
+        };
+        let Some(timeout) = timeout else { return Ok(Vec::new()) };
+        let path = address.ip();
         Ok(vec![match round_trip {
             Some(took) if timeout <= took => format!(
                 "T = {timeout} is no longer than one connect to {path} took just now: attempts will be dropped whose \
-                 answer is on its way; set load.timeout above the largest round trip"
+                 answer is on its way; set it above the largest round trip"
             ),
             _ => format!("T = {timeout} must exceed the largest round trip to {path}, which is not known"),
         }])
