@@ -181,41 +181,40 @@ impl Population {
         }
     }
 
-    /// An arrival is due: a user takes it, however many are busy.
+    /// An arrival is due: a user takes it, however many are busy. Past the end of the load it waits for
+    /// [`count_missed`](Self::count_missed), and so do those behind it.
     fn arrive<H: Host>(&mut self, host: &mut H, now: Instant) {
+        if !self.may_begin(now) {
+            return;
+        }
         let Driver::Arriving { next, idle, users_max, .. } = &mut self.driver else { return };
         let Some((index, due)) = *next else { return };
-        let number = index as u32;
-        let full = idle.is_empty() && self.users.len() >= *users_max;
-        let visitor = idle.pop();
-        match self.admit(due, now, full) {
-            Admission::Over => {
-                idle_again(&mut self.driver, visitor);
-                if now >= self.plan.window.measure_to && due >= self.plan.window.measure_to {
-                    return;
-                }
-                self.record_unbegun(host, now, due, number, Outcome::Cut);
-            }
-            Admission::Full => self.record_unbegun(host, now, due, number, Outcome::Dropped),
-            Admission::Begin => {
-                let mut chance = self.plan.seed.stream(Purpose::User, index);
-                let pages = match &self.plan.load {
-                    LoadModel::Hybrid { requests, .. } => requests.sample_count(&mut chance),
-                    _ => 1,
-                };
-                let slot = match visitor {
-                    Some(slot) => {
-                        let user = &mut self.users[slot as usize];
-                        (user.number, user.chance, user.turn) = (number, chance, 0);
-                        (user.pages_left, user.failed) = (Some(pages), false);
-                        slot
-                    }
-                    None => self.users.insert(User::new(number, chance, Some(pages))) as u32,
-                };
-                self.begin_page(host, now, due, slot);
-            }
+        if idle.is_empty() && self.users.len() >= *users_max {
+            self.drop_load(host, now, due, index as u32);
+        } else {
+            let visitor = idle.pop();
+            self.count_begun(due);
+            let slot = self.admit(visitor, index);
+            self.begin_page(host, now, due, slot);
         }
         self.await_arrival(host);
+    }
+
+    /// The user of an arrival: a visitor who is idle, or a new one.
+    fn admit(&mut self, visitor: Option<u32>, index: u64) -> u32 {
+        let mut chance = self.plan.seed.stream(Purpose::User, index);
+        let pages = match &self.plan.load {
+            LoadModel::Hybrid { requests, .. } => requests.sample_count(&mut chance),
+            _ => 1,
+        };
+        let number = index as u32;
+        let Some(slot) = visitor else {
+            return self.users.insert(User::new(number, chance, Some(pages))) as u32;
+        };
+        let user = &mut self.users[slot as usize];
+        (user.number, user.chance, user.turn) = (number, chance, 0);
+        (user.pages_left, user.failed) = (Some(pages), false);
+        slot
     }
 
     /// A descriptor's time T has passed: drop what it waits for, and try anew.
@@ -251,78 +250,86 @@ impl Population {
     }
 
     fn attempt<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, descriptor: u32) {
+        if !self.may_begin(now) {
+            return;
+        }
         let Driver::Attempting { descriptors, users_max } = &mut self.driver else { return };
         let LoadModel::Overload(overload) = &self.plan.load else { return };
         let state = &mut descriptors[descriptor as usize];
-        let attempt = state.attempts;
+        let global = descriptor * self.plan.workers + self.plan.worker;
+        let number = state.attempts.wrapping_mul(overload.descriptors.get()).wrapping_add(global);
         state.attempts += 1;
         state.epoch += 1;
-        let epoch = state.epoch;
-        let global = descriptor * self.plan.workers + self.plan.worker;
-        let number = attempt.wrapping_mul(overload.descriptors.get()).wrapping_add(global);
+        let (attempts, epoch) = (state.attempts, state.epoch);
         let next = match overload.restart {
-            Restart::Paced => slot_of(overload, global, attempt + 1),
+            Restart::Paced => slot_of(overload, global, attempts),
             Restart::AtOnce => now + overload.timeout(),
         };
-        let full = self.users.len() >= *users_max;
-        match self.admit(due, now, full) {
-            Admission::Over if due >= self.plan.window.measure_to => return,
-            Admission::Over => self.record_unbegun(host, now, due, number, Outcome::Cut),
-            Admission::Full => self.record_unbegun(host, now, due, number, Outcome::Dropped),
-            Admission::Begin => {
-                let chance = self.plan.seed.stream(Purpose::User, u64::from(number));
-                let slot = self.users.insert(User::new(number, chance, Some(1))) as u32;
-                let key = self.begin_attempt(host, now, due, slot, descriptor);
-                if let Driver::Attempting { descriptors, .. } = &mut self.driver {
-                    descriptors[descriptor as usize].attempt = Some(key);
-                }
+        if self.users.len() >= *users_max {
+            self.drop_load(host, now, due, number);
+        } else {
+            self.count_begun(due);
+            let chance = self.plan.seed.stream(Purpose::User, u64::from(number));
+            let slot = self.users.insert(User::new(number, chance, Some(1))) as u32;
+            let key = self.begin_attempt(host, now, due, slot, descriptor);
+            if let Driver::Attempting { descriptors, .. } = &mut self.driver {
+                descriptors[descriptor as usize].attempt = Some(key);
             }
         }
         host.wake_at(next, Wake::Attempt { descriptor, epoch });
     }
 
-    /// Decides on load that is due, and counts it.
-    fn admit(&mut self, due: Instant, now: Instant, full: bool) -> Admission {
-        let counts = self.plan.window.contains(due);
-        self.tally.scheduled += u64::from(counts);
-        if !self.goes_on() || now >= self.plan.window.measure_to {
-            Admission::Over
-        } else if full {
-            self.tally.dropped += u64::from(counts);
-            Admission::Full
-        } else {
-            self.tally.begun += u64::from(counts);
-            Admission::Begin
+    /// Counts the load that was due by `now` and that this worker never came to, so that a generator which falls
+    /// behind is found out.
+    pub(crate) fn count_missed(&mut self, now: Instant) {
+        let window = self.plan.window;
+        let end = now.min(window.measure_to);
+        if self.requests_ran_out() {
+            return;
         }
+        let mut missed = 0;
+        match (&mut self.driver, &self.plan.load) {
+            (Driver::Arriving { arrivals, next, .. }, _) => {
+                while let Some((_, due)) = next.filter(|(_, due)| *due < end) {
+                    missed += u64::from(window.contains(due));
+                    *next = arrivals.next();
+                }
+            }
+            (Driver::Attempting { descriptors, .. }, LoadModel::Overload(overload))
+                if overload.restart == Restart::Paced =>
+            {
+                for (descriptor, state) in descriptors.iter().enumerate() {
+                    let global = descriptor as u32 * self.plan.workers + self.plan.worker;
+                    let slots = (state.attempts..).map(|attempt| slot_of(overload, global, attempt));
+                    let due = slots.take_while(|due| *due < end);
+                    missed += due.filter(|due| window.contains(*due)).count() as u64;
+                }
+            }
+            _ => {}
+        }
+        self.tally.scheduled += missed;
     }
 
-    fn record_unbegun<H: Host>(
-        &mut self,
-        host: &mut H,
-        now: Instant,
-        due: Instant,
-        number: u32,
-        outcome: Outcome,
-    ) {
+    /// True while the load goes on at `now`.
+    fn may_begin(&self, now: Instant) -> bool {
+        self.goes_on() && now < self.plan.window.measure_to
+    }
+
+    fn count_begun(&mut self, due: Instant) {
+        let counts = u64::from(self.plan.window.contains(due));
+        self.tally.scheduled += counts;
+        self.tally.begun += counts;
+    }
+
+    /// All users that the scenario allows are busy.
+    fn drop_load<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, number: u32) {
+        let counts = u64::from(self.plan.window.contains(due));
+        self.tally.scheduled += counts;
+        self.tally.dropped += counts;
         let mut chance = self.plan.seed.stream(Purpose::User, u64::from(number));
         let page = self.plan.requests.page(u64::from(number), 1, 0, &mut chance);
         let job = Job { request: page.main.0, due, again: false };
-        host.record(never_begun(job, number, now, outcome));
-    }
-}
-
-/// What becomes of load that is due.
-enum Admission {
-    Begin,
-    /// All users that the scenario allows are busy.
-    Full,
-    /// The load has ended.
-    Over,
-}
-
-fn idle_again(driver: &mut Driver, visitor: Option<u32>) {
-    if let (Driver::Arriving { idle, .. }, Some(slot)) = (driver, visitor) {
-        idle.push(slot);
+        host.record(never_begun(job, number, now, Outcome::Dropped));
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Plan {
 /// What the model of load wanted in the measured window, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Arrivals or attempts that were due in the window.
+    /// Arrivals or attempts that were due in the window, those included that were never come to.
     pub scheduled: u64,
     /// Those of them that were begun before the window ended.
     pub begun: u64,
@@ -124,6 +124,7 @@ impl Population {
     /// Ends what is still on its way, which is recorded as cut.
     pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
         self.finished = true;
+        self.count_missed(now);
         let slots: Vec<u32> = self.table.slots().collect();
         for slot in slots {
             let connection = self.drop_connection(host, slot);
@@ -273,6 +274,11 @@ impl Population {
     /// True while users may begin more.
     pub(crate) fn goes_on(&self) -> bool {
         !self.finished && self.requests_left > 0
+    }
+
+    /// True if the count of requests has ended the load.
+    pub(crate) fn requests_ran_out(&self) -> bool {
+        self.requests_left == 0
     }
 
     /// True if `key` still tries to connect.

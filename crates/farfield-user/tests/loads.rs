@@ -3,6 +3,7 @@
 mod scene;
 
 use farfield_base::{Duration, Instant, Outcome, Sample};
+use farfield_user::Tally;
 use scene::{Scene, Server, ms};
 
 /// A closed user's cycle is a round trip for the connection the first time, then reply and think time: N users
@@ -171,4 +172,21 @@ fn users_begin_spread_over_the_ramp() {
     let scene = Scene::of("{ model = 'closed', users = 10, think = '1m', ramp = '5s' }");
     let begun: Vec<_> = scene.play().samples.iter().map(|sample| sample.due).collect();
     assert_eq!(begun, (0..10).map(|n| Instant::ZERO + ms(500 * n)).collect::<Vec<_>>());
+}
+
+/// What was due and never begun is counted, so that a generator which falls behind is found out.
+#[test]
+fn load_that_was_never_come_to_is_counted() {
+    for load in [
+        "{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }",
+        "{ model = 'overload', descriptors = 50, timeout = '500ms' }",
+    ] {
+        let mut scene = Scene::of(load);
+        assert_eq!(scene.play().tally, Tally { scheduled: 1000, begun: 1000, dropped: 0 }, "{load}");
+        scene.stuck_from = Instant::from_ns(6_000_000_000);
+        assert_eq!(scene.play().tally, Tally { scheduled: 1000, begun: 600, dropped: 0 }, "{load}");
+        scene.stuck_from = Instant::MAX;
+        scene.requests_max = Some(70);
+        assert_eq!(scene.play().tally, Tally { scheduled: 70, begun: 70, dropped: 0 }, "{load}");
+    }
 }

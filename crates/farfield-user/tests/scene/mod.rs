@@ -13,7 +13,7 @@ use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::{Book, ConnectionKey, Failure, Host, Plan, Policy, Population, Target, Wake};
+use farfield_user::{Book, ConnectionKey, Failure, Host, Plan, Policy, Population, Tally, Target, Wake};
 use std::collections::BTreeMap;
 
 /// How the server behaves.
@@ -69,6 +69,7 @@ pub struct Stage {
     pub now: Instant,
     pub samples: Vec<Sample>,
     pub attempts: Vec<Instant>,
+    pub tally: Tally,
     pub abandoned: usize,
     pub closed_by_client: usize,
     pub open_most: usize,
@@ -165,6 +166,8 @@ pub struct Scene {
     pub server: Server,
     pub length: Duration,
     pub requests_max: Option<u64>,
+    /// From here on nothing is handed to the users any more: a generator that cannot keep up.
+    pub stuck_from: Instant,
 }
 
 impl Scene {
@@ -182,6 +185,7 @@ impl Scene {
             server: Server::default(),
             length: Duration::from_secs(10),
             requests_max: None,
+            stuck_from: Instant::MAX,
         }
     }
 
@@ -209,6 +213,7 @@ impl Scene {
             now: Instant::ZERO,
             samples: Vec::new(),
             attempts: Vec::new(),
+            tally: Tally::default(),
             abandoned: 0,
             closed_by_client: 0,
             open_most: 0,
@@ -226,13 +231,14 @@ impl Scene {
             if at >= end {
                 population.finish();
             }
-            if population.is_done() || at > end + Duration::from_secs(60) {
+            if at >= self.stuck_from || population.is_done() || at > end + Duration::from_secs(60) {
                 break;
             }
             stage.deliver(&mut population, at, event);
         }
         let cut_at = stage.now.max(end);
         population.cut(&mut stage, cut_at);
+        stage.tally = population.tally();
         assert_eq!(population.in_system(), 0, "every request ends as a sample");
         assert_eq!(population.connections(), 0, "every connection is closed");
         stage
