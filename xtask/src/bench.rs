@@ -114,7 +114,8 @@ fn provenance(lab: &Lab) -> String {
         Some(format!(", {} {version}", peer.name()))
     });
     format!(
-        "Measured on {}: the server on one processor, the generator on another, {} s a run, {} turns.\n\
+        "Measured on {}: the server on one processor, the generator on another, {} s a run; {} turns\n\
+         where generators are beside each other.\n\
          farfield {}, nginx {nginx}{}.\n",
         machine::machine(),
         lab.extent.seconds,

@@ -151,7 +151,12 @@ impl<'a> Collector<'a> {
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         let Keeping { directory, samples } = self.keeping.take()?;
         let (kept, left_out) = (samples.kept(), samples.left_out());
-        let refused = self.samples_refused.take().or_else(|| samples.finish().err());
+        // The file of a run that was ended early holds all rows, and is not marked as complete.
+        let last = |mut samples: SamplesWriter<DiskSamples>| match self.facts.interrupted {
+            None => samples.finish().map(|_| ()),
+            Some(_) => samples.checkpoint(),
+        };
+        let refused = self.samples_refused.take().or_else(|| last(samples).err());
         if let Some(error) = refused {
             self.facts.samples_lost += left_out.max(1);
             self.facts.warnings.push(format!("{error}; it holds what was written before"));

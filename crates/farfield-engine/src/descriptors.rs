@@ -24,3 +24,12 @@ pub fn raise() -> Descriptors {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     limits()
 }
+
+/// Descriptors that connections may not have: the run directory's files, polls, what the system opens.
+const RESERVE: u64 = 64;
+
+/// How many connections may be open at once, so that the run can still write what it measured.
+pub fn for_connections() -> u64 {
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+    limits().soft.unwrap_or(u64::MAX).saturating_sub(open + RESERVE)
+}

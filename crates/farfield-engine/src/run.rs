@@ -1,6 +1,7 @@
 //! A run on the sockets plane, from its settings to its summary.
 
 use crate::collector::{Collector, Keeping, Progress};
+use crate::descriptors;
 use crate::environment::Environment;
 use crate::os::clock::{Clock, unix_seconds};
 use crate::os::processors;
@@ -168,6 +169,7 @@ pub fn run(
     if stop.load(Ordering::Relaxed) {
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
     }
+    collector.facts.load_ended = collector.facts.interrupted.is_none();
     account(&mut collector, &settings, window, finished);
     finish(collector, until, started)
 }
@@ -217,7 +219,8 @@ fn prepare(
         requests_max: settings.requests_max.map(|max| share(max, u64::from(worker), u64::from(workers))),
     };
     let no_delay = settings.policy.requests_max() > 1;
-    let host = SocketsHost::new(clock, settings.target, settings.sources.clone(), no_delay, outbox)
+    let open_max = descriptors::for_connections() / u64::from(workers);
+    let host = SocketsHost::new(clock, settings.target, settings.sources.clone(), no_delay, open_max, outbox)
         .map_err(|errno| RunError::Worker(errno.into()))?;
     Ok(Worker::new(Population::new(plan), host, phases, Arc::clone(halt)))
 }

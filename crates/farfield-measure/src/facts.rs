@@ -30,8 +30,11 @@ pub struct EngineFacts {
     pub samples_lost: u64,
     /// Connections open in each second from the start of the run: the most seen in it.
     pub connections_open: Vec<u64>,
-    /// Why the run ended before its time, if it did.
+    /// Why the run was ended before its time, if it was.
     pub interrupted: Option<String>,
+    /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The measured
+    /// part then is as long as it lasted.
+    pub load_ended: bool,
     /// What a reader should know: one sentence each.
     pub warnings: Vec<String>,
 }

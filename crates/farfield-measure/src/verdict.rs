@@ -146,8 +146,8 @@ impl Check {
 fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
     let what = "The run went to its end.";
     let window = fold.window();
-    // A window without an end is one that the count of requests closes.
-    let short = window.measure_to != Instant::MAX && until < window.measure_to;
+    // A load that ended of its own closes the window; so does one whose window has no end.
+    let short = !facts.load_ended && window.measure_to != Instant::MAX && until < window.measure_to;
     let note =
         facts.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
     Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count).noted(note)
@@ -349,6 +349,13 @@ mod tests {
         let (fold, facts) = good_run();
         let verdict = Verdict::judge(&fold, &facts, &VerdictLimits::default(), Instant::from_ns(999));
         assert_eq!(failed(&verdict), ["completed"]);
+    }
+
+    #[test]
+    fn a_load_that_ended_of_its_own_is_complete() {
+        let (fold, mut facts) = good_run();
+        facts.load_ended = true;
+        assert!(Verdict::judge(&fold, &facts, &VerdictLimits::default(), Instant::from_ns(999)).valid);
     }
 
     /// A queue that grows through the window and outlives it: the naive λW is off by far, the clipped one

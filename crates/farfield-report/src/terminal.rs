@@ -117,7 +117,7 @@ fn failed_check(check: &Check) -> String {
         None => "not measured".to_owned(),
     };
     let note = check.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-    fit(&format!("  ! {:<18}{against}{note}", check.name), COLUMNS)
+    fit(&format!("  ! {:<17} {against}{note}", check.name), COLUMNS)
 }
 
 fn measured(summary: &Summary) -> Vec<String> {

@@ -66,7 +66,7 @@ pub struct Population {
     limits: Limits,
     connections_begun: u32,
     requests_left: u64,
-    in_system: Gauge,
+    pub(crate) in_system: Gauge,
     deadline_armed: bool,
     /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
     unanswered: VecDeque<(Instant, ConnectionKey)>,

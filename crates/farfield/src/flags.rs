@@ -48,9 +48,9 @@ pub struct RunFlags {
     #[arg(short = 'd', long, value_name = "TIME")]
     pub duration: Option<String>,
     /// Open load: pages arrive at this rate, as a Poisson process
-    #[arg(short = 'R', long, value_name = "RATE")]
+    #[arg(short = 'R', long, value_name = "RATE", allow_negative_numbers = true)]
     pub rate: Option<String>,
-    /// End after so many requests
+    /// End after so many requests, without a warm-up unless one is asked for
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub requests: Option<u64>,
     /// Worker threads

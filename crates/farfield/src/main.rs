@@ -6,6 +6,7 @@
 mod commands;
 mod exit;
 mod flags;
+mod output;
 mod overlay;
 mod problem;
 mod progress;

@@ -51,6 +51,11 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     set(users, "--users", count(flags.users.map(u64::from)));
     set("load.think", "--think", text(&flags.think));
     set("run.duration", "--duration", text(&flags.duration));
+    let has_warm_up = document.get("run").is_some_and(|run| run.get("warm-up").is_some());
+    if flags.requests.is_some() && flags.warm_up.is_none() && !has_warm_up {
+        // A few requests would all be over before the usual warm-up is.
+        set("run.warm-up", "--requests", Some("0s".into()));
+    }
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
     set("run.requests", "--requests", count(flags.requests));
     set("sockets.workers", "--workers", count(flags.workers.map(u64::from)));

@@ -1,6 +1,7 @@
 //! What went wrong, told to the person at the terminal: what, where, and what would mend it.
 
 use crate::exit::Exit;
+use crate::output;
 use std::fmt;
 
 /// A sentence, and the exit code that goes with it.
@@ -23,7 +24,7 @@ impl Problem {
 
     /// Prints the sentence and hands out the exit code.
     pub fn tell(&self) -> Exit {
-        eprintln!("farfield: {}", self.sentence);
+        output::tell(format_args!("farfield: {}\n", self.sentence));
         self.exit
     }
 }

@@ -1,9 +1,10 @@
 //! One line a second on standard error: how the run goes.
 
+use crate::output;
 use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Tells the progress of a run.
 pub struct Progress {
@@ -21,7 +22,7 @@ impl Progress {
     pub fn new(settings: &Settings, quiet: bool) -> Progress {
         let measure_from = Instant::ZERO + settings.warm_up;
         if !quiet {
-            eprintln!("{}: {}", settings.heading.target, settings.heading.load_words);
+            output::tell(format_args!("{}: {}\n", settings.heading.target, settings.heading.load_words));
         }
         Progress {
             quiet,
@@ -59,14 +60,13 @@ impl Progress {
             standing.in_system
         );
         let (start, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
-        eprint!("{start}{line}{end}");
-        let _ = std::io::stderr().flush();
+        output::tell(format_args!("{start}{line}{end}"));
     }
 
     /// The run is over: what is printed next begins a line of its own.
     pub fn end(&self) {
         if self.terminal && !self.quiet {
-            eprint!("\r\x1b[2K");
+            output::tell(format_args!("\r\x1b[2K"));
         }
     }
 }

@@ -233,11 +233,16 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
     }
     let settings = overlay::settings(flags, &document)?;
     overlay::lay_over(&mut document, &settings)?;
-    let mut scenario: Scenario = serde_path_to_error::deserialize(Value::Table(document))
-        .map_err(|error| source.meaning(&error.path().to_string(), &error.inner().to_string(), &settings))?;
-    if scenario.name == "run"
-        && let Some(stem) = path.and_then(Path::file_stem)
-    {
+    let named = document.contains_key("name");
+    let mut scenario: Scenario =
+        serde_path_to_error::deserialize(Value::Table(document.clone())).map_err(|error| {
+            let path = error.path().to_string();
+            let message = error.inner().to_string();
+            // toml adds lines of its own to what is wrong.
+            let message = message.lines().next().unwrap_or_default();
+            source.meaning(&mistake::inside(&document, &path, message), message, &settings)
+        })?;
+    if !named && let Some(stem) = path.and_then(Path::file_stem) {
         scenario.name = stem.to_string_lossy().into_owned();
     }
     Ok(scenario)
@@ -285,7 +290,7 @@ mod tests {
         };
         check("name = 'x'\n[load]\nusres = 3", &["s.toml:3", "usres", "`users`"]);
         check("[load]\nusers = -3", &["s.toml:2", "users"]);
-        check("[load]\nmodel = 'opne'\narrivals='5/s'", &["s.toml", "opne", "`open`"]);
+        check("[load]\nmodel = 'opne'\narrivals='5/s'", &["s.toml:2: load.model: ", "opne", "`open`"]);
         check("[run]\nduration = '10 parsecs'", &["s.toml:2", "run.duration", "300ms"]);
         check("[output]\nsamples = 0", &["s.toml:2", "output.samples"]);
         check("thresholds = ['p99<fast']", &["s.toml:1", "thresholds"]);
@@ -297,6 +302,9 @@ mod tests {
             "load = { model='open', arrivals = {process='bursts', rate='5/s', factor=6, share='20%'} }",
             &["s.toml:1"],
         );
+        check("[load]\nmodel='overload'\ndescriptors=3\ntimeout='-3s'", &["s.toml:4: load.timeout: `-3s`"]);
+        check("[load]\nmodel = 'open'\narrivals = '-5/s'", &["s.toml:3: load.arrivals: `-5/s`"]);
+        check("[load]\nmodel = 'closed'\nusers = 0", &["s.toml:3: load.users: "]);
         check("[verdict]\nworker-busy = 1.5", &["s.toml:2", "verdict.worker-busy"]);
     }
 

@@ -19,9 +19,6 @@ use std::collections::BTreeSet;
 /// Connections at once, where a generator must be told.
 const CONNECTIONS: u32 = 64;
 
-/// Runs of each generator: nothing is compared here, so that few do.
-const RUNS: usize = 3;
-
 /// How far from the intended rate the sent rate may be.
 const RATE_ERROR_MAX: f64 = 0.001;
 
@@ -62,7 +59,7 @@ pub fn half_of_capacity(lab: &Lab) -> Result<String> {
     for &generator in &there {
         let is_ours = generator.name() == Farfield.name();
         let mut runs = Runs::default();
-        for _ in 0..RUNS {
+        for _ in 0..lab.extent.pairs {
             let (measured, output) = lab.drive(generator, &open)?;
             runs.add(&measured, f64::from(per_s), is_ours.then(|| Summary::parse(&output)).transpose()?)?;
         }
@@ -87,7 +84,7 @@ fn capacity(lab: &Lab, closed: &Work) -> Result<f64> {
     let mut best: f64 = 0.0;
     for generator in there {
         let mut per_s = Vec::new();
-        for _ in 0..RUNS {
+        for _ in 0..lab.extent.pairs {
             per_s.push(lab.drive(generator, closed)?.0.report.per_s);
         }
         best = best.max(Spread::of(per_s).median);

@@ -29,6 +29,9 @@ pub(crate) struct SocketsHost {
     /// Persistent connections must not wait for ACKs between requests; a lone request never does.
     no_delay: bool,
     sockets: Vec<Option<Socket>>,
+    open: u64,
+    /// Sockets that may be open at once: the run directory needs descriptors too.
+    open_max: u64,
 }
 
 struct Socket {
@@ -61,6 +64,7 @@ impl SocketsHost {
         target: SocketAddr,
         sources: Sources,
         no_delay: bool,
+        open_max: u64,
         outbox: Outbox,
     ) -> Result<SocketsHost, Errno> {
         Ok(SocketsHost {
@@ -74,6 +78,8 @@ impl SocketsHost {
             sources,
             no_delay,
             sockets: Vec::new(),
+            open: 0,
+            open_max,
         })
     }
 
@@ -149,6 +155,9 @@ impl SocketsHost {
     }
 
     fn begin(&mut self, key: ConnectionKey, user: u32) -> Result<Progress, Errno> {
+        if self.open >= self.open_max {
+            return Err(Errno::MFILE);
+        }
         let (fd, progress) = begin_connect(&self.target, self.sources.address(user), self.no_delay)?;
         let connecting = progress == Progress::UnderWay;
         let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
@@ -160,6 +169,7 @@ impl SocketsHost {
             self.sockets.resize_with(place + 1, || None);
         }
         self.sockets[place] = Some(socket);
+        self.open += 1;
         Ok(progress)
     }
 
@@ -175,6 +185,7 @@ impl SocketsHost {
         if self.find(key).is_some() {
             // Closing the descriptor also takes it out of the poll.
             self.sockets[key.slot as usize] = None;
+            self.open -= 1;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::flags::{Flags, GenerateFlags, Generated};
+use crate::output;
 use crate::problem::Problem;
 use clap::CommandFactory;
 use std::io::{self, Write};
@@ -21,7 +22,7 @@ pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
             text.push(b'\n');
         }
     }
-    io::stdout().write_all(&text).map_err(Problem::failed)?;
+    output::put(&String::from_utf8(text).expect("all of it is text"))?;
     Ok(Exit::Fine)
 }
 

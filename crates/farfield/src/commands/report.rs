@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::flags::{Format, ReportFlags};
+use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
 use farfield_report::{Look, RunDirectory};
@@ -12,8 +13,8 @@ use std::path::Path;
 pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
     let run = RunDirectory::open(&flags.directory).map_err(Problem::usage)?;
     match flags.format {
-        Format::Text => print!("{}", shown(run.summary(), &flags.directory)),
-        Format::Json => print!("{}", run.json()),
+        Format::Text => output::put(&shown(run.summary(), &flags.directory))?,
+        Format::Json => output::put(run.json())?,
     }
     Ok(Exit::of_run(run.summary(), false, false))
 }

@@ -3,6 +3,7 @@
 use crate::commands::report::shown;
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
+use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
 use crate::scenario::{self, Resolved, Scenario};
@@ -20,13 +21,13 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         _ => PathBuf::new(),
     };
     if flags.show_scenario {
-        print!("{}", scenario.to_toml());
+        output::put(&scenario.to_toml())?;
         return Ok(Exit::Fine);
     }
     let done = drive(scenario, &beside, flags.quiet)?;
     match flags.format {
-        Format::Text => print!("{}", shown(&done.summary, &done.directory)),
-        Format::Json => print!("{}", done.summary.to_json()),
+        Format::Text => output::put(&shown(&done.summary, &done.directory))?,
+        Format::Json => output::put(&done.summary.to_json())?,
     }
     Ok(done.exit)
 }
@@ -44,11 +45,8 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
     let Resolved { mut settings, mut scenario, origin } = scenario.resolve(beside)?;
-    let directory = match &scenario.output.directory {
-        Some(directory) => directory.clone(),
-        None => default_directory(&scenario.name),
-    };
-    scenario.output.directory = Some(directory.clone());
+    // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
+    let directory = scenario.output.directory.take().unwrap_or_else(|| default_directory(&scenario.name));
     settings.output = Some(Output {
         directory: RunDirectory::create(&directory).map_err(Problem::failed)?,
         scenario: scenario.to_toml(),

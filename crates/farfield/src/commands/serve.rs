@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::flags::ServeFlags;
+use crate::output;
 use crate::problem::Problem;
 use farfield_engine::{descriptors, interrupt};
 use farfield_origin::{Origin, OriginConfig};
@@ -15,16 +16,19 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
     let origin = Origin::start(config).map_err(Problem::failed)?;
-    println!("serving http://{}/ (its index lists what there is); Ctrl-C ends it", origin.address());
+    output::put(&format!(
+        "serving http://{}/ (its index lists what there is); Ctrl-C ends it\n",
+        origin.address()
+    ))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(std::time::Duration::from_millis(50));
     }
     origin.stop();
     let served = origin.served();
-    println!(
-        "served {} requests on {} connections, {} of them errors on purpose",
+    output::put(&format!(
+        "served {} requests on {} connections, {} of them errors on purpose\n",
         served.requests, served.connections, served.errors
-    );
+    ))?;
     Ok(Exit::Fine)
 }
 

@@ -3,6 +3,7 @@
 use crate::overlay::Setting;
 use crate::problem::Problem;
 use std::path::Path;
+use toml::{Table, Value};
 
 /// Where a scenario came from.
 #[derive(Debug, Clone, Copy)]
@@ -21,10 +22,9 @@ impl Source<'_> {
 
     /// A value cannot be meant: the one at `path`, or the key that `message` names.
     pub fn meaning(&self, path: &str, message: &str, settings: &[Setting]) -> Problem {
-        let message = message.trim_end();
-        let message = message.strip_suffix(&format!("in `{path}`")).unwrap_or(message).trim_end();
         let (path, told) = match unknown(message) {
-            Some(unknown) => (extend(path, unknown.name), unknown.tell()),
+            Some(unknown) if unknown.what == "key" => (extend(path, unknown.name), unknown.tell()),
+            Some(unknown) => (path.to_owned(), unknown.tell()),
             None => (path.to_owned(), message.to_owned()),
         };
         let line = self.line_of(&path, message);
@@ -64,6 +64,24 @@ impl Source<'_> {
             found = Some(self.line_at(at));
         }
         found
+    }
+}
+
+/// The path of what `message` is about, where `path` is only that of a table around it: what has a tag is read as a
+/// whole before it is understood, and serde then no longer knows where in it a value stood. The message names the key,
+/// or quotes the value, first.
+pub fn inside(document: &Table, path: &str, message: &str) -> String {
+    let table = path.split('.').try_fold(document, |table, key| table.get(key)?.as_table());
+    let (Some(table), Some(quoted)) = (table, message.split('`').nth(1)) else { return path.to_owned() };
+    let says = |value: &Value| match value {
+        Value::String(text) => text == quoted,
+        Value::Table(_) | Value::Array(_) => false,
+        other => other.to_string() == quoted,
+    };
+    let mut fitting = table.iter().filter(|(key, value)| *key == quoted || says(value));
+    match (fitting.next(), fitting.next()) {
+        (Some((key, _)), None) => format!("{path}.{key}"),
+        _ => path.to_owned(),
     }
 }
 

@@ -30,7 +30,8 @@ impl Scenario {
     /// Gets everything ready. Paths in the scenario are relative to `beside`, the scenario's folder.
     pub fn resolve(mut self, beside: &Path) -> Result<Resolved, Problem> {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
-        let load = self.load.resolve(&mut load_file).map_err(Problem::usage)?;
+        let load =
+            self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
         let origin = match &self.target {
             Some(_) => None,
             None => Some(Origin::start(self.origin.clone().unwrap_or_default()).map_err(Problem::failed)?),
@@ -41,7 +42,8 @@ impl Scenario {
             default_requests(asked, origin.as_ref().map(Origin::site))
         });
         let seed = Seed(self.seed);
-        let requests = requests_spec.resolve(&mut load_file, seed).map_err(Problem::usage)?;
+        let requests = requests_spec.resolve(&mut load_file, seed);
+        let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
         self.requests = Some(requests_spec);
         let version = match self.http {
             HttpVersion::Http10 => Version::Http10,

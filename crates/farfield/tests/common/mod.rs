@@ -1,0 +1,292 @@
+//! The vocabulary of the tests that use the program as people do: a place of its own for each test, farfield run in
+//! it, servers that end with the test.
+//!
+//! Nothing here waits for a length of time: what is awaited is polled for, and a test that waits in vain fails. A
+//! process is ended by its own id.
+
+#![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
+
+use farfield_base::{Outcome, Sample};
+use farfield_measure::Summary;
+use farfield_measure::samples::SamplesFile;
+use farfield_measure::summary::PartSummary;
+use rustix::process::{Pid, kill_process};
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub use rustix::process::Signal;
+
+/// Longer than anything here takes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the verdict says of this machine is not what most tests are about: with these limits its own slowness makes
+/// no run invalid. Little's law and the count of lost samples are still held against theirs.
+pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
+                        --set verdict.rate-error=1";
+
+/// A folder of a test's own, in which it runs farfield and servers.
+pub struct Place {
+    folder: TempDir,
+    runs: Cell<u32>,
+}
+
+/// A process, ended at the latest when this is dropped.
+pub struct Process {
+    child: Child,
+    name: String,
+}
+
+/// farfield, still running.
+pub struct Running {
+    process: Process,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    pub directory: PathBuf,
+}
+
+/// What farfield left when it ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// The run directory, if it was told to make one.
+    pub directory: PathBuf,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Servers that give up their rights must still be able to read here.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("own folder");
+        Place { folder, runs: Cell::new(0) }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a file in a folder")).expect("own folder");
+        fs::write(&path, content).expect("own file");
+        path
+    }
+
+    /// Runs `farfield` with these words to its end.
+    pub fn farfield(&self, words: &str) -> Ended {
+        self.farfield_with(&words.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// The same, where a word has spaces in it.
+    pub fn farfield_with(&self, words: &[&str]) -> Ended {
+        self.spawn(words, PathBuf::new()).ended()
+    }
+
+    /// A short run on one worker into a directory of its own, with [`CALM`] limits. What is said last counts.
+    pub fn run(&self, words: &str) -> Ended {
+        self.begin_run(words).ended()
+    }
+
+    /// The same, without waiting for its end.
+    pub fn begin_run(&self, words: &str) -> Running {
+        self.runs.set(self.runs.get() + 1);
+        let name = format!("run-{}", self.runs.get());
+        let all = format!("run {words} -q -o {name}");
+        let given: Vec<&str> = all.split_whitespace().collect();
+        let unless_given = |flags: &[&str], value: &'static str| match given.iter().any(|word| flags.contains(word)) {
+            true => "",
+            false => value,
+        };
+        let defaults = [
+            unless_given(&["-d", "--duration"], "-d 1s"),
+            unless_given(&["--warm-up"], "--warm-up 200ms"),
+            unless_given(&["-t", "--workers"], "-t 1"),
+        ];
+        // The test's own settings stand behind the calm ones, and so outrank them.
+        let (run, rest) = all.split_at("run".len());
+        let line = format!("{run} {CALM} {} {rest}", defaults.join(" "));
+        self.spawn(&line.split_whitespace().collect::<Vec<_>>(), self.path(&name))
+    }
+
+    /// The built-in server, on a port of its own, as a process of its own.
+    pub fn serve(&self, words: &str) -> Served {
+        let line = format!("serve 127.0.0.1:0 {words}");
+        let running = self.spawn(&line.split_whitespace().collect::<Vec<_>>(), PathBuf::new());
+        let url = poll("the built-in server to say where it is", || {
+            let said = fs::read_to_string(&running.stdout).ok()?;
+            let (url, _) = said.strip_prefix("serving ")?.split_once("/ ")?;
+            Some(url.to_owned())
+        });
+        Served { running, url }
+    }
+
+    fn spawn(&self, words: &[&str], directory: PathBuf) -> Running {
+        let number = COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let [stdout, stderr] = ["out", "err"].map(|end| self.path(&format!("farfield-{number}.{end}")));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
+        command
+            .args(words)
+            .stdout(File::create(&stdout).expect("own file"))
+            .stderr(File::create(&stderr).expect("own file"));
+        Running { process: Process::start(&mut command, self), stdout, stderr, directory }
+    }
+}
+
+static COUNTER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+/// `farfield serve`.
+pub struct Served {
+    running: Running,
+    /// `http://` and the address, without a slash at the end.
+    pub url: String,
+}
+
+impl Served {
+    /// Ends it with a signal, and says how it ended.
+    pub fn end(self, signal: Signal) -> Ended {
+        self.running.signal(signal);
+        self.running.ended()
+    }
+}
+
+impl Process {
+    /// Starts `command` in `place`.
+    pub fn start(command: &mut Command, place: &Place) -> Process {
+        let name = Path::new(command.get_program()).file_name().map(OsStr::to_string_lossy);
+        let name = name.expect("a program").into_owned();
+        command.current_dir(place.folder.path()).stdin(Stdio::null());
+        let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
+        Process { child, name }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        // Not waited for yet, so that the id is still its own.
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap_or_else(|error| panic!("cannot signal {}: {error}", self.name));
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child of this process")
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        poll(&format!("{} to end", self.name), || self.child.try_wait().expect("a child of this process"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+            if try_poll(Duration::from_secs(10), || self.ended()).is_none() {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+            }
+        }
+    }
+}
+
+impl Running {
+    pub fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
+    }
+
+    /// Waits until the run has left a first checkpoint behind.
+    pub fn await_checkpoint(&self) {
+        poll("a first checkpoint", || self.directory.join("summary.json").exists().then_some(()));
+    }
+
+    pub fn ended(mut self) -> Ended {
+        let code = self.process.wait().code();
+        let read = |path: &Path| String::from_utf8(fs::read(path).expect("own file")).expect("UTF-8");
+        let (stdout, stderr) = (read(&self.stdout), read(&self.stderr));
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        Ended { code, stdout, stderr, directory: self.directory.clone() }
+    }
+}
+
+impl Ended {
+    /// Holds the exit code against `code`.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Ended {
+        let Ended { stdout, stderr, .. } = &self;
+        assert_eq!(self.code, Some(code), "\n-- standard output\n{stdout}\n-- standard error\n{stderr}");
+        self
+    }
+
+    /// The one sentence that farfield says of what is wrong, all of `parts` in it.
+    #[track_caller]
+    pub fn says(&self, parts: &[&str]) {
+        let sentence = self.stderr.strip_prefix("farfield: ").unwrap_or_else(|| panic!("it says: {}", self.stderr));
+        assert_eq!(sentence.lines().count(), 1, "more than one line: {sentence}");
+        for part in parts {
+            assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+        }
+    }
+
+    #[track_caller]
+    pub fn summary(&self) -> Summary {
+        let path = self.directory.join("summary.json");
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Summary::from_json(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    #[track_caller]
+    pub fn samples_file(&self) -> SamplesFile<File> {
+        let file = File::open(self.directory.join("samples.parquet")).expect("a samples file");
+        SamplesFile::open(file).expect("a samples file that can be read")
+    }
+
+    #[track_caller]
+    pub fn samples(&self) -> Vec<Sample> {
+        self.samples_file().samples().collect::<Result<_, _>>().expect("rows that can be read")
+    }
+}
+
+/// How many of `part`'s requests ended with `outcome`.
+pub fn count(part: &PartSummary, outcome: Outcome) -> u64 {
+    part.outcomes.iter().find(|counted| counted.name == outcome.name()).map_or(0, |counted| counted.count)
+}
+
+/// One after the other: tests that keep the machine busy spoil each other's measurements.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for `what` to be there.
+#[track_caller]
+pub fn poll<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
+    try_poll(PATIENCE, found).unwrap_or_else(|| panic!("waited in vain for {what}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "real processes tell nobody when they are ready")]
+pub fn try_poll<T>(patience: Duration, mut found: impl FnMut() -> Option<T>) -> Option<T> {
+    let begun = Instant::now();
+    loop {
+        let thing = found();
+        if thing.is_some() || begun.elapsed() > patience {
+            return thing;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Records that the test `name` could not run here, and why.
+pub fn skip(name: &str, reason: &str) {
+    eprintln!("SKIPPED {name}: {reason}");
+    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
+        let mut file = fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
+        std::io::Write::write_all(&mut file, format!("{name}: {reason}\n").as_bytes()).expect("one line");
+    }
+}
