@@ -1,6 +1,6 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
-use farfield_base::{Instant, Sample, Stamp};
+use farfield_base::{Instant, Outcome, Sample, Stamp};
 use farfield_http::http1::{Answering, ReplyReader};
 use smallvec::SmallVec;
 
@@ -95,6 +95,18 @@ impl Connection {
         exchange.number > 0 && exchange.first_byte == Stamp::NEVER && !exchange.job.again
     }
 
+    /// The sample of an `exchange` that ended with `outcome` before its reply did, with what came of that.
+    pub fn sample_unfinished(&self, exchange: &Exchange, user: u32, done: Instant, outcome: Outcome) -> Sample {
+        let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
+        // Replies come in the order of requests, so what was read is the first's.
+        if self.in_flight.first().is_some_and(|first| first.number == exchange.number) {
+            let so_far = self.reader.so_far();
+            (sample.status, sample.body_bytes) = (so_far.status, so_far.body_bytes);
+            sample.reply_bytes = so_far.reply_bytes;
+        }
+        sample
+    }
+
     /// The sample of `exchange`, with the connect times if it had this connection opened.
     pub fn sample(&self, exchange: &Exchange, user: u32, done: Instant) -> Sample {
         let first = exchange.number == 0;
@@ -113,7 +125,7 @@ impl Connection {
             request: exchange.job.request,
             class: 0,
             status: 0,
-            outcome: farfield_base::Outcome::Ok,
+            outcome: Outcome::Ok,
         }
     }
 }

@@ -129,9 +129,8 @@ impl Population {
         for slot in slots {
             let connection = self.drop_connection(host, slot);
             for exchange in &connection.in_flight {
-                let mut sample =
-                    connection.sample(exchange, self.users[connection.user as usize].number, now);
-                sample.outcome = Outcome::Cut;
+                let number = self.users[connection.user as usize].number;
+                let sample = connection.sample_unfinished(exchange, number, now, Outcome::Cut);
                 self.in_system.leave(now);
                 host.record(sample);
             }
@@ -197,7 +196,12 @@ impl Population {
                         // The first byte that counts is the final reply's.
                         Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
                         Event::Head(_) | Event::Body(_) => {}
-                        Event::Done(reply) => self.complete(host, now, key.slot, reply),
+                        Event::Done(reply) => {
+                            // Line ends behind a body are put up with (RFC 9112 section 2.2).
+                            let more = rest.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+                            let unasked = more && connection.in_flight.len() == 1;
+                            self.complete(host, now, key.slot, reply, unasked);
+                        }
                     }
                 }
                 Err(malformed) => return self.lose(host, now, key.slot, malformed.outcome()),
@@ -388,18 +392,19 @@ impl Population {
         exchange.sent = Stamp::at(host.send(key, bytes));
     }
 
-    /// The reply to the connection's first request is complete.
-    fn complete<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, reply: Reply) {
+    /// The reply to the connection's first request is complete. What came `unasked` behind it must not be taken for
+    /// the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is given up.
+    fn complete<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, reply: Reply, unasked: bool) {
         let max = self.plan.policy.requests_max();
         let connection = self.table.at_mut(slot);
         let exchange = connection.in_flight.remove(0);
         let user = connection.user;
         let mut sample = connection.sample(&exchange, self.users[user as usize].number, now);
         sample.status = reply.status;
-        sample.outcome = Outcome::of_status(reply.status);
+        sample.outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
-        if !reply.persistent || exchange.number + 1 >= max {
+        if unasked || !reply.persistent || exchange.number + 1 >= max {
             // The server said it would read no further, so those behind were not served: no blind retry.
             let gone = self.drop_connection(host, slot);
             self.put_back(&gone, 0, false);
@@ -439,8 +444,7 @@ impl Population {
     fn fail_exchanges<H: Host>(&mut self, host: &mut H, now: Instant, gone: &Connection, outcome: Outcome) {
         let number = self.users[gone.user as usize].number;
         for exchange in &gone.in_flight {
-            let mut sample = gone.sample(exchange, number, now);
-            sample.outcome = outcome;
+            let sample = gone.sample_unfinished(exchange, number, now, outcome);
             host.record(sample);
             self.in_system.leave(now);
             self.request_over(host, now, gone.user, exchange.job.request, outcome);

@@ -3,10 +3,11 @@
 
 mod common;
 
-use common::{Ended, Place, Process, Signal, alone, count, poll, skip};
+use common::{Ended, Place, Process, Signal, count, poll, skip};
 use farfield_base::{Outcome, Sample, Stamp};
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
@@ -74,7 +75,7 @@ impl Kind {
                 LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
                 LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
                 LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so
-                ErrorLog {home}/error.log\nCustomLog {home}/access.log \"%s %B\"
+                ErrorLog {home}/error.log\nCustomLog {home}/access.log \"%r\"
                 DocumentRoot {home}/www\nRedirect 204 /nothing
                 StartServers 16\nMinSpareServers 8\nMaxRequestWorkers 32
                 MaxKeepAliveRequests {requests_max}\n"
@@ -95,7 +96,8 @@ impl Kind {
         let mut command = Command::new(program);
         match self {
             Kind::Nginx => command.args(["-p", home, "-c", &config, "-e", "stderr"]),
-            Kind::Apache => command.args(["-d", home, "-f", &config, "-DFOREGROUND"]),
+            // Told to end, prefork tells its whole process group; that must not be the tests'.
+            Kind::Apache => command.args(["-d", home, "-f", &config, "-DFOREGROUND"]).process_group(0),
             Kind::Lighttpd => command.args(["-D", "-f", &config]),
         };
         command
@@ -142,7 +144,9 @@ fn url(address: SocketAddr) -> String {
 impl Server {
     /// Ends it, and counts the requests in its log.
     fn requests_logged(mut self, expected: usize) -> usize {
-        let lines = || fs::read_to_string(&self.log).map_or(0, |text| text.lines().count());
+        // Apache also asks itself, to wake processes that are to end.
+        let asked = |line: &&str| !line.starts_with("OPTIONS * ");
+        let lines = || fs::read_to_string(&self.log).map_or(0, |text| text.lines().filter(asked).count());
         // A process of prefork may be about to log a reply that has arrived; lighttpd logs when it ends.
         common::try_poll(Duration::from_millis(500), || (lines() >= expected).then_some(()));
         self.process.signal(Signal::TERM);
@@ -162,7 +166,8 @@ fn all_well(ended: &Ended) -> Vec<Sample> {
     for sample in &samples {
         assert_eq!(sample.outcome, Outcome::Ok, "{sample:?}");
     }
-    let ok = count(&summary.warm_up, Outcome::Ok) + count(&summary.steady, Outcome::Ok) + summary.drained_requests;
+    let ok =
+        count(&summary.warm_up, Outcome::Ok) + count(&summary.steady, Outcome::Ok) + summary.drained_requests;
     assert_eq!(ok, samples.len() as u64);
     assert!(summary.steady.requests > 20, "only {} requests", summary.steady.requests);
     samples
@@ -170,7 +175,8 @@ fn all_well(ended: &Ended) -> Vec<Sample> {
 
 /// All that a connection carried, for every connection.
 fn requests_per_connection(samples: &[Sample]) -> Vec<u32> {
-    let connections = samples.iter().map(|sample| sample.connection).max().map_or(0, |last| last as usize + 1);
+    let connections =
+        samples.iter().map(|sample| sample.connection).max().map_or(0, |last| last as usize + 1);
     let mut carried = vec![0; connections];
     samples.iter().for_each(|sample| carried[sample.connection as usize] += 1);
     carried
@@ -206,7 +212,8 @@ fn drive(kind: Kind, test: &str) {
 
     // Sessions that arrive openly, each page a large file and a small one, closed behind it.
     let (_, samples) = run(&format!("page.toml --target {url} -R 40"));
-    let (pages, objects): (Vec<_>, Vec<_>) = samples.iter().partition(|sample| sample.request == 0);
+    let (pages, objects): (Vec<&Sample>, Vec<&Sample>) =
+        samples.iter().partition(|sample| sample.request == 0);
     assert_eq!(pages.len(), objects.len());
     assert!(pages.iter().all(|page| page.body_bytes == LARGE));
     assert!(objects.iter().all(|object| object.body_bytes == SMALL));
@@ -242,23 +249,27 @@ path = '/large.bin'
 embedded = ['/small.bin']
 ";
 
-/// A server that ends connections after ten requests, told to users who would go on: no request fails, none is sent
-/// twice.
+/// A server that ends connections after ten requests, told to users who would go on: no request fails.
 fn limited(kind: Kind, test: &str) {
     let Some(program) = kind.find(test) else { return };
-    let place = Place::new();
-    let server = kind.start(&program, &place, 10);
-    let mut requests = 0;
     for policy in ["persistent", "pipelined"] {
+        let place = Place::new();
+        let server = kind.start(&program, &place, 10);
         let words = format!("{}/small.bin -c 4 --think 10ms --policy {policy}", server.url);
         let samples = all_well(&place.run(&words).exits(0));
         let carried = requests_per_connection(&samples);
         // Apache and lighttpd do not count the first.
         let most = if kind == Kind::Nginx { 10 } else { 11 };
         assert_eq!(carried.iter().max(), Some(&most), "{carried:?}");
-        requests += sent(&samples);
+        let requests = sent(&samples);
+        let logged = server.requests_logged(requests);
+        match policy {
+            "persistent" => assert_eq!(logged, requests),
+            // What was sent ahead to a connection that the server then closed may have it reset, and the replies on
+            // their way lost. The server has logged these; they are asked for again, once each.
+            _ => assert!((requests..requests + requests / 5).contains(&logged), "{logged} of {requests}"),
+        }
     }
-    assert_eq!(server.requests_logged(requests), requests);
 }
 
 /// Replies that have no body, or do not say how long it is.
@@ -298,7 +309,6 @@ macro_rules! on_every_server {
     ($($test:ident: $scene:ident on $kind:ident;)*) => {$(
         #[test]
         fn $test() {
-            let _alone = alone();
             $scene(Kind::$kind, stringify!($test));
         }
     )*};

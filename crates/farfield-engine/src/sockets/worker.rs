@@ -3,6 +3,9 @@
 //! The loop fires the wakes that are due, hands what the kernel has to the users, and sleeps until the next of
 //! either. Each wake and each read gets a clock reading of its own; how late wakes come and how long a turn
 //! takes go into histograms that the verdict reads.
+//!
+//! A turn first reads all sockets that have something, and only then hands it to the users, who send. A send over
+//! loopback does the receiver's work too, and would make the replies read after it look late.
 
 use crate::os::clock::{Clock, thread_cpu};
 use crate::os::processors;
@@ -14,6 +17,7 @@ use farfield_measure::facts::WorkerFacts;
 use farfield_user::{ConnectionKey, Failure, Population, Tally};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventFlags};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +27,10 @@ const WAKES_A_TURN: usize = 64;
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
 const BEAT: Duration = Duration::from_ms(100);
-const READ_BUFFER: usize = 128 * 1024;
+/// What is read in one turn before the users hear of it.
+const READ_BUFFER: usize = 512 * 1024;
+/// Room for a reply without which no further socket is read first.
+const READ_LEAST: usize = 64 * 1024;
 
 /// When the parts of a run begin and end.
 #[derive(Debug, Clone, Copy)]
@@ -52,10 +59,35 @@ pub(crate) struct Worker {
     lateness: Histogram,
     turns: Histogram,
     buffer: Vec<u8>,
+    /// For sockets that have more than was read at first.
+    more: Vec<u8>,
+    heard: Vec<Heard>,
     next_beat: Instant,
     slept: Duration,
     /// Processor time, sleep and time of the run at the start of the measured window, and at its end.
     readings: [Option<Reading>; 2],
+}
+
+/// What a socket had to say, and when it was heard.
+struct Heard {
+    key: ConnectionKey,
+    at: Instant,
+    what: What,
+}
+
+enum What {
+    Connected {
+        more: bool,
+    },
+    Writable,
+    Closed,
+    Failed(Failure),
+    Bytes {
+        /// Where in the buffer.
+        bytes: Range<usize>,
+        more: bool,
+        writable: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +107,8 @@ impl Worker {
             lateness: Histogram::new(),
             turns: Histogram::new(),
             buffer: vec![0; READ_BUFFER],
+            more: vec![0; READ_LEAST],
+            heard: Vec::with_capacity(EVENTS),
             next_beat: Instant::ZERO + BEAT,
             slept: Duration::ZERO,
             readings: [None; 2],
@@ -98,9 +132,12 @@ impl Worker {
             self.beat(turn);
             self.sleep(&mut events);
             let woken = self.host.clock.now();
-            for event in events.drain(..) {
-                self.handle_event(event);
+            let mut told = events.drain(..).peekable();
+            while told.peek().is_some() {
+                self.hear(&mut told);
+                self.hand_on();
             }
+            drop(told);
             if self.phases.window.contains(woken) {
                 self.turns.record(self.host.clock.now().since(woken));
             }
@@ -133,54 +170,86 @@ impl Worker {
         }
     }
 
-    fn handle_event(&mut self, event: Event) {
-        let Some(key) = self.host.key_of(event.data.u64()) else { return };
-        let flags = event.flags;
-        if flags.contains(EventFlags::ERR) {
-            let failure = self.host.error(key).unwrap_or(Failure::Reset);
-            return self.fail(key, failure);
-        }
-        if flags.contains(EventFlags::OUT) {
-            if self.host.take_connecting(key) {
-                let now = self.host.clock.now();
-                self.population.handle_connected(&mut self.host, now, key);
+    /// Reads once from each socket that has something, until the buffer is full or the events are told.
+    fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>) {
+        let mut filled = 0;
+        while READ_BUFFER - filled >= READ_LEAST
+            && let Some(event) = events.next()
+        {
+            let Some(key) = self.host.key_of(event.data.u64()) else { continue };
+            let flags = event.flags;
+            let readable = flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP);
+            let what = if flags.contains(EventFlags::ERR) {
+                What::Failed(self.host.error(key).unwrap_or(Failure::Reset))
+            } else if flags.contains(EventFlags::OUT) && self.host.take_connecting(key) {
+                What::Connected { more: readable }
+            } else if readable {
+                let writable = flags.contains(EventFlags::OUT);
+                match self.host.read(key, &mut self.buffer[filled..]) {
+                    Read::Bytes(count) => {
+                        let bytes = filled..filled + count;
+                        filled += count;
+                        // A short read has emptied the socket; what comes later is a new event. A FIN that was
+                        // told with it is not.
+                        let more = filled == READ_BUFFER || flags.contains(EventFlags::RDHUP);
+                        What::Bytes { bytes, more, writable }
+                    }
+                    Read::Nothing => What::Writable,
+                    Read::Closed => What::Closed,
+                    Read::Failed(failure) => What::Failed(failure),
+                }
             } else {
-                self.host.flush(key);
+                What::Writable
+            };
+            self.heard.push(Heard { key, at: self.host.clock.now(), what });
+        }
+    }
+
+    /// Hands to the users what was heard, and asks again where there is more.
+    fn hand_on(&mut self) {
+        let mut heard = std::mem::take(&mut self.heard);
+        for Heard { key, at, what } in heard.drain(..) {
+            match what {
+                What::Connected { more } => {
+                    self.population.handle_connected(&mut self.host, at, key);
+                    if more {
+                        self.read_on(key);
+                    }
+                }
+                What::Writable => self.host.flush(key),
+                What::Closed => self.population.handle_closed(&mut self.host, at, key),
+                What::Failed(failure) => self.population.handle_failed(&mut self.host, at, key, failure),
+                What::Bytes { bytes, more, writable } => {
+                    if writable {
+                        self.host.flush(key);
+                    }
+                    self.population.handle_received(&mut self.host, at, key, &self.buffer[bytes]);
+                    if more {
+                        self.read_on(key);
+                    }
+                }
             }
+            self.tell();
         }
-        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
-            self.receive(key, flags.contains(EventFlags::RDHUP));
-        }
-        self.tell();
+        self.heard = heard;
     }
 
     /// Reads until the kernel has no more: the poll tells of each arrival once.
-    fn receive(&mut self, key: ConnectionKey, peer_closed: bool) {
+    fn read_on(&mut self, key: ConnectionKey) {
         while self.host.is_open(key) {
-            match self.host.read(key, &mut self.buffer) {
+            let read = self.host.read(key, &mut self.more);
+            let now = self.host.clock.now();
+            match read {
                 Read::Bytes(count) => {
-                    let now = self.host.clock.now();
-                    self.population.handle_received(&mut self.host, now, key, &self.buffer[..count]);
-                    // A short read has emptied the socket; what comes later is a new event. A FIN that was told
-                    // with it is not.
-                    if count < READ_BUFFER && !peer_closed {
-                        return;
-                    }
+                    self.population.handle_received(&mut self.host, now, key, &self.more[..count]);
                 }
                 Read::Nothing => return,
-                Read::Closed => {
-                    let now = self.host.clock.now();
-                    return self.population.handle_closed(&mut self.host, now, key);
+                Read::Closed => return self.population.handle_closed(&mut self.host, now, key),
+                Read::Failed(failure) => {
+                    return self.population.handle_failed(&mut self.host, now, key, failure);
                 }
-                Read::Failed(failure) => return self.fail(key, failure),
             }
         }
-    }
-
-    fn fail(&mut self, key: ConnectionKey, failure: Failure) {
-        let now = self.host.clock.now();
-        self.population.handle_failed(&mut self.host, now, key, failure);
-        self.tell();
     }
 
     fn is_over(&mut self, now: Instant) -> bool {

@@ -102,10 +102,11 @@ impl Place {
         let name = format!("run-{}", self.runs.get());
         let all = format!("run {words} -q -o {name}");
         let given: Vec<&str> = all.split_whitespace().collect();
-        let unless_given = |flags: &[&str], value: &'static str| match given.iter().any(|word| flags.contains(word)) {
-            true => "",
-            false => value,
-        };
+        let unless_given =
+            |flags: &[&str], value: &'static str| match given.iter().any(|word| flags.contains(word)) {
+                true => "",
+                false => value,
+            };
         let defaults = [
             unless_given(&["-d", "--duration"], "-d 1s"),
             unless_given(&["--warm-up"], "--warm-up 200ms"),
@@ -119,7 +120,12 @@ impl Place {
 
     /// The built-in server, on a port of its own, as a process of its own.
     pub fn serve(&self, words: &str) -> Served {
-        let line = format!("serve 127.0.0.1:0 {words}");
+        self.serve_at(&format!("127.0.0.1:0 {words}"))
+    }
+
+    /// The same, at an address.
+    pub fn serve_at(&self, words: &str) -> Served {
+        let line = format!("serve {words}");
         let running = self.spawn(&line.split_whitespace().collect::<Vec<_>>(), PathBuf::new());
         let url = poll("the built-in server to say where it is", || {
             let said = fs::read_to_string(&running.stdout).ok()?;
@@ -227,7 +233,8 @@ impl Ended {
     /// The one sentence that farfield says of what is wrong, all of `parts` in it.
     #[track_caller]
     pub fn says(&self, parts: &[&str]) {
-        let sentence = self.stderr.strip_prefix("farfield: ").unwrap_or_else(|| panic!("it says: {}", self.stderr));
+        let sentence =
+            self.stderr.strip_prefix("farfield: ").unwrap_or_else(|| panic!("it says: {}", self.stderr));
         assert_eq!(sentence.lines().count(), 1, "more than one line: {sentence}");
         for part in parts {
             assert!(sentence.contains(part), "`{part}` is not in: {sentence}");

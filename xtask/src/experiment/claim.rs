@@ -1,0 +1,255 @@
+//! What an experiment claims of its numbers, in a form that can be checked: a column held against a bound, at
+//! every value of a range.
+//!
+//! ```toml
+//! [[experiment.claim]]
+//! says = "attempts follow D/T within 2 %"
+//! curve = "S-Clients"                           # every curve, if absent
+//! from = 65                                     # and `to`: the values at which it must hold
+//! column = "attempts"
+//! near = { column = "value", times = 2.0 }      # or a number; or `at-most`, or `at-least`, without `within`
+//! within = 0.02
+//! ```
+
+use super::column::{Column, Row};
+use super::plan::Plan;
+use serde::Deserialize;
+
+/// A claim.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Claim {
+    /// It, in words.
+    pub says: String,
+    curve: Option<String>,
+    from: f64,
+    to: f64,
+    column: Column,
+    relation: Relation,
+    bound: Bound,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Relation {
+    /// Not further from the bound than this part of it.
+    Within(f64),
+    AtMost,
+    AtLeast,
+}
+
+/// What a column is held against.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Bound {
+    Number(f64),
+    /// `times` a column at the same value, of the same curve or another, and `plus` something.
+    Of(OfColumn),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfColumn {
+    column: Column,
+    curve: Option<String>,
+    #[serde(default = "once")]
+    times: f64,
+    #[serde(default)]
+    plus: f64,
+}
+
+fn once() -> f64 {
+    1.0
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    says: String,
+    curve: Option<String>,
+    from: Option<f64>,
+    to: Option<f64>,
+    column: Column,
+    near: Option<Bound>,
+    within: Option<f64>,
+    at_most: Option<Bound>,
+    at_least: Option<Bound>,
+}
+
+impl TryFrom<Written> for Claim {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Claim, String> {
+        let Written { says, curve, from, to, column, near, within, at_most, at_least } = written;
+        let (relation, bound) = match (near, within, at_most, at_least) {
+            (Some(bound), Some(within), None, None) => (Relation::Within(within), bound),
+            (None, None, Some(bound), None) => (Relation::AtMost, bound),
+            (None, None, None, Some(bound)) => (Relation::AtLeast, bound),
+            _ => {
+                return Err(format!(
+                    "the claim `{says}` needs either `near` and `within`, or `at-most`, or `at-least`"
+                ));
+            }
+        };
+        let (from, to) = (from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY));
+        Ok(Claim { says, curve, from, to, column, relation, bound })
+    }
+}
+
+/// What the rows say of a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Whether it holds; absent if no row speaks of it.
+    pub holds: Option<bool>,
+    /// The numbers it was judged by, in a few words.
+    pub seen: String,
+    /// Rows it was judged by.
+    pub rows: usize,
+    /// How many of them come from, or are held against, a run that calls itself invalid.
+    pub invalid: usize,
+}
+
+impl Claim {
+    /// The curves that it names.
+    pub fn curves(&self) -> impl Iterator<Item = &str> {
+        let against = match &self.bound {
+            Bound::Of(of) => of.curve.as_deref(),
+            Bound::Number(_) => None,
+        };
+        self.curve.as_deref().into_iter().chain(against)
+    }
+
+    /// Judges it by `rows`.
+    pub fn judge(&self, plan: &Plan, rows: &[Row]) -> Finding {
+        let mut found: Vec<(f64, f64)> = Vec::new();
+        let (mut invalid, mut holds) = (0, true);
+        let own = self.curve.as_deref().and_then(|name| plan.curve(name));
+        for row in rows.iter().filter(|row| own.is_none_or(|curve| row.curve == curve)) {
+            let is_meant = (self.from..=self.to).contains(&row.value.as_f64());
+            let (true, Some(number)) = (is_meant, self.column.of(row)) else { continue };
+            let Some((bound, is_bound_valid)) = self.bound(plan, rows, row) else { continue };
+            found.push((number, bound));
+            invalid += usize::from(!(row.is_valid() && is_bound_valid));
+            holds &= self.relation.holds(number, bound);
+        }
+        let holds = (!found.is_empty()).then_some(holds);
+        Finding { holds, seen: self.seen(&found), rows: found.len(), invalid }
+    }
+
+    /// What `row` is held against, and whether the run that this comes from is valid.
+    fn bound(&self, plan: &Plan, rows: &[Row], row: &Row) -> Option<(f64, bool)> {
+        let of = match &self.bound {
+            Bound::Number(number) => return Some((*number, true)),
+            Bound::Of(of) => of,
+        };
+        let against = match &of.curve {
+            None => row,
+            Some(name) => {
+                let curve = plan.curve(name);
+                rows.iter().find(|other| Some(other.curve) == curve && other.value == row.value)?
+            }
+        };
+        Some((of.column.of(against)? * of.times + of.plus, against.is_valid()))
+    }
+
+    /// The numbers and bounds that were `found`, told as the relation asks.
+    fn seen(&self, found: &[(f64, f64)]) -> String {
+        if found.is_empty() {
+            return "nothing: no row speaks of it".to_owned();
+        }
+        let errors = found.iter().map(|(number, bound)| number / bound - 1.0);
+        let numbers = || found.iter().map(|&(number, _)| number);
+        match (&self.relation, &self.bound) {
+            (Relation::Within(_), _) => {
+                let worst = errors.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+                format!("off by {:+.1} % at worst", worst * 100.0)
+            }
+            (_, Bound::Number(_)) => range(numbers(), |number| self.column.written(number)),
+            (_, Bound::Of(_)) => {
+                let ratios = found.iter().map(|(number, bound)| number / bound);
+                format!("{} × that", range(ratios, |ratio| format!("{ratio:.2}")))
+            }
+        }
+    }
+}
+
+impl Relation {
+    fn holds(self, number: f64, bound: f64) -> bool {
+        match self {
+            Relation::Within(part) => (number - bound).abs() <= part * bound.abs(),
+            Relation::AtMost => number <= bound,
+            Relation::AtLeast => number >= bound,
+        }
+    }
+}
+
+/// The least and the most, or the one that there is.
+fn range(numbers: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> String) -> String {
+    let least = written(numbers.clone().fold(f64::INFINITY, f64::min));
+    let most = written(numbers.fold(f64::NEG_INFINITY, f64::max));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::column::tests::row;
+    use crate::experiment::plan::{self, Experiment};
+
+    fn finding(claim: &str, rows: &[Row]) -> Finding {
+        let plan = Experiment::parse("e", plan::tests::TEXT).unwrap().plan;
+        let claim: Claim = toml::from_str(&format!("says = 'it'\n{claim}")).expect(claim);
+        claim.judge(&plan, rows)
+    }
+
+    fn rows() -> Vec<Row> {
+        vec![
+            row(0, 1, 50.0, 40.0),
+            row(0, 2, 101.0, 60.0),
+            row(1, 1, 10.0, 20.0),
+            Row { doubts: vec!["send-lateness".to_owned()], ..row(1, 2, 10.0, 30.0) },
+        ]
+    }
+
+    fn check(claim: &str, holds: Option<bool>, seen: &str, counted: (usize, usize)) {
+        let expected = Finding { holds, seen: seen.to_owned(), rows: counted.0, invalid: counted.1 };
+        assert_eq!(finding(claim, &rows()), expected, "{claim}");
+    }
+
+    #[test]
+    fn near_is_a_part_of_the_bound() {
+        let claim = |within| {
+            format!("curve = 'plain'\ncolumn = 'attempts'\nnear = {{ column = 'value', times = 50.0 }}\nwithin = {within}")
+        };
+        check(&claim("0.02"), Some(true), "off by +1.0 % at worst", (2, 0));
+        check(&claim("0.001"), Some(false), "off by +1.0 % at worst", (2, 0));
+        check(
+            "column = 'attempts'\nnear = { column = 'value', plus = 49.0 }\nwithin = 0\ncurve = 'plain'\nto = 1.5",
+            Some(true),
+            "off by +0.0 % at worst",
+            (1, 0),
+        );
+    }
+
+    #[test]
+    fn bounds_are_numbers_or_other_curves_at_the_same_value() {
+        check("column = 'completed'\nat-most = 60", Some(true), "20.0 to 60.0", (4, 1));
+        check("column = 'completed'\nat-least = 30\nto = 1", Some(false), "20.0 to 40.0", (2, 0));
+        let other = "curve = 'other'\ncolumn = 'completed'\nat-most = { column = 'completed', curve = 'plain' }";
+        check(other, Some(true), "0.50 × that", (2, 1));
+        check("column = 'abandoned'\nat-most = 0.3\nfrom = 2", Some(true), "25.0 %", (2, 1));
+    }
+
+    #[test]
+    fn without_rows_nothing_is_judged() {
+        check("column = 'attempts'\nat-most = 1\nfrom = 3", None, "nothing: no row speaks of it", (0, 0));
+        check("column = 'response'\nat-most = 1", None, "nothing: no row speaks of it", (0, 0));
+    }
+
+    #[test]
+    fn half_a_claim_is_refused() {
+        for text in ["near = 1", "within = 1", "", "at-most = 1\nat-least = 0", "near = { colum = 'value' }\nwithin = 1"] {
+            let text = format!("says = 'it'\ncolumn = 'attempts'\n{text}");
+            assert!(toml::from_str::<Claim>(&text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What is read of a run: its numbers by name, and what it says of itself.
+
+use super::plan::Number;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A number that each run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Column {
+    /// What the varied key was set to.
+    Value,
+    /// Requests due in a second.
+    Offered,
+    /// Attempts to connect in a second.
+    Attempts,
+    /// SYNs in a second: the attempts, and those that the kernel sent again.
+    Syns,
+    /// Replies in a second that completed with success.
+    Completed,
+    /// The share of requests whose attempt to connect was abandoned after T.
+    Abandoned,
+    /// The share of requests that went wrong in any way.
+    Errors,
+    /// The mean response time of successful requests, in milliseconds.
+    Response,
+    /// The 99th percentile of how late the generator acted, in milliseconds.
+    Lateness,
+}
+
+/// One run: a point of a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The place of its curve.
+    pub curve: usize,
+    /// What the varied key was set to.
+    pub value: Number,
+    /// What it measured.
+    pub measured: Measured,
+    /// The checks that failed, by name, of the run's verdict on itself; none if it is valid.
+    pub doubts: Vec<String>,
+    /// How many runs it took; all before the last one were invalid.
+    pub tries: u32,
+}
+
+/// What a run measured in its steady part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// Requests due in a second.
+    pub offered_per_s: f64,
+    /// Attempts to connect in a second.
+    pub attempts_per_s: f64,
+    /// SYNs that the kernel sent again in a second, over the whole run.
+    pub syns_again_per_s: f64,
+    /// Replies in a second that completed with success.
+    pub completed_per_s: f64,
+    /// The share of requests whose attempt to connect was abandoned.
+    pub abandoned: f64,
+    /// The share of requests that went wrong; absent if no end was seen.
+    pub errors: Option<f64>,
+    /// The mean response time; absent if nothing succeeded.
+    pub response_ms: Option<f64>,
+    /// The 99th percentile of lateness; absent if nothing was scheduled.
+    pub lateness_ms: Option<f64>,
+}
+
+impl Column {
+    /// Its head in the table and its name on an axis; `label` is what the varied key is called.
+    pub fn head(self, label: &str) -> String {
+        let head = match self {
+            Column::Value => label,
+            Column::Offered => "requests due, 1/s",
+            Column::Attempts => "attempts, 1/s",
+            Column::Syns => "SYNs, 1/s",
+            Column::Completed => "completed, 1/s",
+            Column::Abandoned => "abandoned",
+            Column::Errors => "errors",
+            Column::Response => "mean response",
+            Column::Lateness => "lateness p99",
+        };
+        head.to_owned()
+    }
+
+    /// The number, where the run has one: a rate, a share or milliseconds.
+    pub fn of(self, row: &Row) -> Option<f64> {
+        let measured = &row.measured;
+        match self {
+            Column::Value => Some(row.value.as_f64()),
+            Column::Offered => Some(measured.offered_per_s),
+            Column::Attempts => Some(measured.attempts_per_s),
+            Column::Syns => Some(measured.attempts_per_s + measured.syns_again_per_s),
+            Column::Completed => Some(measured.completed_per_s),
+            Column::Abandoned => Some(measured.abandoned),
+            Column::Errors => measured.errors,
+            Column::Response => measured.response_ms,
+            Column::Lateness => measured.lateness_ms,
+        }
+    }
+
+    /// A number of this column, as the table has it.
+    pub fn written(self, number: f64) -> String {
+        match self {
+            Column::Value => number.to_string(),
+            Column::Abandoned | Column::Errors => format!("{:.1} %", number * 100.0),
+            Column::Response | Column::Lateness if number < 10.0 => format!("{number:.2} ms"),
+            Column::Response | Column::Lateness => format!("{number:.0} ms"),
+            _ => format!("{number:.1}"),
+        }
+    }
+}
+
+impl Row {
+    /// Whether the run says of itself that it may be believed.
+    pub fn is_valid(&self) -> bool {
+        self.doubts.is_empty()
+    }
+}
+
+impl Measured {
+    /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
+    pub fn read(summary: &Value, syns_again: u64) -> Result<Measured> {
+        let phases = ["warm_up_ns", "steady_ns", "drain_ns"].map(|phase| format!("/phases/{phase}"));
+        let lasted_ns = phases.iter().map(|phase| number(summary, phase)).sum::<Result<f64>>()?;
+        let per_s = |rate: &str| number(summary, &format!("/steady/rates/{rate}_per_s"));
+        let ms = |pointer: &str| Some(summary.pointer(pointer)?.as_f64()? / 1e6);
+        let requests = number(summary, "/steady/requests")?;
+        Ok(Measured {
+            offered_per_s: per_s("offered")?,
+            attempts_per_s: per_s("connects")?,
+            syns_again_per_s: syns_again as f64 / (lasted_ns / 1e9),
+            completed_per_s: per_s("completed")?,
+            abandoned: ended(summary, "connect-abandoned") / requests.max(1.0),
+            errors: summary.pointer("/steady/error_share").and_then(Value::as_f64),
+            response_ms: ms("/steady/times/response/mean_ns"),
+            lateness_ms: lateness_p99_ns(summary).map(|ns| ns / 1e6),
+        })
+    }
+}
+
+/// The checks that failed of the verdict in a run's summary, by name.
+pub fn doubts(summary: &Value) -> Vec<String> {
+    let checks = summary.pointer("/verdict/checks").and_then(Value::as_array);
+    let failed = checks.into_iter().flatten().filter(|check| check["state"] == "failed");
+    failed.filter_map(|check| check["name"].as_str().map(str::to_owned)).collect()
+}
+
+fn number(summary: &Value, pointer: &str) -> Result<f64> {
+    let number = summary.pointer(pointer).and_then(Value::as_f64);
+    number.with_context(|| format!("no number at {pointer} of the summary"))
+}
+
+/// Requests of the steady part with this outcome.
+fn ended(summary: &Value, outcome: &str) -> f64 {
+    let outcomes = summary.pointer("/steady/outcomes").and_then(Value::as_array);
+    let mut named = outcomes.into_iter().flatten().filter(|counted| counted["name"] == outcome);
+    named.next().and_then(|counted| counted["count"].as_f64()).unwrap_or(0.0)
+}
+
+fn lateness_p99_ns(summary: &Value) -> Option<f64> {
+    let quantiles = summary.pointer("/generator/lateness/quantiles")?.as_array()?;
+    quantiles.iter().find(|quantile| quantile["name"] == "p99")?["value_ns"].as_f64()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A row of curve `curve` that completed and attempted so many requests a second.
+    pub fn row(curve: usize, value: u32, attempts_per_s: f64, completed_per_s: f64) -> Row {
+        let measured = Measured {
+            offered_per_s: attempts_per_s,
+            attempts_per_s,
+            syns_again_per_s: 0.0,
+            completed_per_s,
+            abandoned: 0.25,
+            errors: None,
+            response_ms: None,
+            lateness_ms: None,
+        };
+        Row { curve, value: Number::Whole(value), measured, doubts: Vec::new(), tries: 1 }
+    }
+
+    fn summary() -> Value {
+        serde_json::json!({
+            "phases": { "warm_up_ns": 1e9, "steady_ns": 8e9, "drain_ns": 1e9 },
+            "verdict": { "checks": [
+                { "name": "completed", "state": "passed" }, { "name": "send-lateness", "state": "failed" } ] },
+            "steady": {
+                "requests": 200, "error_share": 0.5,
+                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "completed_per_s": 12.5 },
+                "times": { "response": null },
+                "outcomes": [ { "name": "ok", "count": 100 }, { "name": "connect-abandoned", "count": 50 } ] },
+            "generator": { "lateness": { "quantiles": [ { "name": "p99", "value_ns": 1_500_000 } ] } },
+        })
+    }
+
+    #[test]
+    fn a_summary_is_read() {
+        let measured = Measured::read(&summary(), 30).unwrap();
+        let row = Row { measured, doubts: doubts(&summary()), ..row(0, 64, 0.0, 0.0) };
+        let of = |column: Column| column.of(&row).map(|number| column.written(number));
+        for (column, expected) in [
+            (Column::Value, Some("64")),
+            (Column::Offered, Some("25.0")),
+            (Column::Attempts, Some("24.0")),
+            (Column::Syns, Some("27.0")),
+            (Column::Completed, Some("12.5")),
+            (Column::Abandoned, Some("25.0 %")),
+            (Column::Errors, Some("50.0 %")),
+            (Column::Response, None),
+            (Column::Lateness, Some("1.50 ms")),
+        ] {
+            assert_eq!(of(column).as_deref(), expected, "{column:?}");
+        }
+        assert_eq!(row.doubts, ["send-lateness"]);
+        assert!(!row.is_valid());
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let mut summary = summary();
+        summary["steady"]["rates"] = Value::Null;
+        let error = Measured::read(&summary, 0).unwrap_err().to_string();
+        assert!(error.contains("/steady/rates/offered_per_s"), "{error}");
+    }
+}

@@ -1,0 +1,317 @@
+//! An experiment as its file says it: what a paper saw, what is run to see it again, and what is claimed of it.
+//!
+//! The file holds an ordinary scenario under `[scenario]`, and beside it what is varied. What is run is that
+//! scenario with tables laid over it: the shorter form's, the curve's, and then the one key that is varied.
+
+use super::claim::Claim;
+use super::column::Column;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// How much of an experiment is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// All of it: what the pages keep.
+    Full,
+    /// Fewer and shorter runs, whose claims are still judged.
+    Quick,
+    /// The first and the last point for two seconds each, to see that all works; nothing is judged.
+    Smoke,
+}
+
+/// An experiment, read from its file.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The file's name, without its ending.
+    pub name: String,
+    /// What is run and claimed.
+    pub plan: Plan,
+    scenario: Table,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    experiment: Plan,
+    scenario: Table,
+}
+
+/// `[experiment]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Plan {
+    /// The heading of its page.
+    pub title: String,
+    /// Paper and figure.
+    pub source: String,
+    /// What the paper saw, with its numbers.
+    pub saw: String,
+    /// What is done here, and in what it differs from the paper.
+    pub here: String,
+    /// The key of the scenario that is varied.
+    pub vary: String,
+    /// What it is called in the table and on the axis.
+    pub label: String,
+    /// What it is set to, in rising order.
+    pub values: Vec<Number>,
+    /// The columns of the table.
+    pub show: Vec<Column>,
+    /// The figure.
+    pub chart: Chart,
+    /// The shorter form.
+    pub quick: Quick,
+    /// One line of the figure each, in the order of the page.
+    #[serde(rename = "curve")]
+    pub curves: Vec<Curve>,
+    /// What must hold of the numbers.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// `[experiment.chart]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chart {
+    /// To the right.
+    pub x: Column,
+    /// Upwards.
+    pub y: Column,
+    /// A level to compare with, such as the server's capacity.
+    pub level: Option<Level>,
+}
+
+/// A horizontal line in a figure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// What it is.
+    pub name: String,
+    /// Where it lies.
+    pub at: f64,
+}
+
+/// `[experiment.quick]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// Fewer values.
+    pub values: Vec<Number>,
+    /// What is laid over the scenario.
+    #[serde(default)]
+    pub scenario: Table,
+}
+
+/// `[[experiment.curve]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub name: String,
+    /// The key that is varied, if another than for the other curves.
+    pub vary: Option<String>,
+    /// What is laid over the scenario.
+    #[serde(default)]
+    pub scenario: Table,
+}
+
+/// A number of a scenario, written back as it was: a key that counts takes no fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Number {
+    /// A count.
+    Whole(u32),
+    /// Any other.
+    Real(f64),
+}
+
+impl Number {
+    /// Its value.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Whole(count) => f64::from(count),
+            Number::Real(value) => value,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Whole(count) => count.fmt(f),
+            Number::Real(value) => value.fmt(f),
+        }
+    }
+}
+
+impl Experiment {
+    /// Reads the experiments in `folder`, by name.
+    pub fn all(folder: &Path) -> Result<Vec<Experiment>> {
+        let cannot = || format!("cannot read the experiments in {}", folder.display());
+        let entries = fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>();
+        let mut files: Vec<_> = entries.with_context(cannot)?.iter().map(fs::DirEntry::path).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+        files.sort();
+        files.iter().map(|file| Experiment::read(file)).collect()
+    }
+
+    fn read(file: &Path) -> Result<Experiment> {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        Experiment::parse(&name, &text).with_context(|| format!("in {}", file.display()))
+    }
+
+    /// Reads the text of an experiment.
+    pub fn parse(name: &str, text: &str) -> Result<Experiment> {
+        let Written { experiment: plan, scenario } = toml::from_str(text)?;
+        for (key, values) in [("values", &plan.values), ("quick.values", &plan.quick.values)] {
+            let rises = values.windows(2).all(|pair| pair[0].as_f64() < pair[1].as_f64());
+            if values.len() < 2 || !rises {
+                bail!("`experiment.{key}` must hold at least two numbers that rise");
+            }
+        }
+        if plan.curves.is_empty() {
+            bail!("at least one `[[experiment.curve]]` is needed");
+        }
+        let unknown = plan.claims.iter().flat_map(Claim::curves).find(|name| plan.curve(name).is_none());
+        if let Some(unknown) = unknown {
+            bail!("a claim speaks of a curve `{unknown}` that there is not");
+        }
+        Ok(Experiment { name: name.to_owned(), plan, scenario })
+    }
+
+    /// What the varied key is set to.
+    pub fn values(&self, length: Length) -> Vec<Number> {
+        let quick = &self.plan.quick.values;
+        match length {
+            Length::Full => self.plan.values.clone(),
+            Length::Quick => quick.clone(),
+            Length::Smoke => vec![quick[0], quick[quick.len() - 1]],
+        }
+    }
+
+    /// The scenario of a curve, but for the key that is varied.
+    pub fn scenario(&self, curve: &Curve, length: Length) -> Table {
+        let mut scenario = self.scenario.clone();
+        scenario.entry("name").or_insert_with(|| Value::from(self.name.as_str()));
+        if length != Length::Full {
+            lay_over(&mut scenario, &self.plan.quick.scenario);
+        }
+        lay_over(&mut scenario, &curve.scenario);
+        if length == Length::Smoke {
+            lay_over(&mut scenario, &two_seconds());
+        }
+        scenario
+    }
+}
+
+impl Plan {
+    /// The key that is varied along a curve.
+    pub fn varied<'a>(&'a self, curve: &'a Curve) -> &'a str {
+        curve.vary.as_deref().unwrap_or(&self.vary)
+    }
+
+    /// The place of the curve of this name.
+    pub fn curve(&self, name: &str) -> Option<usize> {
+        self.curves.iter().position(|curve| curve.name == name)
+    }
+}
+
+fn two_seconds() -> Table {
+    let run = [("warm-up", "0s"), ("duration", "2s"), ("drain", "0s")];
+    let run: Table = run.into_iter().map(|(key, time)| (key.to_owned(), Value::from(time))).collect();
+    Table::from_iter([("run".to_owned(), Value::Table(run))])
+}
+
+/// Lays `above` over `below`: tables key by key, all else as a whole.
+fn lay_over(below: &mut Table, above: &Table) {
+    for (key, value) in above {
+        match (below.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            _ => {
+                below.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A small experiment with two curves, whose scenarios differ.
+    pub const TEXT: &str = r#"
+        [experiment]
+        title = "Title"
+        source = "Paper, figure 1"
+        saw = "A line."
+        here = "Another line."
+        vary = "load.users"
+        label = "users"
+        values = [1, 2, 4]
+        show = ["attempts", "completed"]
+        chart = { x = "value", y = "attempts", level = { name = "capacity", at = 100 } }
+        quick = { values = [1, 4], scenario.run.duration = "3s" }
+        [[experiment.curve]]
+        name = "plain"
+        [[experiment.curve]]
+        name = "other"
+        vary = "load.descriptors"
+        scenario.origin.backlog = 8
+        [[experiment.claim]]
+        says = "attempts are what was asked for"
+        column = "attempts"
+        near = { column = "value", times = 50.0 }
+        within = 0.02
+        [scenario]
+        origin = { backlog = 1024, servers = 4 }
+        run = { duration = "10s", warm-up = "1s" }
+    "#;
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(TEXT.contains(from), "{from}");
+        format!("{:#}", Experiment::parse("e", &TEXT.replace(from, to)).expect_err(to))
+    }
+
+    #[test]
+    fn a_curve_and_a_length_are_laid_over_the_scenario() {
+        let experiment = Experiment::parse("e", TEXT).unwrap();
+        let check = |curve: usize, length, expected: &str| {
+            let laid = experiment.scenario(&experiment.plan.curves[curve], length);
+            assert_eq!(laid, expected.parse::<Table>().unwrap());
+        };
+        let full = "name = 'e'\norigin = { backlog = 1024, servers = 4 }\nrun = { duration = '10s', warm-up = '1s' }";
+        check(0, Length::Full, full);
+        check(1, Length::Full, &full.replace("1024", "8"));
+        check(0, Length::Quick, &full.replace("10s", "3s"));
+        let smoke = full.replace("10s", "2s").replace("'1s'", "'0s', drain = '0s'");
+        check(1, Length::Smoke, &smoke.replace("1024", "8"));
+    }
+
+    #[test]
+    fn a_length_says_which_values() {
+        let experiment = Experiment::parse("e", TEXT).unwrap();
+        assert_eq!(experiment.values(Length::Full), [1, 2, 4].map(Number::Whole));
+        assert_eq!(experiment.values(Length::Smoke), [1, 4].map(Number::Whole));
+        assert_eq!(experiment.plan.varied(&experiment.plan.curves[0]), "load.users");
+        assert_eq!(experiment.plan.varied(&experiment.plan.curves[1]), "load.descriptors");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        assert!(refusal("values = [1, 2, 4]", "values = [1, 4, 2]").contains("experiment.values"));
+        assert!(refusal("values = [1, 4]", "values = [1]").contains("experiment.quick.values"));
+        assert!(refusal("saw =", "seen =").contains("seen"));
+        assert!(refusal("\"attempts\", ", "\"atempts\", ").contains("atempts"));
+        assert!(refusal("column = \"attempts\"", "column = \"attempts\"\ncurve = \"third\"").contains("third"));
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_were() {
+        assert_eq!(Number::Whole(64).to_string(), "64");
+        assert_eq!(Number::Real(62.5).to_string(), "62.5");
+    }
+}
