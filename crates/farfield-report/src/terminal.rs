@@ -59,9 +59,11 @@ fn page(sections: [Vec<String>; 5]) -> String {
 
 fn heading(summary: &Summary) -> Vec<String> {
     let heading = &summary.heading;
-    let load = fit(&heading.load_words, COLUMNS / 2);
+    let target = format!("farfield  {}", heading.target);
+    // The load gives way only as far as a target of usual length needs.
+    let load = fit(&heading.load_words, COLUMNS - 2 - target.chars().count().min(COLUMNS / 2));
     let room = COLUMNS - load.chars().count() - 2;
-    let target = fit(&format!("farfield  {}", heading.target), room);
+    let target = fit(&target, room);
     let phases = &summary.phases;
     let about = [
         fit(&heading.scenario, SCENARIO),
@@ -201,7 +203,7 @@ fn connections(summary: &Summary) -> String {
     };
     let open = connections.open_max.map(|most| format!(", {} at once", count(most))).unwrap_or_default();
     let carried = connections.requests_mean.map_or(String::new(), |mean| {
-        format!("; requests on each: mean {}, max {}", three_digits(mean), count(connections.requests_max))
+        format!("; {} requests each, {} at most", three_digits(mean), count(connections.requests_max))
     });
     labelled("connections", &format!("{opened}{open}{carried}"))
 }

@@ -96,7 +96,13 @@ impl Connection {
     }
 
     /// The sample of an `exchange` that ended with `outcome` before its reply did, with what came of that.
-    pub fn sample_unfinished(&self, exchange: &Exchange, user: u32, done: Instant, outcome: Outcome) -> Sample {
+    pub fn sample_unfinished(
+        &self,
+        exchange: &Exchange,
+        user: u32,
+        done: Instant,
+        outcome: Outcome,
+    ) -> Sample {
         let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
         // Replies come in the order of requests, so what was read is the first's.
         if self.in_flight.first().is_some_and(|first| first.number == exchange.number) {

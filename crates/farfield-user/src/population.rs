@@ -213,7 +213,7 @@ impl Population {
     pub fn handle_closed<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
         match connection.reader.finish() {
-            Ok(Some(reply)) => self.complete(host, now, key.slot, reply),
+            Ok(Some(reply)) => self.complete(host, now, key.slot, reply, false),
             Ok(None) => self.lose(host, now, key.slot, Outcome::ClosedUnanswered),
             Err(malformed) => self.lose(host, now, key.slot, malformed.outcome()),
         }
@@ -464,7 +464,8 @@ impl Population {
         user.unfinished -= 1;
         user.failed |= outcome.fault() == Fault::Network
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
-        if outcome == Outcome::Ok {
+        // The load of an S-Client is its attempts: each is for one object.
+        if outcome == Outcome::Ok && !matches!(self.driver, Driver::Attempting { .. }) {
             for &embedded in &self.plan.book.entry(request).embedded {
                 user.waiting.push_back(Job { request: embedded, due: now, again: false });
                 user.unfinished += 1;

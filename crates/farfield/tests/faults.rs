@@ -38,7 +38,9 @@ impl Bad {
                 connections.push(std::thread::spawn(move || act(&mut peer)));
             }
             // Each ends when its client has gone, which has happened when the run is over.
-            connections.into_iter().for_each(|connection| connection.join().expect("a server does not panic"));
+            connections
+                .into_iter()
+                .for_each(|connection| connection.join().expect("a server does not panic"));
         };
         Bad { address, stop, listener: Some(std::thread::spawn(accept)) }
     }
@@ -97,7 +99,8 @@ impl Peer {
 /// Two users at a server that does this; each waits no longer than 300 ms for a reply.
 fn visit(act: fn(&mut Peer)) -> (Ended, Vec<Sample>) {
     let (place, server) = (Place::new(), Bad::server(act));
-    let words = format!("{} -c 2 -d 700ms --warm-up 0s --set connections.request-timeout=300ms", server.url());
+    let words =
+        format!("{} -c 2 -d 700ms --warm-up 0s --set connections.request-timeout=300ms", server.url());
     let ended = place.run(&words).exits(0);
     let samples = ended.samples();
     let summary = ended.summary();
@@ -224,7 +227,8 @@ fn a_chunk_of_no_size() {
 #[test]
 fn more_than_was_asked_for() {
     let samples = check(Outcome::Unasked, |peer| {
-        const TWICE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        const TWICE: &str =
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         while peer.request() && peer.say(TWICE) {}
     });
     for sample in &samples {

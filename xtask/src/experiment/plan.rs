@@ -226,11 +226,17 @@ fn two_seconds() -> Table {
     Table::from_iter([("run".to_owned(), Value::Table(run))])
 }
 
-/// Lays `above` over `below`: tables key by key, all else as a whole.
+/// Lays `above` over `below`: tables key by key, all else as a whole, and so a load of another model, whose keys
+/// are not those of the model below.
 fn lay_over(below: &mut Table, above: &Table) {
+    let is_other_model = |below: &Table, above: &Table| {
+        above.get("model").is_some_and(|model| below.get("model") != Some(model))
+    };
     for (key, value) in above {
         match (below.get_mut(key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (Some(Value::Table(below)), Value::Table(above)) if !is_other_model(below, above) => {
+                lay_over(below, above);
+            }
             _ => {
                 below.insert(key.clone(), value.clone());
             }
@@ -289,6 +295,17 @@ pub mod tests {
         check(0, Length::Quick, &full.replace("10s", "3s"));
         let smoke = full.replace("10s", "2s").replace("'1s'", "'0s', drain = '0s'");
         check(1, Length::Smoke, &smoke.replace("1024", "8"));
+    }
+
+    #[test]
+    fn another_model_takes_the_keys_of_the_first_away() {
+        let laid = |above: &str| {
+            let mut below: Table = "load = { model = 'overload', descriptors = 2 }".parse().unwrap();
+            lay_over(&mut below, &above.parse().unwrap());
+            below.to_string().trim().replace('"', "'").replace('\n', " ")
+        };
+        assert_eq!(laid("load = { model = 'closed', users = 1 }"), "[load] model = 'closed' users = 1");
+        assert_eq!(laid("load.restart = 'at-once'"), "[load] descriptors = 2 model = 'overload' restart = 'at-once'");
     }
 
     #[test]

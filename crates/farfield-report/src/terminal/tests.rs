@@ -35,7 +35,7 @@ reply          4.90ms   4.40ms   8.40ms   9.40ms   9.40ms   9.40ms         1,000
 transfer        500µs    500µs    500µs    500µs    500µs    500µs         1,000
 
 outcomes    1,000 ok of 1,000 requests, 0% errors
-connections 4 opened, 4 at once; requests on each: mean 375, max 375
+connections 4 opened, 4 at once; 375 requests each, 375 at most
 
 generator   late p99 34.0µs, max 34.0µs; lag p99 120µs; worker 34% busy
 thresholds  all kept: p99<200ms, errors<0.1%

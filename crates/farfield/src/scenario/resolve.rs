@@ -122,7 +122,7 @@ impl Scenario {
             (Some(url), _) if requests.pages().len() == 1 => url.to_string(),
             (Some(url), _) => format!("http://{} ({} pages)", url.authority(), requests.pages().len()),
             (None, Some(origin)) => {
-                format!("the built-in server at {} ({} pages)", origin.address(), requests.pages().len())
+                format!("built-in server, {}", origin.address())
             }
             (None, None) => String::new(),
         };
@@ -192,7 +192,7 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
                 Restart::Paced => format!("{rate:.0}"),
                 Restart::AtOnce => format!("at least {rate:.0}"),
             };
-            (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate} attempts"))
+            (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
         _ => unreachable!("a model is resolved from its own spec"),
     }

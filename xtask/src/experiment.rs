@@ -1,0 +1,189 @@
+//! `cargo xtask experiment`: the papers' figures, run again.
+//!
+//! An experiment is a file in `experiments/`. Each point of its curves is a run of farfield against a fresh server;
+//! what comes out is held against what is claimed, and kept as a page and a figure in `docs/experiments/`.
+
+mod chart;
+mod claim;
+mod column;
+mod drive;
+mod page;
+mod plan;
+
+use crate::process;
+use anyhow::{Context, Result, bail};
+use claim::Finding;
+use clap::Args;
+use column::Row;
+use drive::{Point, Stand};
+use page::Provenance;
+use plan::{Experiment, Length};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where experiments lie.
+const FOLDER: &str = "experiments";
+
+/// Where their pages lie.
+const PAGES: &str = "docs/experiments";
+
+/// Runs the experiments, holds them against what they claim, and keeps their pages in docs/experiments.
+#[derive(Debug, Args)]
+pub struct ExperimentArgs {
+    /// Which to run, by the names of their files; all if none is named.
+    names: Vec<String>,
+    /// Fewer and shorter runs; their pages are kept only where `--out` says.
+    #[arg(long, conflicts_with = "smoke")]
+    quick: bool,
+    /// Two points a curve for two seconds each, to see that all works; nothing is judged or kept.
+    #[arg(long)]
+    smoke: bool,
+    /// How often a run that calls itself invalid may be run in all.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    tries: u32,
+    /// Where to keep the pages.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// The farfield to run; built if absent.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+}
+
+/// Runs the experiments that are named; fails if a claim does.
+pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
+    let experiments = named(Experiment::all(Path::new(FOLDER))?, &args.names)?;
+    let farfield = match &args.program {
+        Some(program) => program.clone(),
+        None => build()?,
+    };
+    let stand = Stand::new(farfield)?;
+    let length = match (args.quick, args.smoke) {
+        (_, true) => Length::Smoke,
+        (true, false) => Length::Quick,
+        (false, false) => Length::Full,
+    };
+    for experiment in &experiments {
+        let at = |point: &Point| format!("experiment {}, {}={}", experiment.name, point.vary, point.value);
+        points(experiment, length)
+            .iter()
+            .try_for_each(|point| stand.check(point).with_context(|| at(point)))?;
+    }
+    let folder = match (&args.out, length) {
+        (Some(folder), _) => Some(folder.as_path()),
+        (None, Length::Full) => Some(Path::new(PAGES)),
+        (None, _) => None,
+    };
+    let mut all_hold = true;
+    for experiment in &experiments {
+        let rows = measure(&stand, experiment, length, args.tries)?;
+        let judge = |claim: &claim::Claim| claim.judge(&experiment.plan, &rows);
+        let findings: Vec<Finding> = experiment.plan.claims.iter().map(judge).collect();
+        println!("\n## {}\n\n{}", experiment.plan.title, page::table(experiment, &rows));
+        if length != Length::Smoke {
+            println!("{}", page::claims(experiment, &findings));
+            all_hold &= findings.iter().all(|finding| finding.holds != Some(false));
+        }
+        if let Some(folder) = folder {
+            let provenance = Provenance { length, machine: stand.machine()?, tries_max: args.tries };
+            keep(folder, experiment, &rows, &findings, &provenance)?;
+        }
+    }
+    Ok(if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The experiments with these names, or all.
+fn named(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
+    if names.is_empty() {
+        return Ok(all);
+    }
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|experiment| experiment.name != **name)) {
+        let known: Vec<&str> = all.iter().map(|experiment| experiment.name.as_str()).collect();
+        bail!("there is no experiment `{unknown}`; there are {}", known.join(", "));
+    }
+    Ok(all.into_iter().filter(|experiment| names.contains(&experiment.name)).collect())
+}
+
+/// Every run of an experiment, curve by curve.
+fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (number, curve) in experiment.plan.curves.iter().enumerate() {
+        points.extend(experiment.values(length).into_iter().map(|value| Point {
+            curve: number,
+            scenario: experiment.scenario(curve, length),
+            vary: experiment.plan.varied(curve).to_owned(),
+            value,
+        }));
+    }
+    points
+}
+
+fn measure(stand: &Stand, experiment: &Experiment, length: Length, tries_max: u32) -> Result<Vec<Row>> {
+    let points = points(experiment, length);
+    let measure = |(number, point): (usize, &Point)| {
+        let curve = &experiment.plan.curves[point.curve].name;
+        let Point { vary, value, .. } = point;
+        eprintln!("{} {}/{}: {curve}, {vary}={value}", experiment.name, number + 1, points.len());
+        stand.measure(point, tries_max)
+    };
+    points.iter().enumerate().map(measure).collect()
+}
+
+fn keep(
+    folder: &Path,
+    experiment: &Experiment,
+    rows: &[Row],
+    findings: &[Finding],
+    provenance: &Provenance,
+) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let page = page::page(experiment, rows, findings, provenance);
+    for (ending, text) in [("md", page), ("svg", chart::chart(experiment, rows))] {
+        let file = folder.join(format!("{}.{ending}", experiment.name));
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        eprintln!("{}", file.display());
+    }
+    Ok(())
+}
+
+/// Builds farfield as users have it, and returns where it is.
+fn build() -> Result<PathBuf> {
+    process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))?;
+    Ok(process::builds()?.join("release/farfield"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Experiment> {
+        Experiment::all(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments"))).unwrap()
+    }
+
+    #[test]
+    fn names_choose_and_unknown_ones_are_refused() {
+        let names = |wanted: &[&str]| {
+            let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+            named(all(), &wanted).map(|found| found.iter().map(|one| one.name.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["s-client-figure-7", "s-client-figure-5"]).unwrap(), ["s-client-figure-5", "s-client-figure-7"]);
+        assert_eq!(names(&[]).unwrap().len(), all().len());
+        let error = names(&["figure-1"]).unwrap_err().to_string();
+        assert!(error.contains("`figure-1`") && error.contains("s-client-figure-5"), "{error}");
+    }
+
+    /// Every scenario that any form of any experiment runs is one that farfield accepts.
+    #[test]
+    fn every_scenario_can_be_meant() {
+        process::run(process::cargo().args(["build", "--workspace", "--bins"])).unwrap();
+        // This test lies in `debug/deps`.
+        let stand = Stand::new(process::builds().unwrap().with_file_name("debug").join("farfield")).unwrap();
+        for experiment in all() {
+            for length in [Length::Full, Length::Quick, Length::Smoke] {
+                for point in points(&experiment, length) {
+                    stand.check(&point).with_context(|| format!("{}: {point:?}", experiment.name)).unwrap();
+                }
+            }
+        }
+    }
+}

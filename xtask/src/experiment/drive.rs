@@ -1,0 +1,248 @@
+//! Runs one point of an experiment: a fresh server on one processor, farfield on another, its summary read.
+//!
+//! The server is farfield's own origin in a process of its own, so that what the generator says of itself, its
+//! lateness and its processor time, is of the generator alone.
+
+use super::column::{Measured, Row, doubts};
+use super::plan::Number;
+use crate::bench::hold;
+use crate::process;
+use anyhow::{Context, Result, bail};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+use serde_json::Value as Json;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use tempfile::TempDir;
+use toml::{Table, Value};
+
+/// The exit code of a farfield that has measured and doubts itself.
+const MEASURED_BUT_INVALID: i32 = 3;
+
+/// Seconds after which a run that does not end is ended.
+const LIMIT_S: u32 = 900;
+
+/// The place where experiments are run.
+#[derive(Debug)]
+pub struct Stand {
+    farfield: PathBuf,
+    scratch: TempDir,
+    server_cpu: usize,
+    generator_cpu: usize,
+}
+
+/// A point of a curve: what is run.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The place of the curve.
+    pub curve: usize,
+    /// The scenario, but for the key that is varied.
+    pub scenario: Table,
+    /// That key.
+    pub vary: String,
+    /// What it is set to.
+    pub value: Number,
+}
+
+impl Stand {
+    /// A stand on the first two processors that may be used, for the executable `farfield`.
+    pub fn new(farfield: PathBuf) -> Result<Stand> {
+        let allowed = sched_getaffinity(Pid::from_raw(0))?;
+        let mut processors = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false));
+        let (Some(server_cpu), Some(generator_cpu)) = (processors.next(), processors.next()) else {
+            bail!("an experiment needs two processors: one for the server, one for the generator");
+        };
+        let scratch = tempfile::Builder::new().prefix("farfield-experiment-").tempdir()?;
+        Ok(Stand { farfield, scratch, server_cpu, generator_cpu })
+    }
+
+    /// Has farfield read the point's scenario, so that a mistake is told before hours have gone by.
+    pub fn check(&self, point: &Point) -> Result<()> {
+        let (mut command, _) = self.command(point)?;
+        process::output(command.arg("--show-scenario")).map(drop)
+    }
+
+    /// Runs the point until a run is valid, but at most so many times; the last run counts.
+    pub fn measure(&self, point: &Point, tries_max: u32) -> Result<Row> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let (measured, doubts) = self.run(point)?;
+            if doubts.is_empty() || tries >= tries_max {
+                return Ok(Row { curve: point.curve, value: point.value, measured, doubts, tries });
+            }
+        }
+    }
+
+    /// What the machine is, as the last run has found it.
+    pub fn machine(&self) -> Result<String> {
+        let text = fs::read(self.scratch.path().join("run/environment.json"))
+            .context("no run has left its environment")?;
+        Ok(machine(&serde_json::from_slice(&text)?))
+    }
+
+    fn run(&self, point: &Point) -> Result<(Measured, Vec<String>)> {
+        let (mut command, origin) = self.command(point)?;
+        let origin = Origin::start(&self.farfield, &origin, self.server_cpu)?;
+        let directory = self.scratch.path().join("run");
+        if directory.exists() {
+            fs::remove_dir_all(&directory).with_context(|| format!("cannot remove {}", directory.display()))?;
+        }
+        command.arg("--target").arg(format!("http://{}/", origin.address));
+        command.args(["--quiet", "--format", "json", "--samples", "none", "--out"]).arg(directory);
+        let before = syns_sent_again()?;
+        let output = self.output(&command)?;
+        let syns_again = syns_sent_again()?.saturating_sub(before);
+        let summary: Json = serde_json::from_str(&output)
+            .with_context(|| format!("`{}` printed no summary:\n{output}", process::words(&command)))?;
+        Ok((Measured::read(&summary, syns_again)?, doubts(&summary)))
+    }
+
+    /// `farfield run` of the point, without a target; and the server's table of its scenario.
+    fn command(&self, point: &Point) -> Result<(Command, Table)> {
+        let mut scenario = point.scenario.clone();
+        let origin = match scenario.remove("origin") {
+            Some(Value::Table(origin)) => origin,
+            _ => bail!("the scenario of an experiment must say in `[scenario.origin]` what the server can do"),
+        };
+        let file = self.scratch.path().join("scenario.toml");
+        fs::write(&file, scenario.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
+        let mut command = Command::new(&self.farfield);
+        command.arg("run").arg(file).arg("--set").arg(format!("{}={}", point.vary, point.value));
+        Ok((command, origin))
+    }
+
+    /// What `command` prints, on the generator's processor.
+    fn output(&self, command: &Command) -> Result<String> {
+        let file = |name: &str| self.scratch.path().join(name);
+        let (output, errors, usage) = (file("output"), file("errors"), file("usage"));
+        let status = hold::held(command, self.generator_cpu, Some((&usage, LIMIT_S)))
+            .stdin(Stdio::null())
+            .stdout(File::create(&output)?)
+            .stderr(File::create(&errors)?)
+            .status()
+            .with_context(|| format!("cannot start {}", process::words(command)))?;
+        if !status.success() && status.code() != Some(MEASURED_BUT_INVALID) {
+            let errors = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
+            bail!("`{}` failed ({status}):\n{errors}", process::words(command));
+        }
+        Ok(String::from_utf8_lossy(&fs::read(&output)?).into_owned())
+    }
+}
+
+/// farfield's origin in a process of its own; it ends with this value.
+#[derive(Debug)]
+struct Origin {
+    child: Child,
+    address: String,
+    /// Kept open: what the origin says at its end must find a reader.
+    _says: BufReader<ChildStdout>,
+}
+
+impl Origin {
+    /// Starts one on processor `cpu` and a free port, with the settings of `table`.
+    fn start(farfield: &Path, table: &Table, cpu: usize) -> Result<Origin> {
+        let mut serve = Command::new(farfield);
+        serve.args(["serve", "127.0.0.1:0"]).args(knobs(table));
+        let mut child = hold::held(&serve, cpu, None)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", process::words(&serve)))?;
+        let mut says = BufReader::new(child.stdout.take().context("stdout is piped")?);
+        let mut line = String::new();
+        says.read_line(&mut line)?;
+        let Some(address) = address_in(&line) else {
+            let status = child.kill().and_then(|()| child.wait())?;
+            bail!("`{}` does not say where it serves ({status}): {line}", process::words(&serve));
+        };
+        Ok(Origin { child, address, _says: says })
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The flags of `farfield serve` for the server's table of a scenario: each key has one of its name.
+fn knobs(table: &Table) -> Vec<String> {
+    let flag = |(key, value): (&String, &Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        [format!("--{key}"), value]
+    };
+    table.iter().flat_map(flag).collect()
+}
+
+/// The address in `serving http://127.0.0.1:8080/ (…`.
+fn address_in(line: &str) -> Option<String> {
+    let (address, _) = line.split_once("http://")?.1.split_once('/')?;
+    Some(address.to_owned())
+}
+
+/// SYNs that this machine's kernel has sent again so far, on behalf of any program.
+fn syns_sent_again() -> Result<u64> {
+    const FILE: &str = "/proc/net/netstat";
+    let text = fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
+    counter(&text, "TcpExt:", "TCPSynRetrans").with_context(|| format!("no TCPSynRetrans in {FILE}"))
+}
+
+/// A counter of `/proc/net/netstat`, where a line of names is followed by one of values.
+fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.starts_with(group));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+    pairs.find(|(found, _)| *found == name)?.1.parse().ok()
+}
+
+/// One line on a machine, from the environment that a run leaves.
+fn machine(environment: &Json) -> String {
+    let processor = environment["processor"].as_str().unwrap_or("unknown processor");
+    let gib = environment["memory_bytes"].as_f64().unwrap_or(0.0) / f64::from(1 << 30);
+    let kernel = environment["kernel"].as_str().unwrap_or("unknown kernel");
+    // `Linux 6.1.0-13-amd64 x86_64`: what follows the version is the distributor's.
+    let release = kernel.split(['-', '+']).next().unwrap_or(kernel);
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{processor}, {processors} processors, {gib:.0} GiB, {release}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_becomes_flags() {
+        let table: Table = "service-time = '30ms'\nservers = 4".parse().unwrap();
+        let mut knobs = knobs(&table);
+        knobs.sort();
+        assert_eq!(knobs, ["--servers", "--service-time", "30ms", "4"]);
+    }
+
+    #[test]
+    fn the_address_is_found() {
+        let line = "serving http://127.0.0.1:40123/ (its index lists what there is); Ctrl-C ends it";
+        assert_eq!(address_in(line).as_deref(), Some("127.0.0.1:40123"));
+        assert_eq!(address_in("error"), None);
+    }
+
+    #[test]
+    fn counters_are_read_by_name() {
+        let text = "TcpExt: SyncookiesSent TCPSynRetrans\nTcpExt: 1 27\nIpExt: InNoRoutes\nIpExt: 5\n";
+        assert_eq!(counter(text, "TcpExt:", "TCPSynRetrans"), Some(27));
+        assert_eq!(counter(text, "IpExt:", "InNoRoutes"), Some(5));
+        assert_eq!(counter(text, "TcpExt:", "InNoRoutes"), None);
+    }
+
+    #[test]
+    fn the_machine_is_told_without_the_distributors_suffix() {
+        let environment = serde_json::json!({
+            "processor": "A CPU", "memory_bytes": 2u64 << 30, "kernel": "Linux 6.1.0-13-amd64 x86_64" });
+        let told = machine(&environment);
+        assert!(told.starts_with("A CPU, ") && told.ends_with(" processors, 2 GiB, Linux 6.1.0"), "{told}");
+    }
+}
