@@ -166,7 +166,10 @@ mod tests {
             let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
             named(all(), &wanted).map(|found| found.iter().map(|one| one.name.clone()).collect::<Vec<_>>())
         };
-        assert_eq!(names(&["s-client-figure-7", "s-client-figure-5"]).unwrap(), ["s-client-figure-5", "s-client-figure-7"]);
+        assert_eq!(
+            names(&["s-client-figure-7", "s-client-figure-5"]).unwrap(),
+            ["s-client-figure-5", "s-client-figure-7"]
+        );
         assert_eq!(names(&[]).unwrap().len(), all().len());
         let error = names(&["figure-1"]).unwrap_err().to_string();
         assert!(error.contains("`figure-1`") && error.contains("s-client-figure-5"), "{error}");

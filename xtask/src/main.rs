@@ -6,6 +6,7 @@
 mod bench;
 mod check;
 mod docs;
+mod experiment;
 mod house;
 mod leftovers;
 mod process;
@@ -26,6 +27,7 @@ enum Task {
     Check,
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
+    Experiment(experiment::ExperimentArgs),
     #[command(hide = true)]
     Hold(bench::hold::HoldArgs),
 }
@@ -52,6 +54,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Experiment(args) => experiment::run(&args),
         Task::Hold(_) => unreachable!("held above"),
     }
 }

@@ -281,6 +281,20 @@ mod tests {
     }
 
     #[test]
+    fn the_scenarios_that_farfield_comes_with_can_be_meant() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut read = 0;
+        for entry in std::fs::read_dir(folder).expect("the scenarios") {
+            let path = entry.expect("a scenario").path();
+            let text = std::fs::read_to_string(&path).expect("text");
+            let scenario = from_text(&text, Some(&path), &RunFlags::default());
+            assert!(scenario.is_ok(), "{scenario:?}");
+            read += 1;
+        }
+        assert!(read >= 4, "{read} scenarios");
+    }
+
+    #[test]
     fn mistakes_are_told_with_line_and_key() {
         let check = |text: &str, parts: &[&str]| {
             let sentence = read_text(text).expect_err(text);

@@ -218,7 +218,9 @@ mod tests {
     #[test]
     fn near_is_a_part_of_the_bound() {
         let claim = |within| {
-            format!("curve = 'plain'\ncolumn = 'attempts'\nnear = {{ column = 'value', times = 50.0 }}\nwithin = {within}")
+            format!(
+                "curve = 'plain'\ncolumn = 'attempts'\nnear = {{ column = 'value', times = 50.0 }}\nwithin = {within}"
+            )
         };
         check(&claim("0.02"), Some(true), "off by +1.0 % at worst", (2, 0));
         check(&claim("0.001"), Some(false), "off by +1.0 % at worst", (2, 0));
@@ -234,7 +236,8 @@ mod tests {
     fn bounds_are_numbers_or_other_curves_at_the_same_value() {
         check("column = 'completed'\nat-most = 60", Some(true), "20.0 to 60.0", (4, 1));
         check("column = 'completed'\nat-least = 30\nto = 1", Some(false), "20.0 to 40.0", (2, 0));
-        let other = "curve = 'other'\ncolumn = 'completed'\nat-most = { column = 'completed', curve = 'plain' }";
+        let other =
+            "curve = 'other'\ncolumn = 'completed'\nat-most = { column = 'completed', curve = 'plain' }";
         check(other, Some(true), "0.50 × that", (2, 1));
         check("column = 'abandoned'\nat-most = 0.3\nfrom = 2", Some(true), "25.0 %", (2, 1));
     }
@@ -247,7 +250,13 @@ mod tests {
 
     #[test]
     fn half_a_claim_is_refused() {
-        for text in ["near = 1", "within = 1", "", "at-most = 1\nat-least = 0", "near = { colum = 'value' }\nwithin = 1"] {
+        for text in [
+            "near = 1",
+            "within = 1",
+            "",
+            "at-most = 1\nat-least = 0",
+            "near = { colum = 'value' }\nwithin = 1",
+        ] {
             let text = format!("says = 'it'\ncolumn = 'attempts'\n{text}");
             assert!(toml::from_str::<Claim>(&text).is_err(), "{text}");
         }

@@ -60,7 +60,7 @@ impl Stand {
 
     /// Has farfield read the point's scenario, so that a mistake is told before hours have gone by.
     pub fn check(&self, point: &Point) -> Result<()> {
-        let (mut command, _) = self.command(point)?;
+        let mut command = self.command(point, &point.scenario)?;
         process::output(command.arg("--show-scenario")).map(drop)
     }
 
@@ -84,11 +84,16 @@ impl Stand {
     }
 
     fn run(&self, point: &Point) -> Result<(Measured, Vec<String>)> {
-        let (mut command, origin) = self.command(point)?;
+        let mut scenario = point.scenario.clone();
+        let Some(Value::Table(origin)) = scenario.remove("origin") else {
+            bail!("the scenario of an experiment must say in `[scenario.origin]` what the server can do");
+        };
+        let mut command = self.command(point, &scenario)?;
         let origin = Origin::start(&self.farfield, &origin, self.server_cpu)?;
         let directory = self.scratch.path().join("run");
         if directory.exists() {
-            fs::remove_dir_all(&directory).with_context(|| format!("cannot remove {}", directory.display()))?;
+            fs::remove_dir_all(&directory)
+                .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
         command.arg("--target").arg(format!("http://{}/", origin.address));
         command.args(["--quiet", "--format", "json", "--samples", "none", "--out"]).arg(directory);
@@ -100,18 +105,13 @@ impl Stand {
         Ok((Measured::read(&summary, syns_again)?, doubts(&summary)))
     }
 
-    /// `farfield run` of the point, without a target; and the server's table of its scenario.
-    fn command(&self, point: &Point) -> Result<(Command, Table)> {
-        let mut scenario = point.scenario.clone();
-        let origin = match scenario.remove("origin") {
-            Some(Value::Table(origin)) => origin,
-            _ => bail!("the scenario of an experiment must say in `[scenario.origin]` what the server can do"),
-        };
+    /// `farfield run` of `scenario` at the point.
+    fn command(&self, point: &Point, scenario: &Table) -> Result<Command> {
         let file = self.scratch.path().join("scenario.toml");
         fs::write(&file, scenario.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let mut command = Command::new(&self.farfield);
         command.arg("run").arg(file).arg("--set").arg(format!("{}={}", point.vary, point.value));
-        Ok((command, origin))
+        Ok(command)
     }
 
     /// What `command` prints, on the generator's processor.

@@ -60,11 +60,11 @@ pub fn table(experiment: &Experiment, rows: &[Row]) -> String {
     let plan = &experiment.plan;
     let columns: Vec<Column> = [Column::Value].iter().chain(&plan.show).copied().collect();
     let heads = columns.iter().map(|column| column.head(&plan.label)).collect::<Vec<_>>().join(" | ");
-    let mut text = format!("| curve | {heads} | verdict |\n| --- |{} --- |\n", " ---: |".repeat(columns.len()));
+    let mut text =
+        format!("| curve | {heads} | verdict |\n| --- |{} --- |\n", " ---: |".repeat(columns.len()));
     for row in rows {
-        let cell = |column: &Column| {
-            column.of(row).map_or_else(|| "–".to_owned(), |number| column.written(number))
-        };
+        let cell =
+            |column: &Column| column.of(row).map_or_else(|| "–".to_owned(), |number| column.written(number));
         let cells = columns.iter().map(cell).collect::<Vec<_>>().join(" | ");
         let curve = &plan.curves[row.curve].name;
         writeln!(text, "| {curve} | {cells} | {} |", verdict(row)).expect("a String takes all");
@@ -78,7 +78,11 @@ fn verdict(row: &Row) -> String {
         1 => String::new(),
         tries => format!(", {tries} tries"),
     };
-    if row.is_valid() { format!("valid{tries}") } else { format!("invalid: {}{tries}", row.doubts.join(", ")) }
+    if row.is_valid() {
+        format!("valid{tries}")
+    } else {
+        format!("invalid: {}{tries}", row.doubts.join(", "))
+    }
 }
 
 /// A paragraph on runs that call themselves invalid; nothing if there are none.
@@ -87,8 +91,7 @@ fn doubtful(rows: &[Row]) -> String {
     if invalid.is_empty() {
         return String::new();
     }
-    let mut reasons: Vec<&str> =
-        invalid.iter().flat_map(|row| &row.doubts).map(String::as_str).collect();
+    let mut reasons: Vec<&str> = invalid.iter().flat_map(|row| &row.doubts).map(String::as_str).collect();
     reasons.sort_unstable();
     reasons.dedup();
     format!(

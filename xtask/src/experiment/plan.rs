@@ -305,7 +305,10 @@ pub mod tests {
             below.to_string().trim().replace('"', "'").replace('\n', " ")
         };
         assert_eq!(laid("load = { model = 'closed', users = 1 }"), "[load] model = 'closed' users = 1");
-        assert_eq!(laid("load.restart = 'at-once'"), "[load] descriptors = 2 model = 'overload' restart = 'at-once'");
+        assert_eq!(
+            laid("load.restart = 'at-once'"),
+            "[load] descriptors = 2 model = 'overload' restart = 'at-once'"
+        );
     }
 
     #[test]
@@ -323,7 +326,9 @@ pub mod tests {
         assert!(refusal("values = [1, 4]", "values = [1]").contains("experiment.quick.values"));
         assert!(refusal("saw =", "seen =").contains("seen"));
         assert!(refusal("\"attempts\", ", "\"atempts\", ").contains("atempts"));
-        assert!(refusal("column = \"attempts\"", "column = \"attempts\"\ncurve = \"third\"").contains("third"));
+        assert!(
+            refusal("column = \"attempts\"", "column = \"attempts\"\ncurve = \"third\"").contains("third")
+        );
     }
 
     #[test]

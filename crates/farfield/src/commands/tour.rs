@@ -21,9 +21,9 @@ pub fn tour() -> Result<Exit, Problem> {
     let Done { summary, directory, exit } = drive(scenario, Path::new(""), false)?;
     output::put(&shown(&summary, &directory))?;
     output::put(&format!(
-        "\nNext: your own server     farfield run http://127.0.0.1:8080/ -R 500 -d 30s\n\
-         \x20     your own scenario   {}/scenario.toml is this one: change it, then\n\
-         \x20                         farfield run scenario.toml\n",
+        "\nNext, your own server:  farfield run http://127.0.0.1:8080/ -R 500 -d 30s\n\
+         your own scenario:      take {}/scenario.toml, change it,\n\
+         \x20                       farfield run scenario.toml\n",
         directory.display()
     ))?;
     Ok(exit)
