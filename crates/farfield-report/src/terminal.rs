@@ -8,7 +8,7 @@
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use farfield_measure::summary::{OutcomeCount, PartSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Unit};
-use farfield_measure::{Quantile, Summary, ThresholdResult};
+use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
 use std::iter;
 
 /// Lines of a screen.
@@ -58,21 +58,14 @@ fn page(sections: [Vec<String>; 5]) -> String {
 }
 
 fn heading(summary: &Summary) -> Vec<String> {
-    let heading = &summary.heading;
-    let target = format!("farfield  {}", heading.target);
-    // The load gives way only as far as a target of usual length needs.
-    let load = fit(&heading.load_words, COLUMNS - 2 - target.chars().count().min(COLUMNS / 2));
-    let room = COLUMNS - load.chars().count() - 2;
-    let target = fit(&target, room);
+    let Heading { scenario, target, seed, load_words, started_at, .. } = &summary.heading;
     let phases = &summary.phases;
-    let about = [
-        fit(&heading.scenario, SCENARIO),
-        format!("seed {}", heading.seed),
-        summary.generator.plane.clone(),
-        format!("{} after {} of warm-up", time(phases.steady_ns), time(phases.warm_up_ns)),
-        heading.started_at.clone(),
-    ];
-    vec![format!("{target:<room$}  {load}"), fit(&about.join(" · "), COLUMNS)]
+    let lasted = format!("{} after {}", time(phases.steady_ns), time(phases.warm_up_ns));
+    let how = format!(" · {lasted} · {} · seed {seed}", summary.generator.plane);
+    let load = fit(load_words, COLUMNS - how.chars().count());
+    let room = COLUMNS - started_at.chars().count() - 2;
+    let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
+    vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

@@ -174,17 +174,15 @@ impl Svg {
         ));
         for &Dot { x, y, is_valid } in dots {
             let fill = if is_valid { colour } else { "#ffffff" };
-            let (left, top) = (x - 3.5, y - 3.5);
-            self.put(match number % 3 {
-                0 => format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\"/>"),
-                1 => format_args!(
-                    "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"7\" height=\"7\" fill=\"{fill}\" stroke=\"{colour}\"/>"
-                ),
-                _ => format_args!(
-                    "<path d=\"M{x:.1} {:.1}l5 9h-10z\" fill=\"{fill}\" stroke=\"{colour}\"/>",
-                    y - 6.0
-                ),
-            });
+            let paint = format!("fill=\"{fill}\" stroke=\"{colour}\"");
+            let (left, top, peak) = (x - 3.5, y - 3.5, y - 6.0);
+            match number % 3 {
+                0 => self.put(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" {paint}/>")),
+                1 => self.put(format_args!(
+                    "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"7\" height=\"7\" {paint}/>"
+                )),
+                _ => self.put(format_args!("<path d=\"M{x:.1} {peak:.1}l5 9h-10z\" {paint}/>")),
+            }
         }
     }
 }

@@ -20,8 +20,8 @@ fn fits(text: &str) {
 #[test]
 fn a_good_run_reads_so() {
     let screen = "\
-farfield  http://127.0.0.1:8080/index.html             open loop, constant 500/s
-quick · seed 42 · sockets · 2.00s after 1.00s of warm-up · 2026-03-01T12:00:00Z
+quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
+open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
 VALID       9 checks passed
 
