@@ -10,6 +10,7 @@ mod experiment;
 mod house;
 mod leftovers;
 mod process;
+mod python;
 mod system;
 mod test;
 

@@ -6,6 +6,7 @@
 
 use crate::leftovers::Watch;
 use crate::process;
+use crate::python;
 use crate::system;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Runs every test, after installing what they need from the system (apt, as root) or naming what is missing.
@@ -41,11 +42,14 @@ struct Tally {
 /// Runs the tests and prints the tally as the last line; fails unless all is well.
 pub fn run(args: &TestArgs) -> Result<ExitCode> {
     system::provide(system::FOR_TESTS, !args.no_install)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let python = python::provide(&std::path::absolute(target)?, !args.no_install);
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     // Built first, so that a compiler's daemons are not taken for something the tests left behind.
-    process::run(cargo_test(args, skips.path()).arg("--no-run"))?;
+    process::run(cargo_test(args, skips.path(), python.as_deref()).arg("--no-run"))?;
     let watch = Watch::begin()?;
-    let (mut tally, all_well) = stream(&mut cargo_test(args, skips.path()), &mut io::stdout().lock())?;
+    let (mut tally, all_well) =
+        stream(&mut cargo_test(args, skips.path(), python.as_deref()), &mut io::stdout().lock())?;
     let left = watch.finish();
 
     let skipped = skipped(&fs::read_to_string(skips.path())?);
@@ -65,9 +69,12 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn cargo_test(args: &TestArgs, skips: &Path) -> Command {
+fn cargo_test(args: &TestArgs, skips: &Path, python: Option<&Path>) -> Command {
     let mut command = process::cargo();
     command.arg("test").env("FARFIELD_SKIPS", skips);
+    if let Some(python) = python {
+        command.env("FARFIELD_PYTHON", python);
+    }
     if args.cargo_args.is_empty() {
         command.args(["--workspace", "--no-fail-fast"]);
     } else {

@@ -6,7 +6,7 @@
 use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant, Window};
-use farfield_measure::samples::{SamplesWriteError, SamplesWriter};
+use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -28,6 +28,8 @@ pub struct Progress<'a> {
 pub(crate) struct Keeping {
     pub directory: RunDirectory,
     pub samples: SamplesWriter<DiskSamples>,
+    /// Which samples were asked for.
+    pub keep: Keep,
 }
 
 pub(crate) struct Collector<'a> {
@@ -149,22 +151,35 @@ impl<'a> Collector<'a> {
 
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
-        let Keeping { directory, samples } = self.keeping.take()?;
-        let (kept, left_out) = (samples.kept(), samples.left_out());
-        // The file of a run that was ended early holds all rows, and is not marked as complete.
-        let last = |mut samples: SamplesWriter<DiskSamples>| match self.facts.interrupted {
-            None => samples.finish().map(|_| ()),
-            Some(_) => samples.checkpoint(),
+        let Keeping { directory, mut samples, keep } = self.keeping.take()?;
+        let left_out_before = samples.left_out();
+        let written = match (self.samples_refused.take(), &self.facts.interrupted) {
+            (Some(error), _) => Err(error),
+            // The file of a run that was ended early holds all rows, and is not marked as complete.
+            (None, Some(_)) => samples.checkpoint().map(|()| (samples.kept(), samples.left_out())),
+            (None, None) => samples.finish().map(|written| (written.kept, written.left_out)),
         };
-        let refused = self.samples_refused.take().or_else(|| last(samples).err());
-        if let Some(error) = refused {
-            self.facts.samples_lost += left_out.max(1);
-            self.facts.warnings.push(format!("{error}; it holds what was written before"));
-        } else if left_out > 0 && kept > 0 {
-            self.facts
-                .warnings
-                .push(format!("samples.parquet holds {kept} samples; {left_out} were left out"));
+        match written {
+            Err(error) => {
+                self.facts.samples_lost += left_out_before.max(1);
+                self.facts.warnings.push(format!("{error}; it holds what was written before"));
+            }
+            Ok((kept, left_out)) if kept < asked_for(keep, kept + left_out) => {
+                self.facts.warnings.push(format!(
+                    "the disk budget is spent: samples.parquet holds {kept} samples; {left_out} were left out"
+                ))
+            }
+            Ok(_) => {}
         }
         Some(directory)
+    }
+}
+
+/// How many of `all` samples are to be kept.
+fn asked_for(keep: Keep, all: u64) -> u64 {
+    match keep {
+        Keep::All => all,
+        Keep::EveryKth(k) => all.div_ceil(k.get().into()),
+        Keep::None => 0,
     }
 }

@@ -193,7 +193,7 @@ fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> 
     directory.replace("environment.json", environment.as_bytes())?;
     let label = RunLabel { scenario: heading.scenario.clone(), seed: heading.seed };
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
-    Ok(Keeping { directory, samples })
+    Ok(Keeping { directory, samples, keep: output.keep })
 }
 
 fn prepare(

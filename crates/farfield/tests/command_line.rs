@@ -16,7 +16,8 @@ const SHORT: &str = "-c 2 --think 5ms";
 
 #[test]
 fn a_run_that_is_fine() {
-    let ended = Place::new().run(SHORT).exits(0);
+    let place = Place::new();
+    let ended = place.run(SHORT).exits(0);
     let summary = ended.summary();
     assert!(summary.complete && summary.verdict.valid && ended.samples_file().is_complete());
     assert_eq!(ended.stderr, "", "quiet means quiet");
@@ -54,7 +55,8 @@ fn thresholds_decide_the_exit_code() {
 
 #[test]
 fn a_threshold_may_end_the_run() {
-    let ended = Place::new().run(&format!("{SHORT} -d 50s --abort p99<1ns")).exits(105);
+    let place = Place::new();
+    let ended = place.run(&format!("{SHORT} -d 50s --abort p99<1ns")).exits(105);
     let summary = ended.summary();
     assert!(!summary.complete && summary.phases.steady_ns < 40_000_000_000);
     assert!(summary.incomplete_reason.is_some_and(|reason| reason.contains("p99<1ns")));
@@ -107,7 +109,8 @@ fn a_killed_run_leaves_its_last_checkpoint() {
 
 #[test]
 fn json_is_all_that_goes_to_standard_output() {
-    let ended = Place::new().run(&format!("{SHORT} --format json")).exits(0);
+    let place = Place::new();
+    let ended = place.run(&format!("{SHORT} --format json")).exits(0);
     let kept = fs::read_to_string(ended.directory.join("summary.json")).expect("a summary");
     assert_eq!(ended.stdout, kept);
 }
@@ -116,7 +119,11 @@ fn json_is_all_that_goes_to_standard_output() {
 fn progress_goes_to_standard_error() {
     let ended = Place::new().farfield("run -c 1 --think 5ms -d 1s --warm-up 100ms -t 1 --format json");
     assert!(Summary::from_json(&ended.stdout).is_ok());
-    assert!(ended.stderr.starts_with("the built-in server at 127.0.0.1:"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.lines().next().is_some_and(|line| line.contains("built-in server")),
+        "{}",
+        ended.stderr
+    );
     assert!(ended.stderr.contains("\nmeasuring, "), "{}", ended.stderr);
 }
 
@@ -166,7 +173,8 @@ fn samples_are_kept_as_asked() {
 
 #[test]
 fn a_spent_disk_budget_is_told() {
-    let ended = Place::new().run("-c 8 -d 1500ms --set output.disk-budget=20kB").exits(0);
+    let place = Place::new();
+    let ended = place.run("-c 8 -d 1500ms --set output.disk-budget=20kB").exits(0);
     let (summary, file) = (ended.summary(), ended.samples_file());
     assert!(fs::metadata(ended.directory.join("samples.parquet")).expect("a file").len() <= 20_000);
     let all = summary.warm_up.requests + summary.steady.requests + summary.drained_requests;
@@ -244,7 +252,7 @@ fn mistakes_are_told_in_one_sentence() {
     check("run -R -5", 2, &["--rate", "-5", "500/s"]);
     check("run -t 0", 2, &["--workers", "0"]);
     check("run --threshold p99<fast", 2, &["--threshold", "p99<fast"]);
-    check("run --threshold speed>1", 2, &["--threshold", "speed", "p99"]);
+    check("run --threshold speed>1", 2, &["--threshold", "speed", "p50"]);
     check("run --samples 0", 2, &["--samples", "0", "every k-th"]);
     check("run --policy sometimes", 2, &["--policy", "sometimes", "`early-close`"]);
     check("run --source 127.0.0.0/33", 2, &["--source", "127.0.0.0/33"]);

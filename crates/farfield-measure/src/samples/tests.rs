@@ -5,7 +5,7 @@ use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{Bytes, Instant, Outcome, Sample, Stamp};
 use proptest::prelude::*;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
@@ -312,19 +312,33 @@ fn printed(sample: &Sample) -> String {
     )
 }
 
+/// The Python that has the other readers: what `FARFIELD_PYTHON` names, else the system's.
+fn interpreter() -> Command {
+    Command::new(std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into()))
+}
+
+/// Says that a test cannot run here, in the way that `cargo xtask test` counts.
+fn skip(name: &str, reason: &str) {
+    eprintln!("skipped: {name}: {reason}");
+    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
+        let mut skips =
+            std::fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
+        writeln!(skips, "{name}: {reason}").expect("the file of skipped tests");
+    }
+}
+
 /// What `python3 -c script path` prints.
 fn python(script: &str, path: &Path) -> Option<String> {
-    let output = Command::new("python3").arg("-c").arg(script).arg(path).output().ok()?;
+    let output = interpreter().arg("-c").arg(script).arg(path).output().ok()?;
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{complaint}");
     Some(String::from_utf8(output.stdout).expect("digits and names"))
 }
 
 fn other_reader(name: &str, modules: &str, script: &str) {
-    let importable = Command::new("python3").arg("-c").arg(format!("import {modules}")).output();
+    let importable = interpreter().arg("-c").arg(format!("import {modules}")).output();
     if !importable.is_ok_and(|output| output.status.success()) {
-        println!("skipped: samples::tests::{name}: python3 cannot import {modules}");
-        return;
+        return skip(&format!("samples::tests::{name}"), &format!("python3 cannot import {modules}"));
     }
     // As a kill leaves it, with a footer that stayed between two row groups, and values at every edge.
     let mut samples = run(0..GROUP_ROWS + 20_000);

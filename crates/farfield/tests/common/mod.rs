@@ -109,7 +109,7 @@ impl Place {
             };
         let defaults = [
             unless_given(&["-d", "--duration"], "-d 1s"),
-            unless_given(&["--warm-up"], "--warm-up 200ms"),
+            unless_given(&["--warm-up", "-n"], "--warm-up 200ms"),
             unless_given(&["-t", "--workers"], "-t 1"),
         ];
         // The test's own settings stand behind the calm ones, and so outrank them.

@@ -1,0 +1,39 @@
+//! The Python whose readers the samples file is held against: an environment of the project's own under `target`,
+//! so that nothing is installed into the system's.
+
+use crate::system;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The readers that users have.
+const READERS: [&str; 4] = ["pandas", "pyarrow", "duckdb", "polars"];
+
+/// The interpreter that has the readers, made if `may_install` and it is not there. `None`, with one line that says
+/// why, if there is none: the tests that want it are then skipped by name.
+pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
+    let folder = target.join("xtask-python");
+    let python = folder.join("bin/python");
+    if can_import(&python) {
+        return Some(python);
+    }
+    let Some(system) = system::find("python3") else {
+        eprintln!("python3 is missing; on Debian and Ubuntu: sudo apt-get install python3-venv");
+        return None;
+    };
+    if may_install {
+        eprintln!("Installing with pip, into {}: {}.", folder.display(), READERS.join(" "));
+        let made = Command::new(system).args(["-m", "venv"]).arg(&folder).status();
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(READERS);
+        if made.is_ok_and(|status| status.success()) && pip.status().is_ok_and(|status| status.success()) {
+            return Some(python);
+        }
+    }
+    eprintln!("Python's readers of Parquet are missing: python3 -m pip install {}", READERS.join(" "));
+    None
+}
+
+fn can_import(python: &Path) -> bool {
+    let import = format!("import {}", READERS.join(", "));
+    Command::new(python).args(["-c", &import]).output().is_ok_and(|output| output.status.success())
+}
