@@ -1,6 +1,6 @@
 //! The planes, threads and clocks: the only room that touches a clock, a socket, entropy or the operating system.
 //!
-//! [`run`] takes settings that cannot be wrong any more and leaves a summary and a run directory. Today there is
+//! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. Today there is
 //! one plane, the kernel's [sockets].
 
 mod collector;

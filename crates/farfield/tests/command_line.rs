@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Ended, Place, Signal, count};
+use common::{Ended, Place, Signal, count, poll};
 use farfield_base::Outcome;
 use farfield_measure::Summary;
 use farfield_measure::samples::Keep;
@@ -21,6 +21,24 @@ fn a_run_that_is_fine() {
     let summary = ended.summary();
     assert!(summary.complete && summary.verdict.valid && ended.samples_file().is_complete());
     assert_eq!(ended.stderr, "", "quiet means quiet");
+}
+
+/// Without a word, farfield shows itself, and says where the result is and what to try next.
+#[test]
+fn the_tour_explains_itself() {
+    let place = Place::new();
+    let tour = place.begin("");
+    let runs = place.path("farfield-runs");
+    let directory =
+        poll("a run directory", || Some(fs::read_dir(&runs).ok()?.next()?.expect("an entry").path()));
+    poll("a first checkpoint", || directory.join("summary.json").exists().then_some(()));
+    tour.signal(Signal::INT);
+    let ended = tour.ended().exits(130);
+    let name = directory.file_name().expect("a name").to_string_lossy();
+    for part in [&*name, "its own server", "\nNext", "farfield run http://", "farfield run scenario.toml"] {
+        assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
+    }
+    assert!(ended.stderr.contains("\nwarming up, "), "{}", ended.stderr);
 }
 
 #[test]
@@ -364,7 +382,7 @@ fn nobody_needs_to_read_to_the_end() {
     drop(child.stdout.take());
     let mut first = [0];
     child.stderr.take().expect("it is piped").read_exact(&mut first).expect("progress");
-    let status = common::poll("farfield to end", || child.try_wait().expect("a child"));
+    let status = poll("farfield to end", || child.try_wait().expect("a child"));
     assert_eq!(status.code(), Some(0));
     place.farfield("report run").exits(0);
 }

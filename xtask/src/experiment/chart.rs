@@ -9,7 +9,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 30.0;
 const BOTTOM: f64 = 55.0;
 /// Room above the axes, besides the legend's lines.
 const TOP: f64 = 20.0;

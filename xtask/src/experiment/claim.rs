@@ -164,9 +164,11 @@ impl Claim {
                 format!("off by {:+.1} % at worst", worst * 100.0)
             }
             (_, Bound::Number(_)) => range(numbers(), |number| self.column.written(number)),
-            (_, Bound::Of(_)) => {
-                let ratios = found.iter().map(|(number, bound)| number / bound);
-                format!("{} × that", range(ratios, |ratio| format!("{ratio:.2}")))
+            (_, Bound::Of(of)) => {
+                // Of the column itself where the bound is a multiple of it, which is what the claim speaks of.
+                let times = if of.plus == 0.0 { of.times } else { 1.0 };
+                let ratios = found.iter().map(|(number, bound)| number / bound * times);
+                format!("{} of it", range(ratios, |ratio| format!("{ratio:.2}")))
             }
         }
     }
@@ -238,7 +240,9 @@ mod tests {
         check("column = 'completed'\nat-least = 30\nto = 1", Some(false), "20.0 to 40.0", (2, 0));
         let other =
             "curve = 'other'\ncolumn = 'completed'\nat-most = { column = 'completed', curve = 'plain' }";
-        check(other, Some(true), "0.50 × that", (2, 1));
+        check(other, Some(true), "0.50 of it", (2, 1));
+        let twice = other.replace("'plain' }", "'plain', times = 0.6 }");
+        check(&twice, Some(true), "0.50 of it", (2, 1));
         check("column = 'abandoned'\nat-most = 0.3\nfrom = 2", Some(true), "25.0 %", (2, 1));
     }
 

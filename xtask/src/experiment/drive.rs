@@ -76,11 +76,13 @@ impl Stand {
         }
     }
 
-    /// What the machine is, as the last run has found it.
+    /// What the machine is, as the last run has found it, and at which priority it ran.
     pub fn machine(&self) -> Result<String> {
         let text = fs::read(self.scratch.path().join("run/environment.json"))
             .context("no run has left its environment")?;
-        Ok(machine(&serde_json::from_slice(&text)?))
+        let machine = machine(&serde_json::from_slice(&text)?);
+        let niceness = niceness(&fs::read_to_string("/proc/self/stat")?).unwrap_or(0);
+        Ok(if niceness == 0 { machine } else { format!("{machine}, at niceness {niceness}") })
     }
 
     fn run(&self, point: &Point) -> Result<(Measured, Vec<String>)> {
@@ -200,6 +202,13 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     pairs.find(|(found, _)| *found == name)?.1.parse().ok()
 }
 
+/// The niceness in a process's line of `/proc/PID/stat` (proc_pid_stat(5), field 19), which its children inherit.
+fn niceness(stat: &str) -> Option<i32> {
+    // The second field, the program's name in parentheses, may itself hold spaces and parentheses.
+    let (_, from_the_third) = stat.rsplit_once(')')?;
+    from_the_third.split_whitespace().nth(16)?.parse().ok()
+}
+
 /// One line on a machine, from the environment that a run leaves.
 fn machine(environment: &Json) -> String {
     let processor = environment["processor"].as_str().unwrap_or("unknown processor");
@@ -236,6 +245,13 @@ mod tests {
         assert_eq!(counter(text, "TcpExt:", "TCPSynRetrans"), Some(27));
         assert_eq!(counter(text, "IpExt:", "InNoRoutes"), Some(5));
         assert_eq!(counter(text, "TcpExt:", "InNoRoutes"), None);
+    }
+
+    #[test]
+    fn niceness_is_read_past_any_name() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 141 0 0 0 1 2 3 4 10 -10 1 0 55";
+        assert_eq!(niceness(stat), Some(-10));
+        assert_eq!(niceness("7 (a"), None);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! The screen, whole and at its worst.
+
 use super::scene::{Scene, killed, unborn};
 use super::*;
 

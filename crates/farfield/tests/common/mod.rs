@@ -86,7 +86,12 @@ impl Place {
         self.farfield_with(&words.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// The same, where a word has spaces in it.
+    /// The same, without waiting for its end.
+    pub fn begin(&self, words: &str) -> Running {
+        self.spawn(&words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
+    }
+
+    /// Runs it to its end, where a word has spaces in it.
     pub fn farfield_with(&self, words: &[&str]) -> Ended {
         self.spawn(words, PathBuf::new()).ended()
     }
