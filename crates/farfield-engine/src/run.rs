@@ -242,6 +242,7 @@ fn account(collector: &mut Collector<'_>, settings: &Settings, window: Window, f
         arrivals.scheduled += worker.tally.scheduled;
         arrivals.begun += worker.tally.begun;
         arrivals.dropped += worker.tally.dropped;
+        facts.resent += worker.tally.resent;
         area += worker.in_system_area;
         facts.writer_stalls += worker.stalls;
         facts.workers.push(worker.facts);

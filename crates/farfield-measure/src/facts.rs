@@ -25,6 +25,9 @@ pub struct EngineFacts {
     pub in_system_ns: u64,
     /// How often a worker had to wait for, or skip, a full writer of samples, over the whole run.
     pub writer_stalls: u64,
+    /// Requests that were sent again because their connection closed without a word about them, over the whole run.
+    /// Each is one sample; the server may have seen it more often.
+    pub resent: u64,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,

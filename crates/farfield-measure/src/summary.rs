@@ -223,6 +223,8 @@ pub struct ConnectionsSummary {
     pub requests_max: u64,
     /// How many carried how many requests, from few to many.
     pub requests_per_connection: Vec<ReuseClass>,
+    /// Requests sent again because their connection closed without a word about them.
+    pub resent_requests: u64,
 }
 
 /// The arrivals of an open load.
@@ -382,6 +384,7 @@ fn connections(fold: &Fold, facts: &EngineFacts) -> ConnectionsSummary {
         requests_mean: (used > 0).then(|| reuse.requests() as f64 / used as f64),
         requests_max: reuse.most(),
         requests_per_connection: reuse.classes(),
+        resent_requests: facts.resent,
     }
 }
 

@@ -198,7 +198,11 @@ fn connections(summary: &Summary) -> String {
     let carried = connections.requests_mean.map_or(String::new(), |mean| {
         format!("; {} requests each, {} at most", three_digits(mean), count(connections.requests_max))
     });
-    labelled("connections", &format!("{opened}{open}{carried}"))
+    let resent = match connections.resent_requests {
+        0 => String::new(),
+        resent => format!("; {} resent", count(resent)),
+    };
+    labelled("connections", &fit(&format!("{opened}{open}{carried}{resent}"), COLUMNS - LABEL))
 }
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {

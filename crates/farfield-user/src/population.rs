@@ -51,6 +51,9 @@ pub struct Tally {
     pub begun: u64,
     /// Those of them that no user could take.
     pub dropped: u64,
+    /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
+    /// closed without a word about them. The server may have seen them more than once.
+    pub resent: u64,
 }
 
 /// The users of one shard.
@@ -437,6 +440,7 @@ impl Population {
     fn put_back(&mut self, gone: &Connection, from: usize, again: bool) {
         let user = &mut self.users[gone.user as usize];
         for exchange in gone.in_flight[from..].iter().rev() {
+            self.tally.resent += u64::from(exchange.sent != Stamp::NEVER);
             user.waiting.push_front(Job { again: again || exchange.job.again, ..exchange.job });
         }
     }

@@ -85,6 +85,7 @@ fn a_request_that_meets_a_closed_connection_is_sent_again() {
     let server = Server { closes_silently_after: Some(2), ..Server::default() };
     let stage = play("", ROOT, server);
     assert_eq!(stage.count(Outcome::ClosedUnanswered), 0);
+    assert_eq!(stage.tally.resent as usize, stage.requests.len() - 1, "what was sent again is counted");
     // Two replies of 15 ms, one lost round trip of 10 ms, and 10 ms to connect: from due to done of the repeated one.
     let repeated = stage.ok().filter(|sample| sample.number == 0).nth(1).expect("a second connection");
     assert_eq!(repeated.response_time(), ms(10 + 10 + 15));

@@ -8,6 +8,7 @@ mod mistake;
 mod resolve;
 
 pub use kinds::{Samples, Url};
+pub use mistake::plain;
 pub use resolve::Resolved;
 
 use crate::flags::RunFlags;

@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::flags::ServeFlags;
 use crate::output;
 use crate::problem::Problem;
+use crate::scenario;
 use farfield_engine::{descriptors, interrupt};
 use farfield_origin::{Origin, OriginConfig};
 use std::sync::atomic::Ordering;
@@ -59,7 +60,7 @@ fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
             }
             key => Problem::usage(format!(
                 "--{key}: {}",
-                error.inner().to_string().lines().next().unwrap_or_default()
+                scenario::plain(error.inner().to_string().lines().next().unwrap_or_default())
             )),
         }
     })

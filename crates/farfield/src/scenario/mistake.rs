@@ -25,7 +25,7 @@ impl Source<'_> {
         let (path, told) = match unknown(message) {
             Some(unknown) if unknown.what == "key" => (extend(path, unknown.name), unknown.tell()),
             Some(unknown) => (path.to_owned(), unknown.tell()),
-            None => (path.to_owned(), message.to_owned()),
+            None => (path.to_owned(), plain(message)),
         };
         let line = self.line_of(&path, message);
         let typed = settings.iter().rfind(|setting| {
@@ -92,6 +92,16 @@ fn key_in(text: &str, key: &str) -> Option<usize> {
         let before = text[..place].chars().next_back();
         let after = text[place + key.len()..].trim_start_matches([' ', '\t', '"', '\'']).chars().next();
         !key.is_empty() && !before.is_some_and(is_word) && matches!(after, Some('=' | ']' | '.'))
+    })
+}
+
+/// What serde says of types, as a user would.
+pub fn plain(message: &str) -> String {
+    let message = message.replace("internally tagged enum LoadSpec", "a table with the key `model`");
+    ["u16", "u32", "u64"].iter().fold(message, |message, kind| {
+        message
+            .replace(&format!("a nonzero {kind}"), "a whole number from 1")
+            .replace(&format!("expected {kind}"), "expected a whole number from 0")
     })
 }
 
