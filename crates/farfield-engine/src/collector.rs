@@ -41,6 +41,7 @@ pub(crate) struct Collector<'a> {
     pub aborts: &'a [Threshold],
     beats: Vec<Beat>,
     samples_refused: Option<SamplesWriteError>,
+    directory_refused: Option<RunDirectoryError>,
     next_checkpoint: Instant,
 }
 
@@ -68,6 +69,7 @@ impl<'a> Collector<'a> {
             aborts,
             beats: vec![Beat::default(); workers],
             samples_refused: None,
+            directory_refused: None,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
         }
     }
@@ -81,18 +83,18 @@ impl<'a> Collector<'a> {
         now: impl Fn() -> Instant,
         mut tell: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
-    ) -> Result<(), RunDirectoryError> {
+    ) {
         loop {
             let wait = self.next_checkpoint.since(now());
             match parcels.recv_timeout(wait.to_std()) {
                 Ok(parcel) => self.take(parcel, returns),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = now();
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                self.checkpoint(now)?;
+                self.checkpoint(now);
                 tell(&Progress { now, fold: &self.fold, standing: self.standing() });
                 if let Course::Abort(reason) = self.course(now) {
                     self.facts.interrupted.get_or_insert(reason);
@@ -126,16 +128,20 @@ impl<'a> Collector<'a> {
         })
     }
 
-    fn checkpoint(&mut self, now: Instant) -> Result<(), RunDirectoryError> {
+    /// Leaves on disk what was measured so far. A disk that refuses does not end the run: what was measured is still
+    /// told at its end, with a warning.
+    fn checkpoint(&mut self, now: Instant) {
         self.facts.connections_open.push(self.standing().connections);
-        let Some(keeping) = &mut self.keeping else { return Ok(()) };
+        let Some(keeping) = &mut self.keeping else { return };
         if self.samples_refused.is_none()
             && let Err(error) = keeping.samples.checkpoint()
         {
             self.samples_refused = Some(error);
         }
         let summary = Summary::checkpoint(self.asked, &self.fold, &self.facts, now);
-        keeping.directory.replace("summary.json", summary.to_json().as_bytes())
+        if let Err(error) = keeping.directory.replace("summary.json", summary.to_json().as_bytes()) {
+            self.directory_refused.get_or_insert(error);
+        }
     }
 
     fn course(&self, now: Instant) -> Course {
@@ -152,6 +158,7 @@ impl<'a> Collector<'a> {
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         let Keeping { directory, mut samples, keep } = self.keeping.take()?;
+        self.facts.warnings.extend(self.directory_refused.take().map(|error| error.to_string()));
         let left_out_before = samples.left_out();
         let written = match (self.samples_refused.take(), &self.facts.interrupted) {
             (Some(error), _) => Err(error),

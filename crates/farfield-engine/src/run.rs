@@ -158,12 +158,11 @@ pub fn run(
         }
         clock.now()
     };
-    let collected = collector.collect(&parcels, &returns, now, tell, || halt.store(true, Ordering::Relaxed));
+    collector.collect(&parcels, &returns, now, tell, || halt.store(true, Ordering::Relaxed));
     halt.store(true, Ordering::Relaxed);
     drop(parcels);
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
-    collected?;
 
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
@@ -171,7 +170,7 @@ pub fn run(
     }
     collector.facts.load_ended = collector.facts.interrupted.is_none();
     account(&mut collector, &settings, window, finished);
-    finish(collector, until, started)
+    Ok(finish(collector, until, started))
 }
 
 fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
@@ -262,20 +261,32 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
     process.expected(window.measure_from, window.measure_to)
 }
 
-/// Judges the run and writes what it leaves.
-fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Result<Summary, RunError> {
+/// Judges the run and writes what it leaves. A file that cannot be written is a warning: the result is there.
+fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
-    let summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
-    let Some(directory) = directory else { return Ok(summary) };
-    let rows = collector.fold.series().rows(&collector.facts.connections_open);
-    let mut bytes = Vec::new();
-    if series::write_parquet(&rows, &mut bytes).is_ok() {
-        directory.replace("series.parquet", &bytes)?;
+    let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
+    if let Some(directory) = directory
+        && let Err(error) = leave_files(&directory, &collector, &summary, until, started)
+    {
+        summary.warnings.push(error.to_string());
     }
+    summary
+}
+
+fn leave_files(
+    directory: &RunDirectory,
+    collector: &Collector<'_>,
+    summary: &Summary,
+    until: Instant,
+    started: u64,
+) -> Result<(), RunDirectoryError> {
+    directory.replace("summary.json", summary.to_json().as_bytes())?;
+    let rows = collector.fold.series().rows(&collector.facts.connections_open);
+    let mut parquet = Vec::new();
+    series::write_parquet(&rows, &mut parquet).expect("memory takes all");
+    directory.replace("series.parquet", &parquet)?;
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
     hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
-    directory.replace("histograms.hlog", &log)?;
-    directory.replace("summary.json", summary.to_json().as_bytes())?;
-    Ok(summary)
+    directory.replace("histograms.hlog", &log)
 }

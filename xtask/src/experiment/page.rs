@@ -50,7 +50,12 @@ pub fn claims(experiment: &Experiment, findings: &[Finding]) -> String {
             Some(false) => "**fails**",
             None => "not judged",
         };
-        writeln!(text, "| {} | {} | {verdict} |", claim.says, finding.seen).expect("a String takes all");
+        let doubt = match finding.invalid {
+            0 => String::new(),
+            invalid => format!(", by {invalid} invalid of {} runs", finding.rows),
+        };
+        writeln!(text, "| {} | {} | {verdict}{doubt} |", claim.says, finding.seen)
+            .expect("a String takes all");
     }
     text
 }
@@ -151,7 +156,7 @@ mod tests {
             "# Title\n\nPaper, figure 1. ",
             "![attempts, 1/s against users](e.svg)",
             "## What the paper saw\n\nA line.\n",
-            "| attempts are what was asked for | off by +1.0 % at worst | holds |",
+            "| attempts are what was asked for | off by +1.0 % at worst | holds, by 1 invalid of 2 runs |",
             "\n\n1 of 2 runs call themselves invalid (send-lateness);",
             "## How it was run\n\nAnother line.\n\nMeasured over loopback on a machine:",
             "This is the quick form",
