@@ -25,7 +25,7 @@ pub fn page(experiment: &Experiment, rows: &[Row], findings: &[Finding], provena
          `cargo xtask experiment {name}` runs it and writes this page.\n\n\
          ![{} against {}]({name}.svg)\n\n\
          ## What the paper saw\n\n{}\n\n\
-         ## What was seen here\n\n{}\n{}\n\
+         ## What was seen here\n\n{}{}\n\
          ## How it was run\n\n{}\n\n{}\n\n\
          ## The numbers\n\n{}",
         plan.title,
@@ -116,7 +116,7 @@ fn origin_of(provenance: &Provenance) -> String {
     };
     let tries = match provenance.tries_max {
         1 => "each point was run once".to_owned(),
-        most => format!("a run that called itself invalid was run again, {most} times at most"),
+        most => format!("a run that called itself invalid was run again, up to {most} runs in all"),
     };
     format!(
         "Measured over loopback on {}: the server on one processor, the generator on another. This is {length}; {tries}.",
