@@ -1,6 +1,32 @@
-//! The packet-level network. Today it holds the [event wheel](wheel) that every shard turns on; links, queues
-//! and topologies come to live beside it. Packets are opaque here: no TCP, no HTTP.
+//! The packet-level network: the [event wheel](wheel) that every shard turns on, [links](link) with their
+//! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets are
+//! opaque here: no TCP, no HTTP.
 
+pub mod access;
+mod bit_rate;
+mod chance;
+pub mod compound;
+pub mod delay;
+pub mod hop;
+pub mod link;
+pub mod loss;
+pub mod mtu;
+pub mod queue;
+pub mod topology;
+pub mod trace;
+mod transmit;
 pub mod wheel;
+mod written;
 
+pub use access::Access;
+pub use bit_rate::BitRate;
+pub use chance::Chance;
+pub use compound::Compound;
+pub use delay::{Delay, Jitter, Order};
+pub use hop::{NodeKind, Passing};
+pub use link::{Arrival, Cause, Delivery, Fate, Link, LinkModel, LinkSpec, Packet};
+pub use mtu::{Fit, Mtu};
+pub use topology::Topology;
+pub use trace::Trace;
+pub use transmit::Speed;
 pub use wheel::Wheel;

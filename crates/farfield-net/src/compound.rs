@@ -1,0 +1,86 @@
+//! Links in a row that only one client uses, as one: a packet offered at the first is told at once what becomes of
+//! it behind the last, without an event a hop.
+//!
+//! This is exact, not an approximation: nobody else offers to the later links, and the earlier ones deliver in the
+//! order in which they were offered, so the later links see the very offers that events would have brought.
+//! Links for which that does not hold are [refused](NotCollapsible).
+
+use crate::link::{Arrival, Delivery, Fate, Link, Packet};
+use crate::loss::{Memory, Scope};
+use farfield_base::random::Stream;
+use farfield_base::{Duration, Instant};
+
+/// Links in a row, each with the random stream that belongs to it.
+#[derive(Debug, Clone)]
+pub struct Compound {
+    hops: Box<[(Link, Stream)]>,
+}
+
+/// Why links cannot be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotCollapsible {
+    /// The hop, counted from 0, has its packets wait for a verdict.
+    #[error("hop {0} has a CoDel queue, which tells later what becomes of a packet")]
+    Waits(usize),
+    /// The hop, counted from 0 and not the last, reorders packets.
+    #[error("hop {0} reorders packets before another link")]
+    Reorders(usize),
+    /// The hop, counted from 0 and not the last, duplicates packets.
+    #[error("hop {0} duplicates packets before another link")]
+    Duplicates(usize),
+    /// A second hop has losses that belong to connections.
+    #[error("hop {0} is the second with losses of a connection's own")]
+    TwoMemories(usize),
+}
+
+impl Compound {
+    /// These links, the first first.
+    pub fn new(hops: Vec<(Link, Stream)>) -> Result<Compound, NotCollapsible> {
+        let mut lent = false;
+        for (index, (link, _)) in hops.iter().enumerate() {
+            let (model, last) = (link.model(), index + 1 == hops.len());
+            if !model.tells_at_once() {
+                return Err(NotCollapsible::Waits(index));
+            }
+            if !last && !model.tells_in_order() {
+                return Err(NotCollapsible::Reorders(index));
+            }
+            if !last && model.duplicates() {
+                return Err(NotCollapsible::Duplicates(index));
+            }
+            let lends = model.law_of_loss().scope() == Scope::Connection;
+            if lent && lends {
+                return Err(NotCollapsible::TwoMemories(index));
+            }
+            lent |= lends;
+        }
+        Ok(Compound { hops: hops.into() })
+    }
+
+    /// Offers a packet of a connection with this memory of losses to the first link; see [`Link::offer_of`].
+    /// Never [waits](Fate::Waits). Of damage on several links the first is told.
+    pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
+        let mut at = Arrival { at: now, flipped_bit: None };
+        let mut copy = None;
+        for (link, rng) in &mut self.hops {
+            match link.offer_of(memory, at.at, packet, rng) {
+                Fate::Delivered(delivery) => {
+                    copy = delivery.copy.map(|copy| after(at, copy));
+                    at = after(at, delivery.first);
+                }
+                end => return end,
+            }
+        }
+        Fate::Delivered(Delivery { first: at, copy })
+    }
+
+    /// The least time from offer to arrival.
+    pub fn lookahead(&self) -> Duration {
+        self.hops.iter().fold(Duration::ZERO, |sum, (link, _)| sum + link.lookahead())
+    }
+}
+
+/// An arrival that carries on the damage that came before it.
+fn after(before: Arrival, arrival: Arrival) -> Arrival {
+    Arrival { at: arrival.at, flipped_bit: before.flipped_bit.or(arrival.flipped_bit) }
+}

@@ -1,0 +1,72 @@
+//! How long a packet is under way once its last bit has left: propagation, and jitter drawn from any law.
+//!
+//! The law is handed in as a closure or any [`Jitter`], for this crate knows no distributions. Jitter only adds.
+//! With [`Order::Kept`] a packet that would overtake waits for the one before it (a queue somewhere jitters);
+//! with [`Order::Free`] it overtakes (several paths jitter).
+
+use farfield_base::random::Stream;
+use farfield_base::{Duration, Instant};
+use std::fmt;
+use std::sync::Arc;
+
+/// A law of extra delays.
+pub trait Jitter: Send + Sync {
+    /// Draws one extra delay.
+    fn draw(&self, rng: &mut Stream) -> Duration;
+}
+
+impl<F: Fn(&mut Stream) -> Duration + Send + Sync> Jitter for F {
+    fn draw(&self, rng: &mut Stream) -> Duration {
+        self(rng)
+    }
+}
+
+/// Whether packets may overtake one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// They arrive in the order in which they left.
+    Kept,
+    /// Each takes its own time.
+    Free,
+}
+
+/// Propagation and jitter of one direction.
+#[derive(Clone)]
+pub struct Delay {
+    /// The least time from last bit out to last bit in; the lookahead of whoever is at the other end.
+    pub propagation: Duration,
+    /// The law of what is added, if anything is.
+    pub jitter: Option<Arc<dyn Jitter>>,
+    /// Whether jitter may reorder.
+    pub order: Order,
+}
+
+impl Delay {
+    /// Always `propagation`.
+    pub fn constant(propagation: Duration) -> Delay {
+        Delay { propagation, jitter: None, order: Order::Kept }
+    }
+
+    /// True if no packet overtakes another.
+    pub fn keeps_order(&self) -> bool {
+        self.jitter.is_none() || self.order == Order::Kept
+    }
+
+    /// When a packet arrives that left at `departed`. `latest` is the link's memory of its latest arrival.
+    pub(crate) fn arrival(&self, departed: Instant, latest: &mut Instant, rng: &mut Stream) -> Instant {
+        let Some(jitter) = &self.jitter else { return departed + self.propagation };
+        let at = departed + self.propagation + jitter.draw(rng);
+        if self.order == Order::Free {
+            return at;
+        }
+        *latest = at.max(*latest);
+        *latest
+    }
+}
+
+impl fmt::Debug for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let jitter = self.jitter.as_ref().map(|_| self.order);
+        f.debug_struct("Delay").field("propagation", &self.propagation).field("jitter", &jitter).finish()
+    }
+}

@@ -1,0 +1,298 @@
+//! One direction of a link: loss, queue, transmission, propagation, jitter, duplication, corruption.
+//!
+//! A packet that is offered meets them in this order. Loss comes first, as in Dummynet and netem: what the wire
+//! loses takes none of the link's time. Duplicates and damage come about behind the transmitter, and each copy has
+//! a jitter and damage of its own.
+//!
+//! First in, first out, there is no "link free" event: a packet's departure follows from the one before it, and so
+//! [`Link::offer`] tells at once what becomes of it. Only behind a [CoDel queue](crate::queue::codel) a packet may
+//! have to wait for its verdict, and is then told of by [`Link::poll`]. Offers come in order of time, as a
+//! [wheel](crate::Wheel) deals them; one that is late counts as of the latest before it.
+//!
+//! Packets are opaque: a size, and a key by which their owner knows them. A link draws from the stream it is lent,
+//! which belongs to the link. Offering allocates nothing once the queue has grown to its longest, and formats
+//! nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
+
+mod model;
+mod spec;
+
+pub use model::LinkModel;
+pub use spec::{LinkError, LinkSpec, Load, NoJitter};
+
+use crate::loss::{Memory, Scope};
+use crate::queue::codel::{Codel, Waiting};
+use crate::queue::red::Red;
+use crate::queue::{Backlog, Discipline, codel, red};
+use crate::transmit::Transmitter;
+use farfield_base::random::Stream;
+use farfield_base::{Duration, Instant};
+use rand_core::Rng;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a link knows of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Its size in bytes, from the IP header on; the link adds its own overhead.
+    pub bytes: u32,
+    /// Its owner's name for it, told back by [`Link::poll`].
+    pub key: u64,
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives.
+    Delivered(Delivery),
+    /// It does not.
+    Dropped(Cause),
+    /// It waits before a CoDel queue; [`Link::poll`] will tell, from [`Link::next_verdict_at`] on.
+    Waits,
+}
+
+/// Why a packet does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The wire lost it.
+    Lost,
+    /// The queue was full.
+    QueueFull,
+    /// RED dropped it, so that the queue will not be full.
+    Early,
+    /// CoDel dropped it, for the queue had delayed packets for too long.
+    Delayed,
+}
+
+/// A packet that arrives, perhaps twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// The packet.
+    pub first: Arrival,
+    /// Its duplicate. Without reordering it does not arrive before the packet.
+    pub copy: Option<Arrival>,
+}
+
+/// A packet at the far end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When its last bit is there. This is the intended instant, from which the next hop goes on.
+    pub at: Instant,
+    /// The bit that was flipped under way, counted from the packet's first: below eight times its bytes.
+    pub flipped_bit: Option<u32>,
+}
+
+/// One direction of a link, at work.
+#[derive(Debug, Clone)]
+pub struct Link {
+    model: Arc<LinkModel>,
+    now: Instant,
+    transmitter: Transmitter,
+    line: Line,
+    /// The latest arrival, where jitter must not reorder.
+    latest: Instant,
+    memory: Memory,
+}
+
+/// Who waits, as far as the discipline needs to know.
+#[derive(Debug, Clone)]
+enum Line {
+    Unlimited,
+    DropTail(Backlog),
+    Red(Box<(Red, Backlog)>),
+    Codel(Box<Verdicts>),
+}
+
+/// A CoDel queue, and the verdicts that nobody has asked for yet.
+#[derive(Debug, Clone, Default)]
+struct Verdicts {
+    queue: Codel,
+    told: VecDeque<(u64, Fate)>,
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(model: Arc<LinkModel>) -> Link {
+        let line = match model.discipline {
+            Discipline::Unlimited => Line::Unlimited,
+            Discipline::DropTail(_) => Line::DropTail(Backlog::default()),
+            Discipline::Red(_) => Line::Red(Box::new((Red::new(), Backlog::default()))),
+            Discipline::Codel(_) => Line::Codel(Box::default()),
+        };
+        let transmitter = Transmitter::new(&model.speed);
+        let start = Instant::ZERO;
+        Link { model, now: start, transmitter, line, latest: start, memory: Memory::default() }
+    }
+
+    /// What the link is.
+    pub fn model(&self) -> &Arc<LinkModel> {
+        &self.model
+    }
+
+    /// Offers a packet at `now`, the instant at which it is meant to be at the link's entrance.
+    pub fn offer(&mut self, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
+        self.advance(now, rng);
+        let lost = self.model.loss.strikes(&mut self.memory, rng);
+        self.admit(packet, lost, rng)
+    }
+
+    /// The same for a packet of a connection that lends its `memory` of losses, one for each direction. Where
+    /// losses are the link's own this is [`Link::offer`] and the memory is left alone.
+    pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
+        if self.model.loss.scope() == Scope::Link {
+            return self.offer(now, packet, rng);
+        }
+        self.advance(now, rng);
+        let lost = self.model.loss.strikes(memory, rng);
+        self.admit(packet, lost, rng)
+    }
+
+    /// When the next verdict on a packet that [waits](Fate::Waits) can be told. What is offered meanwhile does not
+    /// bring it forward.
+    pub fn next_verdict_at(&self) -> Option<Instant> {
+        let Line::Codel(verdicts) = &self.line else { return None };
+        if !verdicts.told.is_empty() {
+            return Some(self.now);
+        }
+        let front = verdicts.queue.front()?;
+        Some(self.transmitter.next_start(&self.model.speed, front.came))
+    }
+
+    /// Tells the next verdict that has fallen by `now`, with the packet's key. Call until there is none.
+    pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
+        self.advance(now, rng);
+        let Line::Codel(verdicts) = &mut self.line else { return None };
+        verdicts.told.pop_front()
+    }
+
+    /// Lets time pass. What leaves meanwhile draws before anything that is offered now, so that it does not matter
+    /// when verdicts are asked for.
+    fn advance(&mut self, now: Instant, rng: &mut Stream) {
+        self.now = self.now.max(now);
+        self.judge(rng);
+    }
+
+    fn admit(&mut self, packet: Packet, lost: bool, rng: &mut Stream) -> Fate {
+        if lost {
+            return Fate::Dropped(Cause::Lost);
+        }
+        match self.model.discipline {
+            Discipline::Unlimited => self.send(self.now, packet.bytes, rng),
+            Discipline::DropTail(_) => self.offer_drop_tail(packet, rng),
+            Discipline::Red(parameters) => self.offer_red(&parameters, packet, rng),
+            Discipline::Codel(parameters) => self.offer_codel(&parameters, packet, rng),
+        }
+    }
+
+    fn offer_drop_tail(&mut self, packet: Packet, rng: &mut Stream) -> Fate {
+        let (now, size) = (self.now, self.model.on_wire(packet.bytes));
+        let starts_at = self.transmitter.next_start(&self.model.speed, now);
+        let (Discipline::DropTail(limit), Line::DropTail(backlog)) = (self.model.discipline, &mut self.line)
+        else {
+            unreachable!("a link's line is made for its discipline");
+        };
+        backlog.settle(now);
+        if starts_at > now {
+            if !limit.admits(backlog.packets(), backlog.bytes(), size.into()) {
+                return Fate::Dropped(Cause::QueueFull);
+            }
+            backlog.push(starts_at, size);
+        }
+        self.send(now, packet.bytes, rng)
+    }
+
+    fn offer_red(&mut self, parameters: &red::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
+        let (now, size) = (self.now, self.model.on_wire(packet.bytes));
+        let starts_at = self.transmitter.next_start(&self.model.speed, now);
+        let Line::Red(line) = &mut self.line else {
+            unreachable!("a link's line is made for its discipline")
+        };
+        let (red, backlog) = &mut **line;
+        backlog.settle(now);
+        let (packets, bytes) = (backlog.packets(), backlog.bytes());
+        let idle = now.since(backlog.emptied_at());
+        red.observe(parameters, parameters.limit.measure(packets, bytes), idle, self.model.mean_packet_time);
+        if red.strikes(parameters, rng) {
+            return Fate::Dropped(Cause::Early);
+        }
+        if starts_at > now {
+            if !parameters.limit.admits(packets, bytes, size.into()) {
+                return Fate::Dropped(Cause::QueueFull);
+            }
+            backlog.push(starts_at, size);
+        } else {
+            backlog.passed(now);
+        }
+        self.send(now, packet.bytes, rng)
+    }
+
+    fn offer_codel(&mut self, parameters: &codel::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
+        let Line::Codel(verdicts) = &mut self.line else {
+            unreachable!("a link's line is made for its discipline")
+        };
+        let (packets, bytes) = verdicts.queue.length();
+        let size = self.model.on_wire(packet.bytes);
+        let waits = packets > 0 || self.transmitter.next_start(&self.model.speed, self.now) > self.now;
+        if waits && parameters.limit.is_some_and(|limit| !limit.admits(packets, bytes, size.into())) {
+            return Fate::Dropped(Cause::QueueFull);
+        }
+        verdicts.queue.push(Waiting { key: packet.key, bytes: size, came: self.now });
+        if waits {
+            return Fate::Waits;
+        }
+        // It finds the link idle and nothing before it: it leaves at once, with nothing behind it.
+        let front =
+            verdicts.queue.leave(self.now, parameters, |_| unreachable!("nothing is queued behind it"));
+        debug_assert!(front.is_some_and(|front| front.key == packet.key));
+        self.send(self.now, packet.bytes, rng)
+    }
+
+    /// Has everything leave a CoDel queue that was to leave by now, each at its own instant.
+    fn judge(&mut self, rng: &mut Stream) {
+        let Discipline::Codel(parameters) = self.model.discipline else { return };
+        loop {
+            let Line::Codel(verdicts) = &mut self.line else { return };
+            let Some(front) = verdicts.queue.front() else { return };
+            let at = self.transmitter.next_start(&self.model.speed, front.came);
+            if at > self.now {
+                return;
+            }
+            let Verdicts { queue, told } = &mut **verdicts;
+            let drop = |packet: Waiting| told.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
+            let Some(packet) = queue.leave(at, &parameters, drop) else { continue };
+            // All that is queued came before `at`, for newcomers join after this; so it starts to leave at `at`.
+            let bytes = packet.bytes - self.model.overhead;
+            let fate = self.send(packet.came, bytes, rng);
+            let Line::Codel(verdicts) = &mut self.line else { return };
+            verdicts.told.push_back((packet.key, fate));
+        }
+    }
+
+    /// Transmits a packet that came at `ready` and is next in line.
+    fn send(&mut self, ready: Instant, bytes: u32, rng: &mut Stream) -> Fate {
+        let model = &self.model;
+        let left = self.transmitter.carry(&model.speed, ready, model.on_wire(bytes).into()).end;
+        let first = Self::arrive(model, left, bytes, &mut self.latest, rng);
+        let doubled = model.duplicate.strikes(rng);
+        let copy = doubled.then(|| Self::arrive(model, left, bytes, &mut self.latest, rng));
+        Fate::Delivered(Delivery { first, copy })
+    }
+
+    fn arrive(
+        model: &LinkModel,
+        left: Instant,
+        bytes: u32,
+        latest: &mut Instant,
+        rng: &mut Stream,
+    ) -> Arrival {
+        let at = model.delay.arrival(left, latest, rng);
+        let flipped = bytes > 0 && model.corrupt.strikes(rng);
+        // Lemire's reduction; its bias is below 2⁻⁴⁴ for any packet.
+        let bit = |word: u64| ((u128::from(word) * u128::from(bytes) * 8) >> 64) as u32;
+        Arrival { at, flipped_bit: flipped.then(|| bit(rng.next_u64())) }
+    }
+
+    /// The least time from offer to arrival, whatever is offered: the lookahead at a shared link.
+    pub fn lookahead(&self) -> Duration {
+        self.model.delay.propagation
+    }
+}

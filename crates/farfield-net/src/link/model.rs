@@ -1,0 +1,149 @@
+//! What a link is, apart from where it stands: shared by all links that are alike.
+
+use crate::bit_rate::BitRate;
+use crate::chance::Chance;
+use crate::delay::{Delay, Jitter, Order};
+use crate::loss::Loss;
+use crate::mtu::Mtu;
+use crate::queue::{Discipline, Limit};
+use crate::trace::Trace;
+use crate::transmit::Speed;
+use farfield_base::{Duration, Share};
+use std::sync::Arc;
+
+/// The mechanisms of one direction of a link, ready to run. [Ideal](LinkModel::ideal) until told otherwise.
+#[derive(Debug, Clone)]
+pub struct LinkModel {
+    pub(super) speed: Speed,
+    pub(super) discipline: Discipline,
+    pub(super) delay: Delay,
+    pub(super) loss: Loss,
+    pub(super) duplicate: Chance,
+    pub(super) corrupt: Chance,
+    pub(super) overhead: u32,
+    pub(super) mtu: Mtu,
+    /// How long a packet of RED's mean size takes.
+    pub(super) mean_packet_time: Duration,
+}
+
+impl LinkModel {
+    /// A link that only takes time: `propagation` for everything, at once.
+    pub fn ideal(propagation: Duration) -> LinkModel {
+        LinkModel {
+            speed: Speed::Unlimited,
+            discipline: Discipline::Unlimited,
+            delay: Delay::constant(propagation),
+            loss: Loss::None,
+            duplicate: Chance::NEVER,
+            corrupt: Chance::NEVER,
+            overhead: 0,
+            mtu: Mtu::default(),
+            mean_packet_time: Duration::ZERO,
+        }
+    }
+
+    /// Carries `rate`.
+    pub fn rate(self, rate: BitRate) -> LinkModel {
+        LinkModel { speed: Speed::Rate(rate), ..self }.timed()
+    }
+
+    /// Carries what `trace` lets go.
+    pub fn trace(self, trace: Arc<Trace>) -> LinkModel {
+        LinkModel { speed: Speed::Trace(trace), ..self }.timed()
+    }
+
+    /// Queues by `discipline`.
+    pub fn queue(self, discipline: Discipline) -> LinkModel {
+        LinkModel { discipline, ..self }.timed()
+    }
+
+    /// Drops what finds `limit` waiting.
+    pub fn drop_tail(self, limit: Limit) -> LinkModel {
+        self.queue(Discipline::DropTail(limit))
+    }
+
+    /// Loses packets by `loss`.
+    pub fn loss(self, loss: Loss) -> LinkModel {
+        LinkModel { loss, ..self }
+    }
+
+    /// Adds extra delays drawn from `jitter`, with or without reordering.
+    pub fn jitter(mut self, jitter: Arc<dyn Jitter>, order: Order) -> LinkModel {
+        self.delay.jitter = Some(jitter);
+        self.delay.order = order;
+        self
+    }
+
+    /// Delivers this share of packets twice.
+    pub fn duplicate(self, share: Share) -> LinkModel {
+        LinkModel { duplicate: Chance::of(share), ..self }
+    }
+
+    /// Flips a bit of this share of packets.
+    pub fn corrupt(self, share: Share) -> LinkModel {
+        LinkModel { corrupt: Chance::of(share), ..self }
+    }
+
+    /// Adds so many bytes to each packet on the wire, and in the queue.
+    pub fn overhead(self, bytes: u32) -> LinkModel {
+        LinkModel { overhead: bytes, ..self }
+    }
+
+    /// Carries packets up to `mtu`; that it is asked is the business of whoever knows what a packet is.
+    pub fn mtu(self, mtu: Mtu) -> LinkModel {
+        LinkModel { mtu, ..self }
+    }
+
+    /// The largest packet.
+    pub fn mtu_of_link(&self) -> Mtu {
+        self.mtu
+    }
+
+    /// How fast bits leave.
+    pub fn speed(&self) -> &Speed {
+        &self.speed
+    }
+
+    /// How packets wait.
+    pub fn discipline(&self) -> &Discipline {
+        &self.discipline
+    }
+
+    /// How packets are lost.
+    pub fn law_of_loss(&self) -> &Loss {
+        &self.loss
+    }
+
+    /// The least time under way.
+    pub fn propagation(&self) -> Duration {
+        self.delay.propagation
+    }
+
+    /// True if every packet is told its fate when it is offered and none overtakes another: what comes out can
+    /// then be offered to the next link at once.
+    pub fn tells_in_order(&self) -> bool {
+        self.tells_at_once() && self.delay.keeps_order()
+    }
+
+    /// True if every packet is told its fate when it is offered.
+    pub fn tells_at_once(&self) -> bool {
+        !matches!(self.discipline, Discipline::Codel(_))
+    }
+
+    /// True if packets may arrive twice.
+    pub fn duplicates(&self) -> bool {
+        self.duplicate != Chance::NEVER
+    }
+
+    /// Bytes that a packet of `bytes` takes on the wire.
+    pub(super) fn on_wire(&self, bytes: u32) -> u32 {
+        bytes.saturating_add(self.overhead)
+    }
+
+    fn timed(mut self) -> LinkModel {
+        if let (Discipline::Red(red), Some(bits)) = (&self.discipline, self.speed.mean_bits()) {
+            self.mean_packet_time = Duration::from_secs_f64(red.mean_packet as f64 * 8.0 / bits);
+        }
+        self
+    }
+}

@@ -1,0 +1,212 @@
+//! One direction of a link as a scenario writes it. Every key has a default: without any it is an ideal link.
+//!
+//! ```toml
+//! delay = "20ms"            # propagation, one way
+//! rate = "1.5Mbit"          # or trace = "lte.trace"; without either, no limit
+//! queue = "50 packets"      # see `queue`
+//! overhead = 18             # bytes a packet on the wire, beside its own
+//! mtu = 1500
+//! loss = "1%"               # see `loss`
+//! duplicate = "0.1%"
+//! corrupt = "0.01%"
+//! jitter = "2ms"            # whatever law the caller of `resolve` understands
+//! reorder = true            # whether jitter may reorder
+//! ```
+
+use super::LinkModel;
+use crate::bit_rate::BitRate;
+use crate::delay::{Jitter, Order};
+use crate::loss::LossSpec;
+use crate::mtu::Mtu;
+use crate::queue::QueueSpec;
+use crate::trace::{Trace, TraceError};
+use farfield_base::{Duration, Share};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
+pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
+
+/// No law of jitter at all: for links that are not read from a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoJitter {}
+
+/// One direction of a link as written; `J` is how a law of jitter is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
+pub struct LinkSpec<J = NoJitter> {
+    /// Propagation, from last bit out to last bit in.
+    pub delay: Duration,
+    /// Bits a second; without it and a trace, no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// A file of delivery opportunities in mahimahi's format, in place of a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// How packets wait.
+    pub queue: QueueSpec,
+    /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and trailer.
+    pub overhead: u32,
+    /// The largest packet.
+    pub mtu: Mtu,
+    /// How packets are lost.
+    pub loss: LossSpec,
+    /// The share of packets that arrive twice.
+    pub duplicate: Share,
+    /// The share of packets in which a bit is flipped.
+    pub corrupt: Share,
+    /// The law of what is added to the delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<J>,
+    /// Whether jitter may reorder packets.
+    pub reorder: bool,
+}
+
+/// Why a link that was written cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// It has two speeds.
+    #[error("a link has either `rate` or `trace`; remove one of them")]
+    TwoSpeeds,
+    /// Nothing could reorder.
+    #[error("`reorder` needs `jitter`; write how much a packet is delayed, such as jitter = \"2ms\"")]
+    NothingReorders,
+    /// More bytes around a packet than in it.
+    #[error("`overhead` is {0}; write at most 65535 bytes")]
+    Overhead(u32),
+    /// The trace could not be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The trace is none.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        source: TraceError,
+    },
+}
+
+impl<J> Default for LinkSpec<J> {
+    fn default() -> LinkSpec<J> {
+        LinkSpec {
+            delay: Duration::ZERO,
+            rate: None,
+            trace: None,
+            queue: QueueSpec::default(),
+            overhead: 0,
+            mtu: Mtu::default(),
+            loss: LossSpec::default(),
+            duplicate: Share::NONE,
+            corrupt: Share::NONE,
+            jitter: None,
+            reorder: false,
+        }
+    }
+}
+
+impl<J> LinkSpec<J> {
+    /// A link of `rate` and `delay`.
+    pub fn of(rate: BitRate, delay: Duration) -> LinkSpec<J> {
+        LinkSpec { rate: Some(rate), delay, ..LinkSpec::default() }
+    }
+
+    /// What is meant: `jitter` makes a law of what is written, `load` reads the trace.
+    pub fn resolve(
+        &self,
+        jitter: impl FnOnce(&J) -> Arc<dyn Jitter>,
+        load: &mut Load<'_>,
+    ) -> Result<LinkModel, LinkError> {
+        let mut model = LinkModel::ideal(self.delay)
+            .queue(self.queue.discipline(self.mtu, self.overhead))
+            .loss(self.loss.loss())
+            .duplicate(self.duplicate)
+            .corrupt(self.corrupt)
+            .overhead(self.overhead)
+            .mtu(self.mtu);
+        if self.overhead > 65_535 {
+            return Err(LinkError::Overhead(self.overhead));
+        }
+        model = match (self.rate, &self.trace) {
+            (Some(_), Some(_)) => return Err(LinkError::TwoSpeeds),
+            (Some(rate), None) => model.rate(rate),
+            (None, Some(path)) => model.trace(Arc::new(read(path, load)?)),
+            (None, None) => model,
+        };
+        let order = if self.reorder { Order::Free } else { Order::Kept };
+        match &self.jitter {
+            Some(law) => Ok(model.jitter(jitter(law), order)),
+            None if self.reorder => Err(LinkError::NothingReorders),
+            None => Ok(model),
+        }
+    }
+}
+
+fn read(path: &Path, load: &mut Load<'_>) -> Result<Trace, LinkError> {
+    let bytes = load(path).map_err(|source| LinkError::Unreadable { path: path.to_owned(), source })?;
+    // What is not UTF-8 is no number either: the line that holds it says so.
+    let text = String::from_utf8_lossy(&bytes);
+    Trace::parse(&text).map_err(|source| LinkError::Trace { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transmit::Speed;
+
+    type Spec = LinkSpec<Duration>;
+
+    fn resolve(text: &str) -> Result<LinkModel, String> {
+        let spec: Spec = toml::from_str(text).map_err(|error| error.to_string())?;
+        let written = toml::to_string(&spec).unwrap();
+        assert_eq!(toml::from_str::<Spec>(&written).unwrap(), spec, "{written}");
+        let constant = |by: &Duration| -> Arc<dyn Jitter> {
+            let by = *by;
+            Arc::new(move |_: &mut farfield_base::random::Stream| by)
+        };
+        let load: &mut Load<'_> = &mut |path| match path.to_str() {
+            Some("good") => Ok(b"1\n2\n".to_vec()),
+            Some("bad") => Ok(b"1\nsoon\n".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        spec.resolve(constant, load).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn keys_become_mechanisms() {
+        let model =
+            resolve("delay = '20ms'\nrate = '1.5Mbit'\njitter = '2ms'\nreorder = true\nmtu = 576").unwrap();
+        assert_eq!(model.propagation(), Duration::from_ms(20));
+        assert_eq!(model.speed(), &Speed::Rate("1.5Mbit".parse().unwrap()));
+        assert_eq!(model.mtu_of_link(), Mtu::new(576).unwrap());
+        assert!(!model.tells_in_order(), "jitter reorders");
+        assert!(resolve("jitter = '2ms'").unwrap().tells_in_order());
+        assert!(
+            matches!(resolve("trace = 'good'").unwrap().speed(), Speed::Trace(trace) if trace.opportunities() == 2)
+        );
+        assert!(resolve("").is_ok());
+    }
+
+    #[test]
+    fn mistakes_say_what_would_do() {
+        let refuse = |text: &str, hint: &str| {
+            let error = resolve(text).expect_err(text);
+            assert!(error.contains(hint), "{error}");
+        };
+        refuse("rate = '0bit'", "above 0");
+        refuse("rate = '1Mbit'\ntrace = 'good'", "either `rate` or `trace`");
+        refuse("trace = 'bad'", "bad: line 2: `soon`");
+        refuse("trace = 'missing'", "missing: ");
+        refuse("reorder = true", "needs `jitter`");
+        refuse("mtu = 60", "from 68");
+        refuse("speed = '1Mbit'", "unknown field `speed`");
+    }
+}

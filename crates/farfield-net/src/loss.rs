@@ -1,0 +1,65 @@
+//! Packets that the wire loses, whatever its queue holds: none, each on its own, or in bursts.
+//!
+//! What a law remembers between packets is a [`Memory`] of one byte. A link has one of its own; where losses are
+//! to be correlated inside a connection and independent across them, as in WASP, every connection keeps one and
+//! lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
+
+mod gilbert_elliott;
+mod spec;
+
+pub use gilbert_elliott::GilbertElliott;
+pub use spec::{LossError, LossSpec};
+
+use crate::chance::Chance;
+use farfield_base::random::Stream;
+
+/// The state of the two-state law; everything starts good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Memory {
+    /// Nothing, or little, is lost.
+    #[default]
+    Good,
+    /// Everything, or much, is lost.
+    Bad,
+}
+
+/// Whose packets remember one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All packets of the link.
+    #[default]
+    Link,
+    /// The packets of a connection, in one direction.
+    Connection,
+}
+
+/// A law of loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// Nothing is lost.
+    None,
+    /// Each packet is lost with the same probability, whatever became of others.
+    Independent(Chance),
+    /// Losses come in bursts.
+    GilbertElliott(GilbertElliott, Scope),
+}
+
+impl Loss {
+    /// Whether the next packet is lost.
+    pub fn strikes(&self, memory: &mut Memory, rng: &mut Stream) -> bool {
+        match self {
+            Loss::None => false,
+            Loss::Independent(chance) => chance.strikes(rng),
+            Loss::GilbertElliott(law, _) => law.strikes(memory, rng),
+        }
+    }
+
+    /// Whose packets remember one another.
+    pub fn scope(&self) -> Scope {
+        match self {
+            Loss::None | Loss::Independent(_) => Scope::Link,
+            Loss::GilbertElliott(_, scope) => *scope,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What waits before a link's transmitter, and what is turned away: without limit, drop-tail, RED or CoDel.
+//!
+//! The packet in transmission has left the queue and counts no more. Drop-tail and RED decide when a packet comes
+//! and know its departure then. CoDel decides when a packet is about to leave, by what has come behind it: see
+//! [`codel`] for how that is had without an event a departure.
+
+mod backlog;
+pub mod codel;
+mod limit;
+pub mod red;
+mod spec;
+
+pub(crate) use backlog::Backlog;
+pub use limit::{Limit, LimitError};
+pub use spec::{QueueError, QueueSpec};
+
+/// A discipline with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Discipline {
+    /// Everything waits.
+    Unlimited,
+    /// What finds the queue full is dropped.
+    DropTail(Limit),
+    /// What comes is dropped at random, more often the longer the queue has been.
+    Red(red::Parameters),
+    /// What has waited too long for too long is dropped as it is about to leave.
+    Codel(codel::Parameters),
+}

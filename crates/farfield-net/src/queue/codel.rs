@@ -1,0 +1,127 @@
+//! CoDel (RFC 8289, section 5): drop, as it is about to leave, what has waited too long for too long.
+//!
+//! The verdict on a packet needs the bytes that are queued behind it *when it leaves*, so it cannot be known when
+//! the packet comes. But nothing else about a departure depends on the future, so no event a departure is needed
+//! for exactness: departures are worked out in order, each at its own past instant, whenever somebody asks, before
+//! anything newer joins the queue. A packet that finds the link idle leaves at once and is told so at once; one
+//! that waits is told of when it is asked for. Asking late by less than the link's propagation delay makes nobody
+//! late, for the packet is still under way then.
+
+use super::Limit;
+use farfield_base::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// What CoDel goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// The most that may wait, whatever CoDel says; `None` is all there is.
+    pub limit: Option<Limit>,
+    /// `TARGET`: the standing delay that is tolerated (RFC 8289: 5 ms).
+    pub target: Duration,
+    /// `INTERVAL`: how long it must stand (RFC 8289: 100 ms).
+    pub interval: Duration,
+    /// `maxpacket`: with at most so many bytes behind it a packet is never dropped.
+    pub max_packet: u64,
+}
+
+/// A packet that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub key: u64,
+    pub bytes: u32,
+    pub came: Instant,
+}
+
+/// The queue and the control law's memory; names are the RFC's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Codel {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    first_above_time: Option<Instant>,
+    drop_next: Instant,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    /// The next to leave, if nothing is dropped.
+    pub fn front(&self) -> Option<&Waiting> {
+        self.waiting.front()
+    }
+
+    /// Packets and bytes that wait.
+    pub fn length(&self) -> (u64, u64) {
+        (self.waiting.len() as u64, self.bytes)
+    }
+
+    /// One more waits.
+    pub fn push(&mut self, packet: Waiting) {
+        self.bytes += u64::from(packet.bytes);
+        self.waiting.push_back(packet);
+    }
+
+    /// `deque`: the packet that leaves at `now`, if one is left; those dropped on the way go to `dropped`.
+    pub fn leave(
+        &mut self,
+        now: Instant,
+        parameters: &Parameters,
+        mut dropped: impl FnMut(Waiting),
+    ) -> Option<Waiting> {
+        let (mut packet, mut may_drop) = self.next(now, parameters);
+        if self.dropping {
+            self.dropping = may_drop;
+            // A backlog may be so large that several drops are due by now.
+            while self.dropping && now >= self.drop_next {
+                packet.into_iter().for_each(&mut dropped);
+                self.count += 1;
+                (packet, may_drop) = self.next(now, parameters);
+                if may_drop {
+                    self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if may_drop {
+            packet.into_iter().for_each(&mut dropped);
+            (packet, _) = self.next(now, parameters);
+            self.start_dropping(now, parameters.interval);
+        }
+        packet
+    }
+
+    /// Enters the dropping state, near the rate that held the queue down if that was not long ago.
+    fn start_dropping(&mut self, now: Instant, interval: Duration) {
+        self.dropping = true;
+        let delta = self.count.wrapping_sub(self.lastcount);
+        let recent = now.since(self.drop_next) < interval.times(16);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = control_law(now, interval, self.count);
+        self.lastcount = self.count;
+    }
+
+    /// `dodequeue`: takes the first packet, and says whether it may be dropped.
+    fn next(&mut self, now: Instant, parameters: &Parameters) -> (Option<Waiting>, bool) {
+        let Some(packet) = self.waiting.pop_front() else {
+            self.first_above_time = None;
+            return (None, false);
+        };
+        self.bytes -= u64::from(packet.bytes);
+        if now.since(packet.came) < parameters.target || self.bytes <= parameters.max_packet {
+            self.first_above_time = None;
+            return (Some(packet), false);
+        }
+        match self.first_above_time {
+            None => {
+                self.first_above_time = Some(now + parameters.interval);
+                (Some(packet), false)
+            }
+            Some(since) => (Some(packet), now >= since),
+        }
+    }
+}
+
+/// When the next drop is due: drops come closer with the square root of their number (RFC 8289, section 5).
+fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
+    from + Duration::from_ns((interval.as_ns() as f64 / f64::from(count).sqrt()) as u64)
+}

@@ -1,0 +1,287 @@
+//! A queue as a scenario writes it. A bare size or count is drop-tail:
+//!
+//! ```toml
+//! queue = "unlimited"
+//! queue = "64KiB"
+//! queue = "50 packets"
+//! queue = { discipline = "drop-tail", limit = "64KiB" }
+//! queue = { discipline = "red", limit = "100 packets", min = 5, max = 15, probability = "2%", weight = 0.002 }
+//! queue = { discipline = "codel", target = "5ms", interval = "100ms", limit = "1MiB" }
+//! ```
+
+use super::{Discipline, Limit, LimitError, codel, red};
+use crate::mtu::Mtu;
+use crate::written::text_or_table;
+use farfield_base::{Duration, Share};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::str::FromStr;
+
+/// A queue as written: it can be meant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueSpec(Written);
+
+/// Why a queue cannot be meant.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum QueueError {
+    /// A limit that cannot be read.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Thresholds that leave no room between them, or reach beyond the limit.
+    #[error(
+        "`min` {min} and `max` {max} of the RED queue must be 0 ≤ min < max, and max within the limit of {limit}"
+    )]
+    Thresholds {
+        /// `min`, in the limit's unit.
+        min: f64,
+        /// `max`, in the limit's unit.
+        max: f64,
+        /// The queue's limit.
+        limit: Limit,
+    },
+    /// A weight that averages nothing.
+    #[error("`weight` of the RED queue is {0}; write a number above 0 and at most 1, such as 0.002")]
+    Weight(f64),
+    /// A probability that drops nothing.
+    #[error("`probability` of the RED queue is 0; write a share above 0, such as `2%`")]
+    Probability,
+    /// A mean size of zero.
+    #[error("`mean-packet` of the RED queue is 0; write bytes, such as 500")]
+    MeanPacket,
+    /// Times that CoDel cannot go by.
+    #[error(
+        "`target` {target} of the CoDel queue must be above 0 and below its `interval` {interval}, such as 5ms and 100ms"
+    )]
+    Times {
+        /// `target`.
+        target: Duration,
+        /// `interval`.
+        interval: Duration,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "discipline", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+enum Written {
+    Unlimited,
+    DropTail {
+        limit: Limit,
+    },
+    Red {
+        limit: Limit,
+        min: f64,
+        max: f64,
+        #[serde(default = "two_percent")]
+        probability: Share,
+        #[serde(default = "papers_weight")]
+        weight: f64,
+        #[serde(default = "mean_packet")]
+        mean_packet: u64,
+        #[serde(default = "gentle")]
+        gentle: bool,
+    },
+    #[serde(rename = "codel")]
+    Codel {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<Limit>,
+        #[serde(default = "five_ms")]
+        target: Duration,
+        #[serde(default = "hundred_ms")]
+        interval: Duration,
+    },
+}
+
+/// 1/50, as in Floyd and Jacobson 1993.
+fn two_percent() -> Share {
+    Share::new(0.02).expect("0.02 is between 0 and 1")
+}
+
+/// Floyd and Jacobson 1993.
+fn papers_weight() -> f64 {
+    0.002
+}
+
+/// As in ns-2's RED.
+fn mean_packet() -> u64 {
+    500
+}
+
+fn gentle() -> bool {
+    true
+}
+
+/// The value of RFC 8289.
+fn five_ms() -> Duration {
+    Duration::from_ms(5)
+}
+
+/// The value of RFC 8289.
+fn hundred_ms() -> Duration {
+    Duration::from_ms(100)
+}
+
+impl QueueSpec {
+    /// Everything waits.
+    pub const UNLIMITED: QueueSpec = QueueSpec(Written::Unlimited);
+
+    /// What finds `limit` waiting is dropped.
+    pub const fn drop_tail(limit: Limit) -> QueueSpec {
+        QueueSpec(Written::DropTail { limit })
+    }
+
+    /// The discipline for a link of `mtu` that adds `overhead` bytes to each packet.
+    pub fn discipline(&self, mtu: Mtu, overhead: u32) -> Discipline {
+        match self.0 {
+            Written::Unlimited => Discipline::Unlimited,
+            Written::DropTail { limit } => Discipline::DropTail(limit),
+            Written::Red { limit, min, max, probability, weight, mean_packet, gentle } => {
+                let probability = probability.as_f64();
+                let (least, most) = (min, max);
+                Discipline::Red(red::Parameters {
+                    limit,
+                    least,
+                    most,
+                    probability,
+                    weight,
+                    mean_packet,
+                    gentle,
+                })
+            }
+            Written::Codel { limit, target, interval } => {
+                let max_packet = u64::from(mtu.as_bytes()) + u64::from(overhead);
+                Discipline::Codel(codel::Parameters { limit, target, interval, max_packet })
+            }
+        }
+    }
+}
+
+impl Default for QueueSpec {
+    /// 256 KiB, drop-tail: the default of IP-TNE's routers (Williamson et al. 2004, table 1).
+    fn default() -> QueueSpec {
+        QueueSpec::drop_tail(Limit::Bytes(256 * 1024))
+    }
+}
+
+impl TryFrom<Written> for QueueSpec {
+    type Error = QueueError;
+
+    fn try_from(written: Written) -> Result<QueueSpec, QueueError> {
+        match written {
+            Written::Red { limit, min, max, probability, weight, mean_packet, .. } => {
+                if !(0.0 <= min && min < max && max <= limit.count() as f64) {
+                    return Err(QueueError::Thresholds { min, max, limit });
+                }
+                if !(weight > 0.0 && weight <= 1.0) {
+                    return Err(QueueError::Weight(weight));
+                }
+                if probability == Share::NONE {
+                    return Err(QueueError::Probability);
+                }
+                if mean_packet == 0 {
+                    return Err(QueueError::MeanPacket);
+                }
+            }
+            Written::Codel { target, interval, .. } if target.is_zero() || target >= interval => {
+                return Err(QueueError::Times { target, interval });
+            }
+            _ => {}
+        }
+        Ok(QueueSpec(written))
+    }
+}
+
+impl FromStr for QueueSpec {
+    type Err = QueueError;
+
+    fn from_str(text: &str) -> Result<QueueSpec, QueueError> {
+        match text.trim() {
+            "unlimited" => Ok(QueueSpec::UNLIMITED),
+            limit => Ok(QueueSpec::drop_tail(limit.parse()?)),
+        }
+    }
+}
+
+impl Serialize for QueueSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Written::Unlimited => serializer.serialize_str("unlimited"),
+            Written::DropTail { limit } => limit.serialize(serializer),
+            written => written.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for QueueSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QueueSpec, D::Error> {
+        text_or_table::<D, QueueSpec, Written>(
+            deserializer,
+            "a size such as \"64KiB\", or a queue discipline",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Link {
+        queue: QueueSpec,
+    }
+
+    fn read(text: &str) -> Result<QueueSpec, String> {
+        toml::from_str(text).map(|link: Link| link.queue).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_spellings_mean_what_they_say() {
+        let check = |text: &str, discipline| {
+            let queue = read(text).unwrap();
+            assert_eq!(queue.discipline(Mtu::ETHERNET, 20), discipline, "{text}");
+            let written = toml::to_string(&Link { queue }).unwrap();
+            assert_eq!(read(&written), Ok(queue), "{written}");
+        };
+        check("queue = 'unlimited'", Discipline::Unlimited);
+        check("queue = '2KiB'", Discipline::DropTail(Limit::Bytes(2048)));
+        check("queue = 3000", Discipline::DropTail(Limit::Bytes(3000)));
+        check(
+            "queue = { discipline = 'drop-tail', limit = '9 packets' }",
+            Discipline::DropTail(Limit::Packets(9)),
+        );
+        let codel = codel::Parameters {
+            limit: None,
+            target: Duration::from_ms(5),
+            interval: Duration::from_ms(100),
+            max_packet: 1520,
+        };
+        check("queue = { discipline = 'codel' }", Discipline::Codel(codel));
+        let red = red::Parameters {
+            limit: Limit::Packets(100),
+            least: 5.0,
+            most: 15.0,
+            probability: 0.02,
+            weight: 0.002,
+            mean_packet: 500,
+            gentle: true,
+        };
+        check(
+            "queue = { discipline = 'red', limit = '100 packets', min = 5, max = 15 }",
+            Discipline::Red(red),
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_meant_says_what_would() {
+        let refuse = |text: &str, hint: &str| {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(hint), "{error}");
+        };
+        refuse("queue = '0 packets'", "holds nothing");
+        refuse("queue = { discipline = 'codel', target = '200ms' }", "interval");
+        refuse("queue = { discipline = 'red', limit = '10 packets', min = 5, max = 15 }", "within the limit");
+        refuse(
+            "queue = { discipline = 'red', limit = '20 packets', min = 5, max = 15, weight = 0 }",
+            "weight",
+        );
+        refuse("queue = { discipline = 'drop-tail', limit = '10 packets', gentle = true }", "gentle");
+    }
+}

@@ -1,0 +1,158 @@
+//! An acknowledgment arrives: RFC 9293 §3.10.7.4, fifth; RTT (RFC 6298), SACK (RFC 2018), and what it tells recovery.
+
+use crate::congestion::{Acked, CongestionControl};
+use crate::connection::Connection;
+use crate::recovery::Phase;
+use crate::segment::Segment;
+use crate::seq::Position;
+use crate::state::State;
+use crate::stray::Reset;
+use crate::timers::Timer;
+use farfield_base::Instant;
+
+impl Connection {
+    /// Takes the acknowledgment of an acceptable segment. False if the segment is to be dropped.
+    pub(crate) fn handle_ack(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        seq: Position,
+        len: Position,
+    ) -> bool {
+        let ack = segment.ack.position(self.send.isn, self.send.una);
+        if self.state == State::SynReceived {
+            // RFC 9293 §3.10.7.4: SND.UNA < SEG.ACK =< SND.NXT, or <SEQ=SEG.ACK><CTL=RST>
+            if ack <= self.send.una || ack > self.send.max {
+                self.facts.refused += 1;
+                self.reset = Some(Reset { seq: segment.ack, ack: None });
+                return false;
+            }
+            self.establish(now, seq, ack, segment.window);
+        } else if ack > self.send.max || ack < self.send.una - Position::from(self.send.wnd_max) {
+            // RFC 5961 §5.2: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is challenged
+            self.challenge(now);
+            return false;
+        }
+        let fresh = self.take_sack(segment, ack);
+        let same_window = self.take_window(segment, seq, ack);
+        if ack > self.send.una {
+            self.advance(now, segment, ack);
+        } else if ack == self.send.una && self.send.una < self.send.nxt {
+            // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no data, SYN or FIN, and the same window. With SACK (RFC 6675 §2) it
+            // is one that tells of bytes not known before.
+            let duplicate = if self.agreed.sack { fresh > 0 } else { len == 0 && same_window };
+            if duplicate {
+                self.handle_duplicate();
+            }
+        }
+        if self.send.wnd == 0 {
+            self.note_progress(now);
+        }
+        self.leave_states_by_ack(now)
+    }
+
+    /// SND.WND, SND.WL1, SND.WL2. True if the window did not change.
+    fn take_window(&mut self, segment: &Segment, seq: Position, ack: Position) -> bool {
+        let wnd = u32::from(segment.window) << self.agreed.peer_shift;
+        let same = wnd == self.send.wnd;
+        let send = &mut self.send;
+        // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK
+        if ack >= send.una && (send.wl1 < seq || (send.wl1 == seq && send.wl2 <= ack)) {
+            send.offer(wnd, seq, ack);
+            if wnd > 0 {
+                send.probes = 0;
+                self.timers.stop(Timer::Persist);
+            }
+        }
+        same
+    }
+
+    /// The SACK blocks: how many bytes they tell of for the first time.
+    fn take_sack(&mut self, segment: &Segment, ack: Position) -> u64 {
+        if !self.agreed.sack || segment.options.sack.is_empty() {
+            return 0;
+        }
+        let una = self.send.una.max(ack);
+        let mut fresh = 0;
+        for (left, right) in segment.options.sack.as_slice() {
+            let left = left.position(self.send.isn, una);
+            let right = right.position(self.send.isn, una);
+            // Below the acknowledgment: D-SACK (RFC 2883). Beyond what was sent, or empty: nonsense.
+            if left >= una && left < right && right <= self.send.max {
+                fresh += self.recovery.board.get_or_insert_default().insert(left..right);
+            }
+        }
+        fresh
+    }
+
+    /// New data is acknowledged.
+    fn advance(&mut self, now: Instant, segment: &Segment, ack: Position) {
+        let flight = self.flight();
+        let acked = (ack - self.send.una) as u32;
+        self.send.una = ack;
+        self.send.nxt = self.send.nxt.max(ack);
+        self.send.buffer.release((ack - 1).max(0) as u64);
+        if let Some(board) = &mut self.recovery.board {
+            board.advance(ack);
+        }
+        self.take_round_trip(now, segment, ack);
+        let restart = self.recover_by_ack(ack, acked);
+        if self.recovery.phase != Phase::Fast && restart {
+            // RFC 5681 §3.1 and RFC 7661: a window that was not used says nothing about the path and does not grow
+            let limited = flight + u64::from(self.window.smss) > u64::from(self.window.cwnd);
+            if limited && !self.recovery.just_left {
+                self.control.grow(&mut self.window, Acked { now, bytes: acked, srtt: self.rtt.srtt() });
+            }
+        }
+        self.recovery.just_left = false;
+        // RFC 6298 §5.2: all acknowledged, off; §5.3: new data acknowledged, again from now
+        if self.send.una == self.send.max {
+            self.timers.stop(Timer::Retransmit);
+        } else if restart {
+            self.timers.set(Timer::Retransmit, now + self.rto());
+        }
+        self.note_progress(now);
+    }
+
+    /// RFC 6298 §3: Karn's algorithm, or the echoed stamp where a retransmission made the timing void. The timing of a
+    /// segment sent once is exact, the stamp rounded to its clock: so the first is preferred.
+    fn take_round_trip(&mut self, now: Instant, segment: &Segment, ack: Position) {
+        self.rtt.end_back_off();
+        match self.send.timed {
+            Some((end, sent_at)) => {
+                if end <= ack {
+                    self.send.timed = None;
+                    self.rtt.sample(now.since(sent_at), &self.config.rto);
+                }
+            }
+            None => {
+                let stamps = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+                if let Some(rtt) = stamps.and_then(|stamps| self.stamps.elapsed(stamps, now)) {
+                    self.rtt.sample(rtt, &self.config.rto);
+                }
+            }
+        }
+    }
+
+    /// What the acknowledgment of our FIN means. False if the connection is over.
+    fn leave_states_by_ack(&mut self, now: Instant) -> bool {
+        if !self.send.fin_acknowledged() {
+            return true;
+        }
+        match self.state {
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                if let Some(after) = self.config.fin_wait_2 {
+                    self.timers.set(Timer::Linger, now + after);
+                }
+            }
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => {
+                self.finish();
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+}

@@ -1,0 +1,209 @@
+//! How a connection behaves, as a value shared by all connections of a class of clients.
+
+use crate::delayed_ack::DelayedAckPolicy;
+use crate::rtt::RtoLimits;
+use crate::syn::SynSchedule;
+use farfield_base::Duration;
+
+/// The behaviour of one side of a connection. The profiles [`bsd`](Config::bsd), [`linux`](Config::linux) and
+/// [`windows`](Config::windows) are the places to start from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The MSS announced and the most sent, in bytes: the MTU less 40 (IPv4) or 60 (IPv6). At least 64 is used.
+    pub mss: u16,
+    /// The receive buffer, which bounds the window; bytes.
+    pub receive_buffer: u32,
+    /// The most bytes kept that came out of order; what exceeds them is dropped and comes again.
+    pub reassembly_max: u32,
+    /// Offer window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Offer timestamps (RFC 7323 §3), and with them PAWS.
+    pub timestamps: bool,
+    /// Offer SACK (RFC 2018); recovery is then that of RFC 6675.
+    pub sack: bool,
+    /// Loss recovery where SACK is not agreed upon.
+    pub recovery: LossRecovery,
+    /// How the congestion window moves.
+    pub congestion: Algorithm,
+    /// What may be sent before the first acknowledgment.
+    pub initial_window: InitialWindow,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Nagle's algorithm (RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Bounds of the retransmission timeout.
+    pub rto: RtoLimits,
+    /// When a SYN is sent again.
+    pub syn: SynSchedule,
+    /// When a SYN-ACK is sent again.
+    pub syn_ack: SynSchedule,
+    /// R2 of RFC 9293 §3.8.3: how long unacknowledged data is tried before the connection fails.
+    pub abandon_after: Option<Duration>,
+    /// When data is acknowledged.
+    pub delayed_ack: DelayedAckPolicy,
+    /// How long TIME-WAIT lasts (2 MSL); none leaves it at once.
+    pub time_wait: Duration,
+    /// How long FIN-WAIT-2 waits for the peer's FIN; `None` is for ever, as RFC 9293 has it.
+    pub fin_wait_2: Option<Duration>,
+}
+
+/// Loss recovery without SACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossRecovery {
+    /// Fast retransmit and fast recovery, left with the first new ACK (RFC 5681 §3.2).
+    Reno,
+    /// Stays until all that was outstanding is acknowledged (RFC 6582).
+    NewReno,
+}
+
+/// A congestion control algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}
+
+/// The initial congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments; stacks before RFC 3390 had one or two.
+    Segments(u8),
+    /// Two to four segments by the MSS (RFC 5681 §3.1).
+    Rfc5681,
+    /// Ten segments, bounded (RFC 6928 §2).
+    Rfc6928,
+}
+
+impl InitialWindow {
+    /// The window in bytes for a sender with segments of `smss` bytes.
+    pub fn bytes(self, smss: u32) -> u32 {
+        match self {
+            InitialWindow::Segments(count) => smss * u32::from(count.max(1)),
+            // RFC 5681 §3.1: SMSS > 2190: 2; > 1095: 3; else 4 segments
+            InitialWindow::Rfc5681 if smss > 2190 => 2 * smss,
+            InitialWindow::Rfc5681 if smss > 1095 => 3 * smss,
+            InitialWindow::Rfc5681 => 4 * smss,
+            // RFC 6928 §2: min (10*MSS, max (2*MSS, 14600))
+            InitialWindow::Rfc6928 => (10 * smss).min((2 * smss).max(14_600)),
+        }
+    }
+}
+
+impl Config {
+    /// A 4.4BSD client, as the papers of the late 1990s measured: no options but MSS, timers of 500 and 200 ms.
+    pub fn bsd() -> Config {
+        Config {
+            mss: 1460,
+            receive_buffer: 16_384,
+            reassembly_max: 16_384,
+            window_scaling: false,
+            timestamps: false,
+            sack: false,
+            recovery: LossRecovery::Reno,
+            congestion: Algorithm::Reno,
+            initial_window: InitialWindow::Segments(1),
+            limited_transmit: false,
+            nagle: true,
+            rto: RtoLimits {
+                initial: Duration::from_secs(6),
+                min: Duration::from_secs(1),
+                max: Duration::from_secs(64),
+                granularity: Duration::from_ms(500),
+            },
+            syn: SynSchedule::bsd(),
+            syn_ack: SynSchedule::bsd(),
+            abandon_after: Some(Duration::from_secs(511)),
+            delayed_ack: DelayedAckPolicy {
+                delay: Duration::from_ms(200),
+                heartbeat: true,
+                quick_segments: 0,
+            },
+            time_wait: Duration::from_secs(60),
+            fin_wait_2: Some(Duration::from_secs(675)),
+        }
+    }
+
+    /// A Linux client of today.
+    pub fn linux() -> Config {
+        Config {
+            mss: 1460,
+            receive_buffer: 65_536,
+            reassembly_max: 65_536,
+            window_scaling: true,
+            timestamps: true,
+            sack: true,
+            recovery: LossRecovery::NewReno,
+            congestion: Algorithm::Cubic,
+            initial_window: InitialWindow::Rfc6928,
+            limited_transmit: true,
+            nagle: false,
+            rto: RtoLimits {
+                initial: Duration::from_secs(1),
+                min: Duration::from_ms(200),
+                max: Duration::from_secs(120),
+                granularity: Duration::from_ms(200),
+            },
+            syn: SynSchedule::linux(),
+            syn_ack: SynSchedule::linux_syn_ack(),
+            abandon_after: Some(Duration::from_secs(924)),
+            delayed_ack: DelayedAckPolicy {
+                delay: Duration::from_ms(40),
+                heartbeat: false,
+                quick_segments: 16,
+            },
+            time_wait: Duration::from_secs(60),
+            fin_wait_2: Some(Duration::from_secs(60)),
+        }
+    }
+
+    /// A Windows client: no timestamps, SYNs after 3 and 9 s.
+    pub fn windows() -> Config {
+        Config {
+            timestamps: false,
+            rto: RtoLimits {
+                initial: Duration::from_secs(3),
+                min: Duration::from_ms(300),
+                max: Duration::from_secs(120),
+                granularity: Duration::from_ms(10),
+            },
+            syn: SynSchedule::windows(),
+            syn_ack: SynSchedule::windows(),
+            abandon_after: Some(Duration::from_secs(93)),
+            delayed_ack: DelayedAckPolicy {
+                delay: Duration::from_ms(200),
+                heartbeat: false,
+                quick_segments: 0,
+            },
+            time_wait: Duration::from_secs(120),
+            fin_wait_2: Some(Duration::from_secs(120)),
+            ..Config::linux()
+        }
+    }
+
+    /// The shift that lets 16 bits name the whole receive buffer (RFC 7323 §2.3: at most 14).
+    pub(crate) fn window_shift(&self) -> u8 {
+        (0..14).find(|shift| self.receive_buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initial_windows_of_the_rfcs() {
+        assert_eq!(InitialWindow::Rfc6928.bytes(1460), 14_600);
+        assert_eq!(InitialWindow::Rfc6928.bytes(536), 5_360);
+        assert_eq!(InitialWindow::Rfc6928.bytes(8_960), 17_920);
+        assert_eq!(InitialWindow::Rfc5681.bytes(1460), 4_380);
+        assert_eq!(InitialWindow::Rfc5681.bytes(536), 2_144);
+    }
+
+    #[test]
+    fn the_shift_names_the_whole_buffer() {
+        let shift = |receive_buffer| Config { receive_buffer, ..Config::linux() }.window_shift();
+        assert_eq!((shift(65_535), shift(65_536), shift(1 << 20), shift(u32::MAX)), (0, 1, 5, 14));
+    }
+}

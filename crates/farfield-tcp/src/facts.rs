@@ -1,0 +1,18 @@
+//! What a connection counts about itself, for samples and verdicts.
+
+/// Counts since the connection was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// SYNs (or SYN-ACKs) sent, the first among them.
+    pub syns_sent: u8,
+    /// Segments with data or FIN that were sent again.
+    pub retransmits: u32,
+    /// Retransmission timeouts after the handshake.
+    pub timeouts: u32,
+    /// Times that loss recovery began from duplicate or selective acknowledgments.
+    pub recoveries: u32,
+    /// Segments that came out of order.
+    pub out_of_order: u32,
+    /// Segments refused: outside the window, old by PAWS, acknowledging the unsent.
+    pub refused: u32,
+}

@@ -1,0 +1,47 @@
+//! One TCP connection as a state machine (RFC 9293): no I/O, no clock, no links.
+//!
+//! Time and segments are handed in (`handle_*`), work is taken out (`poll_*`). A [`Connection`] does not know who
+//! carries its segments; data that arrives is handed on in order, at once, and never stored unless something before
+//! it is missing. What a connection offers and how it behaves is a [`Config`], shared by all that behave alike.
+//!
+//! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism, ECN,
+//! D-SACK, undoing of false recoveries, keep-alives.
+
+mod acknowledge;
+mod arrival;
+pub mod challenge;
+pub mod config;
+pub mod congestion;
+mod connection;
+pub mod delayed_ack;
+pub mod event;
+mod expiry;
+pub mod facts;
+mod handshake;
+mod intake;
+mod options;
+mod paws;
+mod reassembly;
+mod receiving;
+mod recovery;
+pub mod rtt;
+mod scoreboard;
+pub mod segment;
+mod send_buffer;
+mod sending;
+pub mod seq;
+pub mod state;
+pub mod stray;
+pub mod syn;
+mod timers;
+mod transmit;
+
+pub use config::{Algorithm, Config, InitialWindow, LossRecovery};
+pub use connection::{Closing, Connection, Numbers};
+pub use event::{Event, Failure};
+pub use facts::Facts;
+pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+pub use seq::SeqNumber;
+pub use state::State;
+pub use stray::reply_to_stray;
+pub use transmit::Transmit;

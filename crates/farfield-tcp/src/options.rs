@@ -1,0 +1,77 @@
+//! What the two SYNs agree upon: MSS, window scaling, SACK, timestamps.
+
+use crate::config::Config;
+use crate::segment::{Options, Timestamps};
+
+/// The agreement, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Agreed {
+    /// The peer's MSS, or the default before its SYN came.
+    pub(crate) peer_mss: u16,
+    /// How far to shift the windows that the peer sends; 0 if scaling is off.
+    pub(crate) peer_shift: u8,
+    /// How far the windows sent here are shifted; 0 if scaling is off.
+    pub(crate) own_shift: u8,
+    pub(crate) scaling: bool,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+}
+
+/// RFC 9293 §3.7.1: without the option the peer takes 536 bytes (IPv4).
+const DEFAULT_MSS: u16 = 536;
+/// Less than this no path carries; a smaller announcement (0 among them) is a peer that lies.
+const MSS_MIN: u16 = 64;
+/// RFC 7323 §2.3: a larger shift is taken as 14.
+const SHIFT_MAX: u8 = 14;
+
+impl Agreed {
+    pub(crate) fn nothing() -> Agreed {
+        Agreed {
+            peer_mss: DEFAULT_MSS,
+            peer_shift: 0,
+            own_shift: 0,
+            scaling: false,
+            sack: false,
+            timestamps: false,
+        }
+    }
+
+    /// What follows from the peer's SYN: each option holds if both sides offer it.
+    pub(crate) fn with_syn(config: &Config, syn: &Options) -> Agreed {
+        let scaling = config.window_scaling && syn.window_scale.is_some();
+        Agreed {
+            peer_mss: syn.mss.unwrap_or(DEFAULT_MSS).max(MSS_MIN),
+            // RFC 7323 §2.2: both sides must send the option, or no window is scaled
+            peer_shift: if scaling { syn.window_scale.unwrap_or(0).min(SHIFT_MAX) } else { 0 },
+            own_shift: if scaling { config.window_shift() } else { 0 },
+            scaling,
+            // RFC 2018 §2
+            sack: config.sack && syn.sack_permitted,
+            // RFC 7323 §3.2
+            timestamps: config.timestamps && syn.timestamps.is_some(),
+        }
+    }
+
+    /// The options of our SYN (`answered: None`), or of our SYN-ACK: only what the SYN offered.
+    pub(crate) fn syn_options(config: &Config, answered: Option<&Agreed>, stamps: Timestamps) -> Options {
+        let allows = |of: fn(&Agreed) -> bool| answered.is_none_or(of);
+        Options {
+            mss: Some(config.mss.max(MSS_MIN)),
+            window_scale: (config.window_scaling && allows(|a| a.scaling)).then(|| config.window_shift()),
+            sack_permitted: config.sack && allows(|a| a.sack),
+            timestamps: (config.timestamps && allows(|a| a.timestamps)).then_some(stamps),
+            ..Options::default()
+        }
+    }
+
+    /// SMSS of RFC 5681 §2: data in a full segment, without options but with room for timestamps (RFC 9293
+    /// §3.7.1: Eff.snd.MSS).
+    pub(crate) fn smss(&self, config: &Config) -> u32 {
+        u32::from(self.peer_mss.min(config.mss.max(MSS_MIN))) - if self.timestamps { 12 } else { 0 }
+    }
+
+    /// Data in a full segment that comes from the peer, as far as we can know.
+    pub(crate) fn rmss(&self, config: &Config) -> u32 {
+        u32::from(config.mss.max(MSS_MIN)) - if self.timestamps { 12 } else { 0 }
+    }
+}

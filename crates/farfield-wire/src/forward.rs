@@ -1,0 +1,102 @@
+//! What a router changes in a packet that it forwards: hop limit and ECN, in place, checksums updated (RFC 1624).
+
+use crate::checksum::update_checksum;
+use crate::field::{put_u16, u16_at};
+use crate::ip::{IpPacket, ParseError};
+
+const ECN: u8 = 0b11;
+const CONGESTION_EXPERIENCED: u8 = 0b11;
+
+/// Takes a hop from `packet`. False, and nothing changed, if it had none left to take: answer with
+/// [`IcmpError::HopLimitExceeded`](crate::IcmpError::HopLimitExceeded) (RFC 1812, section 5.3.1).
+///
+/// # Errors
+/// When it is no IP packet.
+pub fn decrement_hop_limit(packet: &mut [u8]) -> Result<bool, ParseError> {
+    let view = IpPacket::parse(packet)?;
+    let (hops, is_v4) = (view.hop_limit(), matches!(view, IpPacket::V4(_)));
+    if hops <= 1 {
+        return Ok(false);
+    }
+    if is_v4 {
+        let word = u16_at(packet, 8);
+        change_v4_word(packet, 8, word - 0x0100);
+    } else {
+        packet[7] = hops - 1;
+    }
+    Ok(true)
+}
+
+/// Marks that `packet` met congestion (RFC 3168, section 5). False, and nothing changed, if its ends do not
+/// understand that: then it should be dropped.
+///
+/// # Errors
+/// When it is no IP packet.
+pub fn mark_congestion(packet: &mut [u8]) -> Result<bool, ParseError> {
+    let view = IpPacket::parse(packet)?;
+    let (class, is_v4) = match view {
+        IpPacket::V4(view) => (view.traffic_class(), true),
+        IpPacket::V6(view) => (view.traffic_class(), false),
+    };
+    if class & ECN == 0 {
+        return Ok(false);
+    }
+    if is_v4 {
+        let word = u16_at(packet, 0) | u16::from(CONGESTION_EXPERIENCED);
+        change_v4_word(packet, 0, word);
+    } else {
+        packet[1] |= CONGESTION_EXPERIENCED << 4;
+    }
+    Ok(true)
+}
+
+fn change_v4_word(packet: &mut [u8], at: usize, new: u16) {
+    let checksum = update_checksum(u16_at(packet, 10), u16_at(packet, at), new);
+    put_u16(packet, at, new);
+    put_u16(packet, 10, checksum);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ip::{Addresses, IpRepr, Protocol};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_forwarded_header_stays_valid(
+            source: u32,
+            destination: u32,
+            hops in 2u8..=255,
+            class: u8,
+            ident: u16,
+        ) {
+            let addresses = Addresses::V4 { source: source.into(), destination: destination.into() };
+            let IpRepr::V4(mut repr) = IpRepr::new(addresses, Protocol::TCP) else { unreachable!() };
+            (repr.ttl, repr.traffic_class, repr.ident) = (hops, class, ident);
+            let mut packet = [0; 20];
+            repr.emit(0, &mut packet);
+            prop_assert_eq!(decrement_hop_limit(&mut packet), Ok(true));
+            prop_assert_eq!(mark_congestion(&mut packet), Ok(class & 3 != 0));
+            let IpPacket::V4(view) = IpPacket::parse(&packet).unwrap() else { unreachable!() };
+            prop_assert!(view.checksum_is_valid());
+            prop_assert_eq!(view.ttl(), hops - 1);
+            prop_assert_eq!(view.traffic_class(), if class & 3 == 0 { class } else { class | 3 });
+        }
+    }
+
+    #[test]
+    fn ipv6_loses_hops_and_is_marked_as_well() {
+        let addresses = Addresses::V6 { source: 1.into(), destination: 2.into() };
+        let IpRepr::V6(mut repr) = IpRepr::new(addresses, Protocol::TCP) else { unreachable!() };
+        (repr.hop_limit, repr.traffic_class) = (2, 0xfe);
+        let mut packet = [0; 40];
+        repr.emit(0, &mut packet);
+        assert_eq!((decrement_hop_limit(&mut packet), mark_congestion(&mut packet)), (Ok(true), Ok(true)));
+        let IpPacket::V6(view) = IpPacket::parse(&packet).unwrap() else { unreachable!() };
+        assert_eq!((view.hop_limit(), view.traffic_class()), (1, 0xff));
+        let before = packet;
+        assert_eq!(decrement_hop_limit(&mut packet), Ok(false));
+        assert_eq!(packet, before);
+    }
+}
