@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     /// Sent where the policy allows no further request on the connection.
     pub last: Bytes,
     pub answering: Answering,
+    /// It may be sent twice (RFC 9110 section 9.2.2); what is not is never repeated unasked.
+    pub idempotent: bool,
     /// The requests that follow once this one's reply is complete: the page's embedded objects.
     pub embedded: Box<[u32]>,
 }
@@ -60,6 +62,7 @@ impl Book {
                 persistent: encode(true)?,
                 last: encode(false)?,
                 answering: Answering::method(request.method.as_str()),
+                idempotent: request.method.is_idempotent(),
                 embedded: Box::default(),
             });
         }

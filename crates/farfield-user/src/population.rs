@@ -4,7 +4,7 @@
 //! a request allocates once tables and queues have grown, except a page's queue on a user's first page.
 
 use crate::book::Book;
-use crate::connection::{Connection, Job, NO_DESCRIPTOR, State};
+use crate::connection::{Connection, Exchange, Job, NO_DESCRIPTOR, State};
 use crate::driver::Driver;
 use crate::gauge::Gauge;
 use crate::host::{ConnectionKey, Failure, Host, Wake};
@@ -410,7 +410,7 @@ impl Population {
         if unasked || !reply.persistent || exchange.number + 1 >= max {
             // The server said it would read no further, so those behind were not served: no blind retry.
             let gone = self.drop_connection(host, slot);
-            self.put_back(&gone, 0, false);
+            self.put_back(gone.user, &gone.in_flight, false);
         } else if connection.in_flight.is_empty() {
             self.table.stop_limit(slot);
         } else {
@@ -421,25 +421,27 @@ impl Population {
         self.request_over(host, now, user, exchange.job.request, sample.outcome);
     }
 
-    /// The connection is lost: its first request ends with `outcome`, or is sent again if it may be, and those
-    /// behind it are sent again.
+    /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it, and so
+    /// do those behind it that must not be sent twice. The others are sent again.
     fn lose<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, outcome: Outcome) {
         let mut lost = self.drop_connection(host, slot);
-        let repeats = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
-        let failing = match lost.in_flight.first() {
-            Some(first) if !(repeats && lost.may_repeat(first)) => 1,
-            _ => 0,
+        let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
+        let (book, first) = (&self.plan.book, lost.in_flight.first().map(|first| first.number));
+        let goes_again = |exchange: &Exchange| {
+            book.entry(exchange.job.request).idempotent
+                && (Some(exchange.number) != first || (unread && lost.may_repeat(exchange)))
         };
-        self.put_back(&lost, failing, true);
-        lost.in_flight.truncate(failing);
+        let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
+        self.put_back(lost.user, &again, true);
+        lost.in_flight = failing.into();
         self.fail_exchanges(host, now, &lost, outcome);
         self.pump(host, now, lost.user);
     }
 
-    /// Queues the requests of a connection that is gone, from the `from`-th on, ahead of all that wait.
-    fn put_back(&mut self, gone: &Connection, from: usize, again: bool) {
-        let user = &mut self.users[gone.user as usize];
-        for exchange in gone.in_flight[from..].iter().rev() {
+    /// Queues requests whose connection is gone, ahead of all that wait.
+    fn put_back(&mut self, user: u32, gone: &[Exchange], again: bool) {
+        let user = &mut self.users[user as usize];
+        for exchange in gone.iter().rev() {
             self.tally.resent += u64::from(exchange.sent != Stamp::NEVER);
             user.waiting.push_front(Job { again: again || exchange.job.again, ..exchange.job });
         }

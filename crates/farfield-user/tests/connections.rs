@@ -165,3 +165,14 @@ fn an_unanswered_attempt_is_abandoned() {
     let answered = play("abandon-after = '400ms'\npolicy = 'one-request'", ROOT, Server::default());
     assert_eq!((answered.abandoned, answered.count(Outcome::Ok)), (0, 400));
 }
+
+/// An order must not be placed twice: a POST whose connection closed without a word has failed (RFC 9110 section 9.2.2).
+#[test]
+fn what_is_not_idempotent_is_never_sent_again() {
+    let server = Server { closes_silently_after: Some(2), ..Server::default() };
+    for policy in ["", "policy = 'pipelined'\npipeline-depth = 5"] {
+        let stage = play(policy, "[[request]]\nmethod = 'POST'\npath = '/order'", server.clone());
+        assert_eq!(stage.tally.resent, 0);
+        assert!(stage.count(Outcome::ClosedUnanswered) > 50, "{policy}");
+    }
+}
