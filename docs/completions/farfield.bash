@@ -404,7 +404,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --workers --warm-up --think --target --policy --parallel --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
+            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -467,6 +467,34 @@ _farfield() {
                     return 0
                     ;;
                 --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plane)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clients)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shards)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -542,7 +570,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__serve)
-            opts="-t -h --threads --service-time --servers --error-rate --accept-limit --backlog --keep-alive-timeout --keep-alive-requests --seed --help"
+            opts="-t -h --threads --service-time --servers --error-rate --accept-limit --backlog --keep-alive-timeout --keep-alive-requests --seed --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -585,6 +613,10 @@ _farfield() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

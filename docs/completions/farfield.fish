@@ -42,6 +42,13 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'How 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'The server, where the scenario names none or another' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'When connections are used again: one-request, persistent, early-close or pipelined' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l parallel -d 'Connections a user opens at most at once' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'The round trip between emulated clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'The command that starts the server before emulated clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Threads that emulated clients are dealt out over' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'What the gateway between emulated clients and the server is made of: auto, tun or packet' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'The version that requests announce: 1.0 or 1.1' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'The request\'s method' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
@@ -56,6 +63,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'W
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between emulated clients and the server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario as farfield understands it, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -68,6 +76,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand serve" -l backlog -d '
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l keep-alive-timeout -d 'How long an idle connection is kept' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l keep-alive-requests -d 'Requests served on one connection at most' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l seed -d 'The seed of the pages and of the errors' -r
+complete -c farfield -n "__fish_farfield_using_subcommand serve" -l config -d 'All else that a scenario can say under `origin`, as TOML; other flags outrank it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"

@@ -1,17 +1,21 @@
 //! The collector: takes the samples of all workers, folds them and keeps the run directory up to date.
 //!
-//! It runs on the thread that started the run and stands back for the workers. Once a second it writes a
-//! checkpoint, tells how the run goes, and asks whether it should go on.
+//! It runs on the thread that started the run and stands back for the workers: it works in pieces of tens of
+//! microseconds and gives way between them, since a worker that waits meanwhile sends late. Once a second it writes
+//! a checkpoint, tells how the run goes, and asks whether it should go on.
 
+use crate::os::processors;
 use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
-use farfield_base::{Duration, Instant, Window};
+use farfield_base::{Duration, Instant, Sample, Window};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Samples that are taken without giving way.
+const PIECE: usize = 64;
 
 /// How a run goes, told once a second.
 #[derive(Debug)]
@@ -56,13 +60,19 @@ pub(crate) enum Course {
 impl<'a> Collector<'a> {
     pub fn new(
         window: Window,
+        classes: &[String],
         workers: usize,
         asked: Asked<'a>,
         aborts: &'a [Threshold],
         keeping: Option<Keeping>,
     ) -> Collector<'a> {
+        let keeping = keeping.map(|Keeping { directory, samples, keep }| Keeping {
+            directory,
+            samples: samples.pausing(processors::give_way),
+            keep,
+        });
         Collector {
-            fold: Fold::new(window),
+            fold: Fold::of_classes(window, classes),
             facts: EngineFacts::default(),
             keeping,
             asked,
@@ -105,19 +115,26 @@ impl<'a> Collector<'a> {
     }
 
     fn take(&mut self, mut parcel: Parcel, returns: &[Returns]) {
-        for sample in &parcel.samples {
-            self.fold.record(sample);
-        }
-        if let Some(keeping) = &mut self.keeping
-            && self.samples_refused.is_none()
-            && let Err(error) = keeping.samples.write(&parcel.samples)
-        {
-            self.samples_refused = Some(error);
+        for piece in parcel.samples.chunks(PIECE) {
+            self.record(piece);
+            processors::give_way();
         }
         self.beats[parcel.worker] = parcel.beat;
         parcel.samples.clear();
         // A worker that has ended takes nothing back.
         let _ = returns[parcel.worker].try_send(parcel.samples);
+    }
+
+    fn record(&mut self, samples: &[Sample]) {
+        for sample in samples {
+            self.fold.record(sample);
+        }
+        if let Some(keeping) = &mut self.keeping
+            && self.samples_refused.is_none()
+            && let Err(error) = keeping.samples.write(samples)
+        {
+            self.samples_refused = Some(error);
+        }
     }
 
     fn standing(&self) -> Beat {

@@ -1,23 +1,32 @@
 //! The planes, threads and clocks: the only room that touches a clock, a socket, entropy or the operating system.
 //!
-//! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. Today there is
-//! one plane, the kernel's [sockets].
+//! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. The planes are the
+//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [place].
 
+mod account;
+mod capture_file;
 mod collector;
+mod crew;
 pub mod descriptors;
 pub mod doctor;
+pub mod emulated;
 pub mod environment;
+mod finished;
 pub mod interrupt;
+mod meters;
 pub mod os;
 mod outbox;
+pub mod place;
+pub mod plane;
 pub mod reach;
 pub mod run;
 pub mod run_directory;
 pub mod sockets;
 
 pub use collector::Progress;
+pub use emulated::{Emulated, SetUpError};
 pub use environment::Environment;
 pub use outbox::Beat;
-pub use run::{Output, RunError, Settings, run};
+pub use run::{Output, Plane, RunError, Settings, run};
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sockets::Sources;

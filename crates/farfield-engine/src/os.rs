@@ -1,5 +1,12 @@
 //! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
 
 pub mod clock;
+pub mod init;
+pub mod namespace;
+pub mod netlink;
+pub mod packet_socket;
 pub mod processors;
+pub mod receive_steering;
 pub mod socket;
+pub mod steering;
+pub mod tun;

@@ -1,24 +1,26 @@
-//! A run on the sockets plane, from its settings to its summary.
+//! A run, from its settings to its summary, on whichever plane.
 
+use crate::account;
+use crate::capture_file::CaptureFile;
 use crate::collector::{Collector, Keeping, Progress};
-use crate::descriptors;
+use crate::crew::Crew;
+use crate::emulated::Emulated;
 use crate::environment::Environment;
+use crate::finished::Finished;
+use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
 use crate::os::processors;
 use crate::outbox::Outbox;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sockets::Sources;
-use crate::sockets::host::SocketsHost;
-use crate::sockets::worker::{Finished, Phases, Worker};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
-use farfield_measure::facts::Arrivals;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::Asked;
-use farfield_measure::{Heading, Histogram, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_measure::{EngineFacts, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::RequestSet;
-use farfield_traffic::load::{LoadModel, Restart};
-use farfield_user::{Book, Plan, Policy, Population};
+use farfield_traffic::load::LoadModel;
+use farfield_user::{Book, Policy};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -43,10 +45,8 @@ pub struct Settings {
     pub seed: Seed,
     /// Requests after which no more are begun.
     pub requests_max: Option<u64>,
-    /// The server.
-    pub target: SocketAddr,
-    /// Where clients connect from.
-    pub sources: Sources,
+    /// What carries the bytes.
+    pub plane: Plane,
     /// Worker threads.
     pub workers: NonZeroU32,
     /// The processors that the generator keeps to; all that it may use if empty.
@@ -69,6 +69,20 @@ pub struct Settings {
     pub output: Option<Output>,
     /// What the reader of the result should know.
     pub warnings: Vec<String>,
+}
+
+/// What carries the bytes of a run.
+#[derive(Debug)]
+pub enum Plane {
+    /// The kernel's own sockets.
+    Sockets {
+        /// The server.
+        target: SocketAddr,
+        /// Where clients connect from.
+        sources: Sources,
+    },
+    /// Emulated clients on an emulated network.
+    Emulated(Box<Emulated>),
 }
 
 /// What a run leaves on disk.
@@ -103,6 +117,9 @@ pub enum RunError {
         /// The system's answer.
         source: io::Error,
     },
+    /// The capture cannot be begun.
+    #[error("cannot begin capture.pcapng: {0}")]
+    Capture(#[source] io::Error),
     /// A worker cannot be started.
     #[error("cannot start a worker: {0}")]
     Worker(#[source] io::Error),
@@ -122,23 +139,19 @@ pub fn run(
     let keeping =
         settings.output.as_ref().map(|output| begin_files(output, &settings.heading)).transpose()?;
     let started = unix_seconds();
-    let clock = Clock::starting_in(LEAD);
+    let capture = begin_capture(&settings, started)?;
 
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
     let halt = Arc::new(AtomicBool::new(false));
-    let workers = settings.workers.get() as usize;
+    let crew = Crew { settings: &settings, phases, halt: &halt, capture: capture.as_ref() };
+    let users = crew.gather();
+    let workers = users.len();
     let (out, parcels) = Outbox::channel(workers);
-    let mut returns = Vec::with_capacity(workers);
-    let mut threads = Vec::with_capacity(workers);
-    for number in 0..workers {
-        let (outbox, back) = Outbox::new(number, out.clone());
-        returns.push(back);
-        let worker = prepare(&settings, number, window, phases, clock, outbox, &halt)?;
-        let name = format!("worker-{number}");
-        let thread = std::thread::Builder::new().name(name).spawn(move || worker.run());
-        threads.push(thread.map_err(RunError::Worker)?);
-    }
+    let (outboxes, returns): (Vec<_>, Vec<_>) =
+        (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
+    let clock = Clock::starting_in(LEAD);
+    let threads = crew.start(users, clock, outboxes)?;
 
     let asked = Asked {
         heading: &settings.heading,
@@ -146,8 +159,9 @@ pub fn run(
         thresholds: &settings.thresholds,
         series_file: settings.output.as_ref().map(|_| "series.parquet"),
     };
-    let mut collector = Collector::new(window, workers, asked, &settings.aborts, keeping);
-    collector.facts.plane = "sockets".to_owned();
+    let classes = settings.plane.classes();
+    let mut collector = Collector::new(window, &classes, workers, asked, &settings.aborts, keeping);
+    collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
     collector.facts.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
@@ -169,7 +183,11 @@ pub fn run(
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
     }
     collector.facts.load_ended = collector.facts.interrupted.is_none();
-    account(&mut collector, &settings, window, finished);
+    account::add_up(&mut collector.facts, &settings, window, finished);
+    account::describe_network(&mut collector.facts, &settings);
+    if let Some(capture) = capture {
+        end_capture(&mut collector.facts, capture);
+    }
     Ok(finish(collector, until, started))
 }
 
@@ -195,70 +213,45 @@ fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> 
     Ok(Keeping { directory, samples, keep: output.keep })
 }
 
-fn prepare(
-    settings: &Settings,
-    number: usize,
-    window: Window,
-    phases: Phases,
-    clock: Clock,
-    outbox: Outbox,
-    halt: &Arc<AtomicBool>,
-) -> Result<Worker, RunError> {
-    let workers = settings.workers.get();
-    let worker = number as u32;
-    let plan = Plan {
-        load: settings.load.clone(),
-        requests: settings.requests.clone(),
-        book: settings.book.for_worker(),
-        policy: settings.policy,
-        seed: settings.seed,
-        worker,
-        workers,
-        window,
-        requests_max: settings.requests_max.map(|max| share(max, u64::from(worker), u64::from(workers))),
-    };
-    let no_delay = settings.policy.requests_max() > 1;
-    let open_max = descriptors::for_connections() / u64::from(workers);
-    let host = SocketsHost::new(clock, settings.target, settings.sources.clone(), no_delay, open_max, outbox)
-        .map_err(|errno| RunError::Worker(errno.into()))?;
-    Ok(Worker::new(Population::new(plan), host, phases, Arc::clone(halt)))
-}
-
-/// This worker's part of `total`.
-fn share(total: u64, worker: u64, workers: u64) -> u64 {
-    (total + workers - 1 - worker) / workers
-}
-
-/// Adds up what the workers say of themselves.
-fn account(collector: &mut Collector<'_>, settings: &Settings, window: Window, finished: Vec<Finished>) {
-    let facts = &mut collector.facts;
-    let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
-    let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
-    let mut area = 0;
-    for worker in finished {
-        lateness.merge(&worker.lateness);
-        turns.merge(&worker.turns);
-        arrivals.scheduled += worker.tally.scheduled;
-        arrivals.begun += worker.tally.begun;
-        arrivals.dropped += worker.tally.dropped;
-        facts.resent += worker.tally.resent;
-        area += worker.in_system_area;
-        facts.writer_stalls += worker.stalls;
-        facts.workers.push(worker.facts);
+impl Plane {
+    /// Names of the classes of clients that results are told apart by.
+    fn classes(&self) -> Vec<String> {
+        match self {
+            Plane::Sockets { .. } => Vec::new(),
+            Plane::Emulated(emulated) => {
+                emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
+            }
+        }
     }
-    (facts.lateness, facts.loop_lag) = (lateness, turns);
-    facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
-    facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+
+    /// Its name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Plane::Sockets { .. } => "sockets",
+            Plane::Emulated(_) => "emulated",
+        }
+    }
 }
 
-/// How many arrivals the model of load has in the window on average, where that is known.
-fn expected(load: &LoadModel, window: Window) -> Option<f64> {
-    let process = match load {
-        LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.clone(),
-        LoadModel::Overload(overload) if overload.restart == Restart::Paced => overload.attempts(),
-        LoadModel::Closed { .. } | LoadModel::Overload(_) => return None,
-    };
-    process.expected(window.measure_from, window.measure_to)
+/// Begins the capture file, if one is asked for and there is a directory to keep it in.
+fn begin_capture(settings: &Settings, started: u64) -> Result<Option<CaptureFile>, RunError> {
+    let Plane::Emulated(emulated) = &settings.plane else { return Ok(None) };
+    let (Some(spec), Some(output)) = (&emulated.network.capture, &settings.output) else { return Ok(None) };
+    let start_unix_ns = Duration::from_secs(started).as_ns();
+    CaptureFile::begin(&output.directory.path().join("capture.pcapng"), spec, start_unix_ns)
+        .map(Some)
+        .map_err(RunError::Capture)
+}
+
+fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
+    match capture.finish() {
+        Ok(lost) => {
+            if let Some(network) = &mut facts.network {
+                network.capture_drops = lost;
+            }
+        }
+        Err(error) => facts.warnings.push(format!("capture.pcapng is cut short: {error}")),
+    }
 }
 
 /// Judges the run and writes what it leaves. A file that cannot be written is a warning: the result is there.

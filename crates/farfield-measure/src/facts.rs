@@ -2,12 +2,13 @@
 
 use crate::histogram::Histogram;
 use farfield_base::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The engine's own account of a run, over the steady part where nothing else is said.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineFacts {
-    /// The plane that carried the bytes, by name: `sockets`.
+    /// The plane that carried the bytes, by name: `sockets`, `emulated`, `simulated`.
     pub plane: String,
     /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
     pub processors: Vec<u32>,
@@ -40,6 +41,74 @@ pub struct EngineFacts {
     pub load_ended: bool,
     /// What a reader should know: one sentence each.
     pub warnings: Vec<String>,
+    /// The emulated network; `None` on a plane that has none.
+    pub network: Option<NetworkFacts>,
+}
+
+/// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkFacts {
+    /// Clients.
+    pub clients: u64,
+    /// Shards that they were dealt out over.
+    pub shards: u64,
+    /// What the gateway is made of, `tun` or `packet`; `None` where the server is a model.
+    pub gateway: Option<String>,
+    /// The unloaded round trip of the nearest client: propagation.
+    pub round_trip_least: Duration,
+    /// That of the farthest.
+    pub round_trip_largest: Duration,
+    /// How long after the instant meant for it each packet left for the server.
+    pub departure_lateness: Histogram,
+    /// How long after the instant meant for it each packet reached its client.
+    pub arrival_lateness: Histogram,
+    /// Packets handed to the server.
+    pub packets_up: u64,
+    /// Packets taken from it, large segments as the packets they stand for.
+    pub packets_down: u64,
+    /// Packets that the gateway lost or refused: the emulator's fault, not the network's.
+    pub overruns: u64,
+    /// Packets that the network did not deliver: what the scenario asks for.
+    pub drops: NetworkDrops,
+    /// Packets that capturing lost, which changed nothing for anybody else.
+    pub capture_drops: u64,
+}
+
+/// Packets that a network did not deliver, by cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkDrops {
+    /// Lost on the wire.
+    pub lost: u64,
+    /// Found a queue full.
+    pub queue_full: u64,
+    /// Dropped early by RED.
+    pub early: u64,
+    /// Dropped by CoDel for their delay.
+    pub delayed: u64,
+    /// Ran out of hops.
+    pub expired: u64,
+    /// Too big for a link.
+    pub too_big: u64,
+    /// Damaged on the way and refused by the client.
+    pub damaged: u64,
+    /// For an address that no client has.
+    pub nobody: u64,
+}
+
+impl NetworkDrops {
+    /// All causes with their names, in order.
+    pub fn by_cause(&self) -> [(&'static str, u64); 8] {
+        [
+            ("lost", self.lost),
+            ("queue-full", self.queue_full),
+            ("early", self.early),
+            ("delayed", self.delayed),
+            ("expired", self.expired),
+            ("too-big", self.too_big),
+            ("damaged", self.damaged),
+            ("nobody", self.nobody),
+        ]
+    }
 }
 
 /// One worker thread.

@@ -23,7 +23,7 @@ pub mod threshold;
 pub mod timing;
 pub mod verdict;
 
-pub use facts::{Arrivals, EngineFacts, WorkerFacts};
+pub use facts::{Arrivals, EngineFacts, NetworkDrops, NetworkFacts, WorkerFacts};
 pub use fold::{Fold, Part};
 pub use histogram::Histogram;
 pub use quantile::Quantile;

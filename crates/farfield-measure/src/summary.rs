@@ -4,7 +4,7 @@
 //! (`…_ns`), rates are a second (`…_per_s`), and what was not measured is null, never zero. A run that
 //! goes on, or was killed, leaves a summary with `complete` false.
 
-use crate::facts::EngineFacts;
+use crate::facts::{EngineFacts, NetworkDrops, NetworkFacts};
 use crate::fold::{Events, Fold, Part};
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the schema; grows when a reader of the old one would be misled.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The percentiles that every timing has, first to last.
 const QUANTILES: [Quantile; 6] =
@@ -206,6 +206,77 @@ impl PartSummary {
     }
 }
 
+/// The steady part of one class of clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassSummary {
+    /// Its name.
+    pub name: String,
+    /// Its part of all requests that were due; null if none was.
+    pub share: Option<f64>,
+    /// What was measured of it.
+    pub steady: PartSummary,
+}
+
+impl ClassSummary {
+    fn of_all(fold: &Fold, lasted: Duration) -> Vec<ClassSummary> {
+        let all = fold.steady().requests();
+        let class = |(name, part): (&str, &Part)| ClassSummary {
+            name: name.to_owned(),
+            share: (all > 0).then(|| part.requests() as f64 / all as f64),
+            steady: PartSummary::of(part, lasted),
+        };
+        fold.classes().map(class).collect()
+    }
+}
+
+/// The emulated network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkSummary {
+    /// Clients.
+    pub clients: u64,
+    /// Shards that they were dealt out over.
+    pub shards: u64,
+    /// What the gateway is made of; null where the server is a model.
+    pub gateway: Option<String>,
+    /// The unloaded round trip of the nearest client.
+    pub round_trip_ns_least: u64,
+    /// That of the farthest.
+    pub round_trip_ns_largest: u64,
+    /// How late packets left for the server.
+    pub departure_lateness: Option<TimingSummary>,
+    /// How late packets reached clients.
+    pub arrival_lateness: Option<TimingSummary>,
+    /// Packets handed to the server.
+    pub packets_up: u64,
+    /// Packets taken from it.
+    pub packets_down: u64,
+    /// Packets that the gateway lost: the emulator's fault.
+    pub gateway_overruns: u64,
+    /// Packets that the network did not deliver: the scenario's doing.
+    pub drops: NetworkDrops,
+    /// Packets that capturing lost.
+    pub capture_drops: u64,
+}
+
+impl NetworkSummary {
+    fn of(facts: &NetworkFacts) -> NetworkSummary {
+        NetworkSummary {
+            clients: facts.clients,
+            shards: facts.shards,
+            gateway: facts.gateway.clone(),
+            round_trip_ns_least: facts.round_trip_least.as_ns(),
+            round_trip_ns_largest: facts.round_trip_largest.as_ns(),
+            departure_lateness: TimingSummary::of(&facts.departure_lateness),
+            arrival_lateness: TimingSummary::of(&facts.arrival_lateness),
+            packets_up: facts.packets_up,
+            packets_down: facts.packets_down,
+            gateway_overruns: facts.overruns,
+            drops: facts.drops,
+            capture_drops: facts.capture_drops,
+        }
+    }
+}
+
 /// The connections of the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionsSummary {
@@ -284,6 +355,9 @@ pub struct Summary {
     pub thresholds: Vec<ThresholdResult>,
     /// The measured part.
     pub steady: PartSummary,
+    /// The measured part of each class of clients; empty where there are no classes.
+    #[serde(default)]
+    pub classes: Vec<ClassSummary>,
     /// The part before it.
     pub warm_up: PartSummary,
     /// Requests due after the measured part.
@@ -292,6 +366,9 @@ pub struct Summary {
     pub connections: ConnectionsSummary,
     /// The generator itself.
     pub generator: GeneratorSummary,
+    /// The emulated network; null on a plane that has none.
+    #[serde(default)]
+    pub network: Option<NetworkSummary>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
     /// What else a reader should know: one sentence each.
@@ -326,10 +403,12 @@ impl Summary {
             phases,
             thresholds: asked.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
             steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns)),
+            classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns)),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns)),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
             generator: generator(facts, phases),
+            network: facts.network.as_ref().map(NetworkSummary::of),
             series_file: asked.series_file.map(str::to_owned),
             warnings: warnings(fold, facts),
             verdict,
@@ -489,6 +568,44 @@ mod tests {
         assert_eq!(empty.generator.in_system_mean, None);
         assert!(!empty.complete);
         assert_eq!(Summary::from_json(&empty.to_json()).expect("its own text"), empty);
+    }
+
+    /// Each class against its samples counted one by one.
+    #[test]
+    fn classes_are_told_apart() {
+        const MS: u64 = 1_000_000;
+        let names = ["fibre", "modem"].map(str::to_owned);
+        let samples: Vec<Sample> = (0..200_u64)
+            .map(|n| {
+                let class = u16::from(n % 4 == 0);
+                let outcome = if n % 8 == 0 { Outcome::Reset } else { Outcome::Ok };
+                Sample {
+                    class,
+                    outcome,
+                    ..sample(n * 5 * MS, (n * 5 + 1 + 100 * u64::from(class) + n % 9) * MS)
+                }
+            })
+            .collect();
+        let mut fold = Fold::of_classes(window(0, 1000), &names);
+        samples.iter().for_each(|sample| fold.record(sample));
+        let summary = summary(&fold, &EngineFacts::default(), END);
+        for (number, class) in summary.classes.iter().enumerate() {
+            let own = || samples.iter().filter(|sample| usize::from(sample.class) == number);
+            assert_eq!(class.name, names[number]);
+            assert_eq!(class.steady.requests, own().count() as u64);
+            assert_eq!(class.share, Some(own().count() as f64 / 200.0));
+            let failed = own().filter(|sample| sample.outcome != Outcome::Ok).count();
+            assert_eq!(class.steady.error_share, Some(failed as f64 / own().count() as f64));
+            let mut took: Vec<u64> =
+                own().filter(|s| s.outcome == Outcome::Ok).map(|s| s.response_time().as_ns()).collect();
+            took.sort_unstable();
+            let exact = took[took.len().div_ceil(2) - 1] as f64;
+            let times = class.steady.times.response.as_ref().expect("times");
+            let p50 = times.quantile_ns(Quantile::P50).expect("a median") as f64;
+            assert!((p50 - exact).abs() <= exact / 1024.0, "{p50} for {exact}");
+            assert_eq!((times.min_ns, times.max_ns), (took[0], took[took.len() - 1]));
+        }
+        assert_eq!(Summary::from_json(&summary.to_json()).expect("its own text"), summary);
     }
 
     #[test]

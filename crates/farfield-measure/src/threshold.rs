@@ -11,9 +11,11 @@
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
 //!
+//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class alone.
+//!
 //! A metric with nothing to measure does not pass: what cannot be shown is not kept.
 
-use crate::fold::Fold;
+use crate::fold::{Fold, Part};
 use crate::quantile::Quantile;
 use crate::timing::Timing;
 use crate::verdict::Unit;
@@ -29,6 +31,8 @@ use std::str::FromStr;
 pub struct Threshold {
     text: String,
     metric: Metric,
+    /// The class that it is of, if it is of one.
+    class: Option<String>,
     comparison: Comparison,
     /// In the unit of the metric.
     limit: f64,
@@ -134,7 +138,7 @@ fn metrics() -> String {
 impl Threshold {
     /// Holds the threshold against what was measured up to `until`, the end of the run or an instant in it.
     pub fn evaluate(&self, fold: &Fold, until: Instant) -> ThresholdResult {
-        let measured = self.metric.measure(fold, until);
+        let measured = self.measure(fold, until);
         ThresholdResult {
             text: self.text.clone(),
             measured,
@@ -147,13 +151,28 @@ impl Threshold {
     /// True if what was measured up to `until` breaks the threshold: for a run that is to stop at once
     /// then. Where nothing was measured yet, nothing is broken.
     pub fn broken(&self, fold: &Fold, until: Instant) -> bool {
-        self.metric.measure(fold, until).is_some_and(|measured| !self.comparison.holds(measured, self.limit))
+        self.measure(fold, until).is_some_and(|measured| !self.comparison.holds(measured, self.limit))
+    }
+}
+
+impl Threshold {
+    /// The class of clients that it is of, if it is of one.
+    pub fn class(&self) -> Option<&str> {
+        self.class.as_deref()
+    }
+
+    fn measure(&self, fold: &Fold, until: Instant) -> Option<f64> {
+        let part = match &self.class {
+            None => fold.steady(),
+            Some(name) => fold.class(name)?,
+        };
+        self.metric.measure(part, fold.window().elapsed(until))
     }
 }
 
 impl Metric {
-    fn measure(self, fold: &Fold, until: Instant) -> Option<f64> {
-        let steady = fold.steady();
+    /// Of a part that has lasted for `elapsed`.
+    fn measure(self, steady: &Part, elapsed: Duration) -> Option<f64> {
         let ns = |time: Duration| time.as_ns() as f64;
         match self {
             Metric::Time(statistic, timing) => {
@@ -169,7 +188,6 @@ impl Metric {
             }
             Metric::Errors => steady.error_share(),
             Metric::Rate(flow) => {
-                let elapsed = fold.window().elapsed(until);
                 let events = match flow {
                     Flow::Completed => steady.events.completed,
                     Flow::Sent => steady.events.sent,
@@ -269,9 +287,17 @@ impl FromStr for Threshold {
             [b'<', ..] => (Comparison::Less, 1),
             _ => (Comparison::More, 1),
         };
-        let metric = Metric::parse(text, metric.trim())?;
+        let unknown = || ThresholdError::Metric { text: text.to_owned(), metric: metric.trim().to_owned() };
+        let (metric, class) = match metric.trim().split_once('{') {
+            None => (metric.trim(), None),
+            Some((metric, class)) => {
+                (metric.trim(), Some(class.strip_suffix('}').ok_or_else(unknown)?.trim()))
+            }
+        };
+        let metric = Metric::parse(text, metric)?;
         let limit = metric.limit(text, rest[length..].trim())?;
-        Ok(Threshold { text: text.to_owned(), metric, comparison, limit })
+        let class = class.map(str::to_owned);
+        Ok(Threshold { text: text.to_owned(), metric, class, comparison, limit })
     }
 }
 
@@ -342,6 +368,25 @@ mod tests {
     }
 
     #[test]
+    fn a_class_is_measured_alone() {
+        let names = ["dsl", "modem"].map(str::to_owned);
+        let mut fold = Fold::of_classes(window(0, 1000), &names);
+        for n in 0..100 {
+            fold.record(&Sample { class: u16::from(n >= 90), ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) });
+        }
+        let measured = |text: &str| {
+            let threshold: Threshold = text.parse().expect("a threshold");
+            threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+        };
+        assert_eq!(measured("requests{dsl}>1"), Some(90.0));
+        assert_eq!(measured("offered { modem }>1"), Some(10.0));
+        assert_eq!(measured("max{dsl}<1s"), Some(90.0 * MS as f64));
+        assert_eq!(measured("max{modem}<1s"), Some(100.0 * MS as f64));
+        assert_eq!(measured("p50(connect){fibre}<1s"), None, "there is no such class");
+        assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").class(), Some("dsl"));
+    }
+
+    #[test]
     fn compares_as_written() {
         let check = |text: &str, passed| assert_eq!(result(text).passed, passed, "{text}");
         check("max<100ms", false);
@@ -367,6 +412,7 @@ mod tests {
         check("p101<3ms", "`p101`");
         check("p99(dns)<3ms", "response, service, connect, reply and transfer");
         check("p99(dns<3ms", "no metric");
+        check("p99{dsl<3ms", "no metric");
         check("errors(connect)<1%", "no metric");
         check("p99<200", "300ms");
         check("errors<5", "5%");

@@ -32,6 +32,10 @@ pub struct VerdictLimits {
     pub littles_law: Share,
     /// Arrivals that may be dropped. Default 0.
     pub dropped_arrivals: u64,
+    /// The longest p99 of how late packets leave an emulated network for the server. Default 1 ms.
+    pub departure_lateness_p99: Duration,
+    /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
+    pub arrival_lateness_p99: Duration,
 }
 
 impl Default for VerdictLimits {
@@ -44,6 +48,8 @@ impl Default for VerdictLimits {
             rate_error: share(0.01),
             littles_law: share(0.05),
             dropped_arrivals: 0,
+            departure_lateness_p99: Duration::from_ms(1),
+            arrival_lateness_p99: Duration::from_ms(1),
         }
     }
 }
@@ -115,6 +121,9 @@ impl Verdict {
             dropped_arrivals(facts, limits),
             littles_law(fold, facts, limits),
             samples_lost(facts),
+            departure_lateness(facts, limits),
+            arrival_lateness(facts, limits),
+            gateway_overruns(facts),
         ];
         Verdict { valid: checks.iter().all(|check| check.state != CheckState::Failed), checks }
     }
@@ -240,10 +249,39 @@ fn samples_lost(facts: &EngineFacts) -> Check {
     Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count)
 }
 
+const NO_NETWORK: &str = "the plane has no emulated network";
+
+fn departure_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
+    let (name, limit) = ("departure-lateness", limits.departure_lateness_p99);
+    match &facts.network {
+        Some(network) => p99_at_most(name, what, &network.departure_lateness, limit, "no packet left"),
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+}
+
+fn arrival_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
+    let (name, limit) = ("arrival-lateness", limits.arrival_lateness_p99);
+    match &facts.network {
+        Some(network) => p99_at_most(name, what, &network.arrival_lateness, limit, "no packet arrived"),
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+}
+
+/// What the network itself drops is what the scenario asks for, and is not judged.
+fn gateway_overruns(facts: &EngineFacts) -> Check {
+    let what = "The gateway lost no packet of its own.";
+    match &facts.network {
+        Some(network) => Check::at_most("gateway-overruns", what, network.overruns as f64, 0.0, Unit::Count),
+        None => Check::skipped("gateway-overruns", what, 0.0, Unit::Count, NO_NETWORK),
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod scene {
     use super::*;
-    use crate::facts::{Arrivals, WorkerFacts};
+    use crate::facts::{Arrivals, NetworkFacts, WorkerFacts};
     use crate::fold::scene::{fold, sample, window};
 
     /// A fold of 200 requests of 1 ms each, one every 5 ms, and facts that agree with it in everything.
@@ -264,6 +302,10 @@ pub(crate) mod scene {
         };
         facts.lateness.record(Duration::from_us(20));
         facts.loop_lag.record(Duration::from_us(50));
+        let mut network = NetworkFacts { clients: 10, shards: 1, ..NetworkFacts::default() };
+        network.departure_lateness.record(Duration::from_us(30));
+        network.arrival_lateness.record(Duration::from_us(40));
+        facts.network = Some(network);
         (fold(window(0, 1000), &samples), facts)
     }
 
@@ -275,10 +317,15 @@ pub(crate) mod scene {
 mod tests {
     use super::scene::{END, good_run};
     use super::*;
+    use crate::facts::NetworkFacts;
     use crate::fold::scene::{fold, sample, window};
 
     fn judge(fold: &Fold, facts: &EngineFacts) -> Verdict {
         Verdict::judge(fold, facts, &VerdictLimits::default(), END)
+    }
+
+    fn network(facts: &mut EngineFacts) -> &mut NetworkFacts {
+        facts.network.as_mut().expect("a network")
     }
 
     fn failed(verdict: &Verdict) -> Vec<&str> {
@@ -291,14 +338,14 @@ mod tests {
         let verdict = judge(&fold, &facts);
         assert!(verdict.valid);
         assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-        assert_eq!(verdict.checks.len(), 9);
+        assert_eq!(verdict.checks.len(), 12);
     }
 
     /// Breaks one thing of a good run at a time: that check fails, and no other.
     #[test]
     fn each_check_catches_its_own() {
         type Break = fn(&mut EngineFacts);
-        let breaks: [(&str, Break); 8] = [
+        let breaks: [(&str, Break); 11] = [
             ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
             ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
             ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
@@ -307,6 +354,11 @@ mod tests {
             ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
             ("littles-law", |facts| facts.in_system_ns = 189_000_000),
             ("samples-lost", |facts| facts.samples_lost = 1),
+            ("departure-lateness", |facts| {
+                network(facts).departure_lateness.record(Duration::from_us(1_002))
+            }),
+            ("arrival-lateness", |facts| network(facts).arrival_lateness.record(Duration::from_us(1_002))),
+            ("gateway-overruns", |facts| network(facts).overruns = 1),
         ];
         for (name, damage) in breaks {
             let (fold, mut facts) = good_run();
@@ -334,6 +386,10 @@ mod tests {
         let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
         let names: Vec<_> = skipped.iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["send-lateness", "achieved-rate", "dropped-arrivals"]);
+        facts.network = None;
+        let verdict = judge(&fold, &facts);
+        let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
+        assert_eq!(skipped.len(), 6, "without a network its checks do not apply");
         assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
         assert!(verdict.valid);
     }

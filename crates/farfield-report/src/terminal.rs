@@ -3,16 +3,18 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds,
 //! warnings) is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short.
+//! sections go first when room is short. Only classes of clients, where there are several, are a small table more.
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
-use farfield_measure::summary::{OutcomeCount, PartSummary, TimingSummary};
+use farfield_measure::summary::{ClassSummary, NetworkSummary, OutcomeCount, PartSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
 use std::iter;
 
 /// Lines of a screen.
 pub const LINES: usize = 24;
+/// Classes of clients that have a line each; how many more there are is told.
+const CLASSES: usize = 8;
 /// Columns of a screen.
 pub const COLUMNS: usize = 80;
 /// Columns of the words at the left.
@@ -29,7 +31,8 @@ pub struct Look<'a> {
     pub directory: Option<&'a str>,
 }
 
-/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each.
+/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where there are several
+/// classes of clients, their table is added to them.
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
@@ -37,11 +40,12 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let heading = heading(summary);
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
-    page([heading, verdict, measured, ended, generator])
+    page([heading, verdict, measured, ended, generator], &classes(summary))
 }
 
-/// Joins sections, with blank lines between them as far as there is room, first around the verdict.
-fn page(sections: [Vec<String>; 5]) -> String {
+/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The table of
+/// classes stands before the last and takes no room from the others.
+fn page(sections: [Vec<String>; 5], classes: &[String]) -> String {
     let lines: usize = sections.iter().map(Vec::len).sum();
     let blanks = LINES.saturating_sub(lines);
     let mut page = String::new();
@@ -49,7 +53,8 @@ fn page(sections: [Vec<String>; 5]) -> String {
         if at > 0 && at <= blanks {
             page.push('\n');
         }
-        for line in section {
+        let table = if at == sections.len() - 1 { classes } else { &[] };
+        for line in table.iter().chain(section) {
             page.push_str(line.trim_end());
             page.push('\n');
         }
@@ -160,6 +165,41 @@ fn timing_row(name: &str, times: Option<&TimingSummary>) -> String {
     row(name, columns, &count(times.count))
 }
 
+/// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all clients are
+/// of one class.
+fn classes(summary: &Summary) -> Vec<String> {
+    if summary.classes.len() < 2 {
+        return Vec::new();
+    }
+    let names = ["share", "errors", "p50", "p99", "connect", "rate"].map(str::to_owned);
+    let mut lines = vec![row("class", names, "requests")];
+    lines.extend(summary.classes.iter().take(CLASSES).map(class_row));
+    let rest = summary.classes.len().saturating_sub(CLASSES);
+    if rest > 0 {
+        lines.push(format!("  and {rest} more, in summary.json"));
+    }
+    lines.push(String::new());
+    lines
+}
+
+/// Response times, and the median of connect times.
+fn class_row(class: &ClassSummary) -> String {
+    let told = |number: Option<f64>, as_text: fn(f64) -> String| number.map_or("-".to_owned(), as_text);
+    let quantile = |times: &Option<TimingSummary>, quantile| {
+        times.as_ref().and_then(|times| times.quantile_ns(quantile)).map_or("-".to_owned(), time)
+    };
+    let ClassSummary { name, share, steady } = class;
+    let columns = [
+        told(*share, percent),
+        told(steady.error_share, percent),
+        quantile(&steady.times.response, Quantile::P50),
+        quantile(&steady.times.response, Quantile::P99),
+        quantile(&steady.times.connect, Quantile::P50),
+        told(steady.rates.map(|rates| rates.completed_per_s), rate),
+    ];
+    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
+}
+
 fn row(name: &str, columns: [String; 6], last: &str) -> String {
     let columns: String = columns.iter().map(|column| format!("{column:>9}")).collect();
     fit(&format!("{name:<LABEL$}{columns}{last:>14}"), COLUMNS)
@@ -207,6 +247,7 @@ fn connections(summary: &Summary) -> String {
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let mut lines = vec![own_work(summary)];
+    lines.extend(summary.network.as_ref().map(network));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
     }
@@ -239,6 +280,25 @@ fn own_work(summary: &Summary) -> String {
         });
     }
     labelled("generator", &told.join("; "))
+}
+
+/// Packets of the emulated network: how late they were, and which did not arrive.
+fn network(network: &NetworkSummary) -> String {
+    let p99 = |times: &Option<TimingSummary>| {
+        times.as_ref().and_then(|times| times.quantile_ns(Quantile::P99)).map_or("-".to_owned(), time)
+    };
+    let packets = count(network.packets_up + network.packets_down);
+    let late =
+        format!("late p99 {} out, {} in", p99(&network.departure_lateness), p99(&network.arrival_lateness));
+    let dropped = network.drops.by_cause();
+    let mut dropped: Vec<_> = dropped.iter().filter(|(_, count)| *count > 0).collect();
+    dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let dropped: Vec<String> =
+        dropped.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
+    let told = format!("{packets} packets, {late}; dropped: ");
+    let room = COLUMNS.saturating_sub(LABEL + told.chars().count());
+    let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
+    labelled("network", &format!("{told}{dropped}"))
 }
 
 fn thresholds(results: &[ThresholdResult]) -> String {

@@ -27,7 +27,7 @@ impl Connection {
                 self.reset = Some(Reset { seq: segment.ack, ack: None });
                 return false;
             }
-            self.establish(now, seq, ack, segment.window);
+            self.establish(now, seq, ack, self.agreed.window_in(segment));
         } else if ack > self.send.max || ack < self.send.una - Position::from(self.send.wnd_max) {
             // RFC 5961 §5.2: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is challenged
             self.challenge(now);
@@ -53,11 +53,14 @@ impl Connection {
 
     /// SND.WND, SND.WL1, SND.WL2. True if the window did not change.
     fn take_window(&mut self, segment: &Segment, seq: Position, ack: Position) -> bool {
-        let wnd = u32::from(segment.window) << self.agreed.peer_shift;
+        let wnd = self.agreed.window_in(segment);
         let same = wnd == self.send.wnd;
         let send = &mut self.send;
-        // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK
-        if ack >= send.una && (send.wl1 < seq || (send.wl1 == seq && send.wl2 <= ack)) {
+        // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK. What
+        // acknowledges more is later too, whatever its number: were its window not taken, the one of before would
+        // move on with SND.UNA, beyond all that was offered
+        let later = send.una < ack || send.wl1 < seq || (send.wl1 == seq && send.wl2 <= ack);
+        if ack >= send.una && later {
             send.offer(wnd, seq, ack);
             if wnd > 0 {
                 send.probes = 0;
@@ -117,7 +120,6 @@ impl Connection {
     /// RFC 6298 §3: Karn's algorithm, or the echoed stamp where a retransmission made the timing void. The timing of a
     /// segment sent once is exact, the stamp rounded to its clock: so the first is preferred.
     fn take_round_trip(&mut self, now: Instant, segment: &Segment, ack: Position) {
-        self.rtt.end_back_off();
         match self.send.timed {
             Some((end, sent_at)) => {
                 if end <= ack {

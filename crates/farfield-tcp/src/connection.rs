@@ -192,6 +192,11 @@ impl Connection {
         self.send.buffer.pieces(range)
     }
 
+    /// The same bytes as one: a view of what was [written](Connection::write) where that was one piece, else a copy.
+    pub fn payload_bytes(&self, range: Range<u64>) -> Bytes {
+        self.send.buffer.bytes(range)
+    }
+
     /// The state of RFC 9293 §3.3.2.
     pub fn state(&self) -> State {
         self.state

@@ -47,7 +47,8 @@ impl DelayedAck {
         self.bytes = self.bytes.saturating_add(bytes);
         self.largest = self.largest.max(bytes.min(rmss));
         if self.quick_left > 0 {
-            self.quick_left -= 1;
+            let segments = bytes.div_ceil(self.largest).min(u32::from(u8::MAX)) as u8;
+            self.quick_left = self.quick_left.saturating_sub(segments);
             return Verdict::AtOnce;
         }
         // RFC 9293 SHLD-19, RFC 5681 §4.2: an ACK for at least every second full-sized segment

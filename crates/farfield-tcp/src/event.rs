@@ -46,6 +46,10 @@ impl Events {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.connected && !self.peer_finished && self.end.is_none()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.connected) {
             Some(Event::Connected)

@@ -62,7 +62,7 @@ impl Connection {
         if flags.syn && flags.ack {
             self.take_syn(now, segment);
             self.take_echo_of_syn(now, segment);
-            self.establish(now, 0, ack, segment.window);
+            self.establish(now, 0, ack, self.agreed.window_in(segment));
             self.ack_due = true;
         } else if flags.syn {
             self.take_syn(now, segment);
@@ -72,9 +72,8 @@ impl Connection {
     }
 
     /// The ACK of our SYN: ESTABLISHED, or on to FIN-WAIT-1 if the application has closed meanwhile.
-    pub(crate) fn establish(&mut self, now: Instant, seq: Position, ack: Position, window: u16) {
-        let shift = if self.state == State::SynSent { 0 } else { self.agreed.peer_shift };
-        self.send.offer(u32::from(window) << shift, seq, ack);
+    pub(crate) fn establish(&mut self, now: Instant, seq: Position, ack: Position, window: u32) {
+        self.send.offer(window, seq, ack);
         self.send.una = ack;
         self.syn_due = false;
         self.timers.stop(Timer::Retransmit);

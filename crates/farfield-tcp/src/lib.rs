@@ -33,6 +33,7 @@ pub mod seq;
 pub mod state;
 pub mod stray;
 pub mod syn;
+pub mod time_wait;
 mod timers;
 mod transmit;
 
@@ -44,4 +45,5 @@ pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNumber;
 pub use state::State;
 pub use stray::reply_to_stray;
+pub use time_wait::TimeWait;
 pub use transmit::Transmit;

@@ -1,7 +1,7 @@
 //! What the two SYNs agree upon: MSS, window scaling, SACK, timestamps.
 
 use crate::config::Config;
-use crate::segment::{Options, Timestamps};
+use crate::segment::{Options, Segment, Timestamps};
 
 /// The agreement, as far as it is known.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,11 @@ impl Agreed {
             timestamps: (config.timestamps && allows(|a| a.timestamps)).then_some(stamps),
             ..Options::default()
         }
+    }
+
+    /// The window that the peer offers in `segment`, in bytes. RFC 7323 §2.2: that of a SYN is never scaled.
+    pub(crate) fn window_in(&self, segment: &Segment) -> u32 {
+        u32::from(segment.window) << if segment.flags.syn { 0 } else { self.peer_shift }
     }
 
     /// SMSS of RFC 5681 §2: data in a full segment, without options but with room for timestamps (RFC 9293

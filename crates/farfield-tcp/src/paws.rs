@@ -58,8 +58,18 @@ impl TimestampState {
     }
 
     fn clock(&self, now: Instant) -> u32 {
-        self.offset.wrapping_add((now.as_ns() / 1_000_000) as u32) // modulo 2³², as the option has it
+        self.offset.wrapping_add(ticks(now))
     }
+
+    /// TS.Recent and the offset of our clock.
+    pub(crate) fn parts(&self) -> (u32, u32) {
+        (self.recent, self.offset)
+    }
+}
+
+/// The clock of stamps before its offset: milliseconds, modulo 2³² as the option has it.
+pub(crate) fn ticks(now: Instant) -> u32 {
+    (now.as_ns() / 1_000_000) as u32
 }
 
 #[cfg(test)]

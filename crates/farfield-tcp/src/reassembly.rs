@@ -7,6 +7,12 @@ use crate::seq::Position;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// Runs that are kept at most. A run costs more than its bytes: a peer that sends every second byte alone must not
+/// cost many times what was meant to be kept.
+fn runs_max(bytes_max: usize) -> usize {
+    8 + bytes_max / 128
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// Runs by their first position; no two touch.
@@ -38,7 +44,8 @@ impl Reassembly {
             }
             let next = self.runs.range(at..).next().map_or(end, |(next, _)| end.min(*next));
             let piece = &bytes[(at - start) as usize..(next - start) as usize];
-            if self.bytes + piece.len() > bytes_max {
+            let joins = self.runs.contains_key(&next) || self.run_at(at - 1).is_some();
+            if self.bytes + piece.len() > bytes_max || !joins && self.runs.len() >= runs_max(bytes_max) {
                 break;
             }
             self.bytes += piece.len();
@@ -120,6 +127,16 @@ mod tests {
         store.insert(10, b"aaaa", 6);
         store.insert(20, b"bbb", 6);
         assert_eq!(store.blocks().collect::<Vec<_>>(), vec![10..14]);
+    }
+
+    #[test]
+    fn single_bytes_are_not_kept_without_end() {
+        let mut store = Reassembly::default();
+        (0..10_000).for_each(|at| store.insert(2 * at, b"x", 12_800));
+        assert_eq!(store.runs.len(), 108);
+        // What joins runs is taken still
+        store.insert(1, b"y", 12_800);
+        assert_eq!(store.runs.len(), 107);
     }
 
     proptest! {

@@ -27,8 +27,8 @@ pub(crate) struct Recovery {
     pub(crate) point: Position,
     /// The first segment is to be sent again, whatever the window.
     pub(crate) retransmit_first: bool,
-    /// A partial ACK has come in this recovery.
-    partial: bool,
+    /// A partial ACK has come in this recovery: its first retransmission has arrived.
+    pub(crate) partial: bool,
     /// Bytes sent by limited transmit since the last new acknowledgment.
     pub(crate) limited: u32,
     /// The ACK in hand ended fast recovery: it sets the window and does not let it grow.
@@ -120,6 +120,7 @@ impl Connection {
                 true
             }
             Phase::Fast if self.agreed.sack => {
+                self.recovery.partial = true;
                 if full {
                     self.leave_fast(self.window.ssthresh);
                 }

@@ -73,13 +73,6 @@ impl RttEstimator {
         }
         self.doublings = 0;
     }
-
-    /// New data is acknowledged: the path carries, so the timer is as computed again. RFC 6298 leaves the end of
-    /// backing off to the next sample; where that cannot be had (no timestamps, all is retransmitted) stacks end
-    /// it here.
-    pub fn end_back_off(&mut self) {
-        self.doublings = 0;
-    }
 }
 
 /// `old + (new - old) / share`, without overflow.
@@ -130,7 +123,8 @@ mod tests {
             })
             .collect();
         assert_eq!(seconds, [24.0, 48.0, 60.0, 60.0, 60.0]);
-        rtt.end_back_off();
-        assert_eq!(rtt.rto(&RFC), Duration::from_secs(12));
+        // §5, and Karn and Partridge 1987: only a sample ends it; SRTT 4 s, RTTVAR 1.5 s
+        rtt.sample(Duration::from_secs(4), &RFC);
+        assert_eq!(rtt.rto(&RFC), Duration::from_secs(10));
     }
 }

@@ -114,14 +114,15 @@ impl Scoreboard {
         }
     }
 
-    /// NextSeg () of RFC 6675 §4. `new` says if there is unsent data that the peer's window allows.
+    /// NextSeg () of RFC 6675 §4. `new` says if there is unsent data that the peer's window allows, `tail_overtaken`
+    /// that a later transmission than that of the last byte has arrived.
     pub(crate) fn next_seg(
         &self,
         una: Position,
         sent_to: Position,
         smss: u32,
         new: bool,
-        recovery_point: Position,
+        tail_overtaken: bool,
     ) -> Option<NextSeg> {
         let cut = |hole: Range<Position>| hole.start..hole.end.min(hole.start + i64::from(smss));
         let highest = self.ranges.last().map_or(Position::MIN, |range| range.end);
@@ -140,10 +141,11 @@ impl Scoreboard {
         if let Some(hole) = candidate {
             return Some(NextSeg::Hole(hole));
         }
-        // Rule 4: once a recovery, the highest outstanding bytes that are not SACKed, to keep the ACK clock
+        // Rule 4: once a recovery, the highest outstanding bytes that are not SACKed, to keep the ACK clock. The rule
+        // as it stands sends them again while they are on their way; only if they were overtaken are they lost
         let last_hole_start = highest.max(una);
         let rescued = self.rescue_rxt.is_some_and(|rescue| rescue >= una);
-        if !rescued && last_hole_start < sent_to && recovery_point > una {
+        if tail_overtaken && !rescued && last_hole_start < sent_to {
             let start = last_hole_start.max(sent_to - i64::from(smss));
             return Some(NextSeg::Rescue(start..sent_to));
         }
@@ -182,16 +184,17 @@ mod tests {
     #[test]
     fn next_seg_takes_the_rules_in_order() {
         let board = board(&[200..300, 400..500, 600..800]);
-        assert_eq!(board.next_seg(100, 1000, 100, true, 1000), Some(NextSeg::Hole(100..200)));
+        assert_eq!(board.next_seg(100, 1000, 100, true, true), Some(NextSeg::Hole(100..200)));
         let retransmitted =
             |high_rxt| Scoreboard { high_rxt, ranges: board.ranges.clone(), rescue_rxt: None };
         // 500..600 has only 200 bytes in one range above it: not lost
-        assert_eq!(retransmitted(500).next_seg(100, 1000, 100, true, 1000), Some(NextSeg::New));
-        assert_eq!(retransmitted(500).next_seg(100, 1000, 100, false, 1000), Some(NextSeg::Hole(500..600)));
+        assert_eq!(retransmitted(500).next_seg(100, 1000, 100, true, true), Some(NextSeg::New));
+        assert_eq!(retransmitted(500).next_seg(100, 1000, 100, false, true), Some(NextSeg::Hole(500..600)));
         assert_eq!(
-            retransmitted(600).next_seg(100, 1000, 100, false, 1000),
+            retransmitted(600).next_seg(100, 1000, 100, false, true),
             Some(NextSeg::Rescue(900..1000))
         );
+        assert_eq!(retransmitted(600).next_seg(100, 1000, 100, false, false), None);
     }
 
     /// One entry a byte: SetPipe as the RFC words it.

@@ -104,8 +104,10 @@ impl Connection {
         }
         let next = self.next_range(limit);
         let (una, nxt, point) = (self.send.una, self.send.nxt, self.recovery.point);
+        // A partial ACK is the arrival of a retransmission, which was sent after all that lies before RecoveryPoint
+        let tail_overtaken = self.recovery.partial && self.send.max == point;
         let board = self.recovery.board.as_mut()?;
-        match board.next_seg(una, nxt, limit as u32, next.is_some(), point)? {
+        match board.next_seg(una, nxt, limit as u32, next.is_some(), tail_overtaken)? {
             NextSeg::Hole(hole) => {
                 // Step C.2: HighRxt
                 board.high_rxt = hole.end;

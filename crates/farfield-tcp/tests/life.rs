@@ -4,7 +4,10 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::{Config, Connection, Event, Failure, Flags, Segment, SeqNumber, State, reply_to_stray};
+use farfield_tcp::time_wait::Answer;
+use farfield_tcp::{
+    Config, Connection, Event, Failure, Flags, Segment, SeqNumber, State, TimeWait, reply_to_stray,
+};
 use scene::*;
 
 #[test]
@@ -230,8 +233,73 @@ fn a_deaf_peer_is_abandoned() {
 }
 
 #[test]
-fn an_idle_connection_is_small() {
-    assert!(size_of::<Connection>() <= 704, "{} bytes", size_of::<Connection>());
+fn a_connection_is_small() {
+    // The tables of loss, of reordering and of CUBIC are elsewhere, and only while there is something in them
+    assert!(size_of::<Connection>() <= 496, "{} bytes", size_of::<Connection>());
+    assert!(size_of::<TimeWait>() <= 32, "{} bytes", size_of::<TimeWait>());
+}
+
+#[test]
+fn a_syn_ack_that_crosses_ours_is_not_scaled() {
+    // RFC 7323 §2.2; both open at once, and B's SYN-ACK offers 1,000 bytes
+    let mut pair = Pair::simultaneous(Config { receive_buffer: 1 << 24, ..plain() }).losing(|_| true);
+    pair.run_for(ms(1));
+    let mut syn = pair.forged(B, Flags::SYN, 0, 0);
+    (syn.window, syn.options.window_scale, syn.options.mss) = (1000, Some(8), Some(1000));
+    pair.inject(A, syn, &[]);
+    pair.inject(A, Segment { flags: Flags::SYN_ACK, ack: SeqNumber(ISN_A + 1), ..syn }, &[]);
+    pair.write(A, &body(9_000));
+    assert_eq!(pair.a.tcp.state(), State::Established);
+    assert_eq!(pair.sent(A).map(|sent| sent.len).sum::<usize>(), 1000);
+}
+
+/// A connection in TIME-WAIT, and what remains of it.
+fn waiting(config: Config) -> (Pair, TimeWait) {
+    let mut pair = Pair::new(config.clone(), config).connected();
+    pair.close(A);
+    pair.run_for(ms(60));
+    assert_eq!(pair.a.tcp.time_wait(), None);
+    pair.close(B);
+    pair.run_for(ms(60));
+    let waits = pair.a.tcp.time_wait().expect("in TIME-WAIT, and quiet");
+    (pair, waits)
+}
+
+#[test]
+fn time_wait_answers_as_the_connection_would() {
+    let (mut pair, mut waits) = waiting(Config { timestamps: true, ..plain() });
+    assert_eq!(Some(waits.until()), pair.a.tcp.poll_timer());
+    pair.run_for(ms(10));
+    let fin = pair.sent(B).find(|sent| sent.segment.flags.fin).unwrap().segment;
+    pair.inject(A, fin, &[]);
+    let answer = pair.sent(A).next_back().unwrap().segment;
+    assert_eq!(waits.handle_segment(pair.now, &fin, Duration::from_secs(1)), Answer::Acknowledge(answer));
+    assert_eq!(Some(waits.until()), pair.a.tcp.poll_timer(), "both begin anew");
+    let bare = pair.forged(B, Flags::ACK, 2, 2);
+    assert_eq!(waits.handle_segment(pair.now, &bare, Duration::from_secs(1)), Answer::Nothing);
+    for (seq, answer) in [(1, Answer::Nothing), (3, Answer::Nothing), (2, Answer::Over)] {
+        let rst = pair.forged(B, Flags::RST, seq, 0);
+        assert_eq!(waits.handle_segment(pair.now, &rst, Duration::from_secs(1)), answer);
+    }
+}
+
+#[test]
+fn time_wait_yields_to_a_later_syn_alone() {
+    let (pair, waits) = waiting(Config { timestamps: true, ..plain() });
+    let reopens = |syn: Segment| matches!(waits.clone().handle_segment(pair.now, &syn, ms(1)), Answer::Reopen(seq) if seq == SeqNumber(ISN_A + 2));
+    // RFC 6191 §2: (position, stamp), where the last stamp of B is that of its FIN, at 260 ms
+    for (seq, value, expected) in [(0, 7_261, true), (9, 7_259, false), (9, 7_260, true), (2, 7_260, false)] {
+        let syn = stamped(pair.forged(B, Flags::SYN, seq, 0), value);
+        assert_eq!(reopens(syn), expected, "{seq} {value}");
+    }
+    // RFC 9293 §3.10.7.4: without stamps the number decides
+    let (pair, waits) = waiting(plain());
+    for (seq, expected) in [(3, true), (2, false), (-5, false)] {
+        let syn = pair.forged(B, Flags::SYN, seq, 0);
+        let answer = waits.clone().handle_segment(pair.now, &syn, ms(1));
+        assert_eq!(matches!(answer, Answer::Reopen(_)), expected, "{seq}");
+        assert!(expected || matches!(answer, Answer::Acknowledge(_)));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod scene;
 
 use farfield_base::Duration;
-use farfield_tcp::{Algorithm, Config, Connection, Event, InitialWindow, LossRecovery};
+use farfield_tcp::{Algorithm, Config, Event, InitialWindow, LossRecovery};
 use rand::RngExt;
 use scene::*;
 
@@ -73,9 +73,8 @@ fn newreno_fills_one_hole_a_round_trip() {
 fn sack_fills_all_holes_in_one_round_trip() {
     let pair = transfer(patient(with_sack()), 20_000, FOUR);
     assert_eq!(pair.times_ms(A, |sent| sent.time == 2 && FOUR.contains(&sent.seq)), [300, 400, 400, 400]);
-    // A fifth is the rescue retransmission of the tail (RFC 6675 §4, NextSeg rule 4), once a recovery
     let facts = pair.a.tcp.facts();
-    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (5, 1, 0));
+    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (4, 1, 0));
 }
 
 #[test]
@@ -109,6 +108,15 @@ fn a_lost_tail_waits_for_the_timeout_and_nothing_else_is_sent_again() {
 }
 
 #[test]
+fn a_tail_that_was_overtaken_is_rescued() {
+    // RFC 6675 §4, NextSeg rule 4: the ACK of the retransmission of 2001 shows that 9001 was lost before it
+    let pair = transfer(patient(with_sack()), 10_000, &[2001, 9001]);
+    assert_eq!(pair.times_ms(A, |sent| sent.time == 2), [300, 400]);
+    let facts = pair.a.tcp.facts();
+    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (2, 1, 0));
+}
+
+#[test]
 fn a_timeout_with_sack_sends_only_what_is_missing() {
     let mut pair = Pair::new(patient(with_sack()), patient(with_sack())).connected().losing(|sent| {
         sent.from == A && (sent.seq == 1 && sent.time <= 2 || sent.seq == 5001 && sent.time == 1)
@@ -117,8 +125,7 @@ fn a_timeout_with_sack_sends_only_what_is_missing() {
     pair.run_for(Duration::from_secs(20));
     assert_eq!(pair.b.received, body(10_000));
     let resent: Vec<_> = pair.sent(A).filter(|sent| sent.time > 1).map(|sent| sent.seq).collect();
-    // 9001 is the rescue retransmission of the recovery before (RFC 6675 §4, NextSeg rule 4)
-    assert_eq!(resent, [1, 5001, 9001, 1]);
+    assert_eq!(resent, [1, 5001, 1]);
 }
 
 #[test]
@@ -213,5 +220,4 @@ fn cubic_is_faster_than_reno_on_a_long_path() {
 fn memory_is_returned_after_loss() {
     let pair = transfer(patient(with_sack()), 100_000, FOUR);
     assert_eq!(pair.a.tcp.unacknowledged(), 0);
-    assert!(size_of::<Connection>() < 4096);
 }

@@ -5,23 +5,37 @@
 //! Processes", section 4.7). So a ramp is exactly a ramp, nothing is thinned, and the n-th instant follows from
 //! n or from one running sum of the unit process, never from a sum of rounded gaps: a billion arrivals do not
 //! drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of instants
-//! stand beside it.
+//! stand beside it, and processes with structure: where the rate is itself random, the same inversion is done
+//! step by step as the rate unfolds (fractional Gaussian noise, Markov-modulated, ON/OFF sources, M/G/∞).
 //!
-//! Drawing an arrival allocates nothing. The random stream belongs to the process: however many workers
+//! Drawing an arrival allocates nothing (but where the number of sessions under way reaches a new height, or one
+//! block of noise ends and the next is drawn). The random stream belongs to the process: however many workers
 //! [share](Arrivals::share) it, together they see what one would.
 
 mod carry;
 mod curve;
+mod error;
+mod fgn;
+mod markov;
+mod modulated;
+mod noise;
+mod onoff;
+mod period;
+mod profile;
+mod sessions;
 mod spec;
 mod trace;
 
-pub use spec::{ArrivalError, ArrivalSpec};
+pub use error::ArrivalError;
+pub use fgn::FractionalGaussianNoise;
+pub use spec::ArrivalSpec;
 
 use crate::distribution::Distribution;
 use carry::Carry;
 use curve::Curve;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Rate};
+use modulated::{Environment, Modulated};
 use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -50,6 +64,7 @@ enum Process {
     Curve { curve: Arc<Curve>, spacing: Spacing },
     Renewal { gaps: Distribution },
     Trace(Arc<Trace>),
+    Modulated { environment: Arc<Environment>, spacing: Spacing },
 }
 
 impl ArrivalProcess {
@@ -77,6 +92,9 @@ impl ArrivalProcess {
                 Running::Renewal { gaps: gaps.clone(), stream, at: Some(Carry::default()) }
             }
             Process::Trace(trace) => Running::Trace { trace: Arc::clone(trace), next: 0 },
+            Process::Modulated { environment, spacing } => {
+                Running::Modulated(Modulated::start(environment, *spacing, stream))
+            }
         };
         Arrivals { running }
     }
@@ -91,24 +109,39 @@ impl ArrivalProcess {
             }
             Process::Renewal { .. } => None,
             Process::Trace(trace) => trace.mean_rate(),
+            Process::Modulated { environment, .. } => Rate::per_second(environment.mean_rate()).ok(),
         }
     }
 
-    /// The rate at `instant`, zero after the end; `None` for processes that have none of their own: renewals
-    /// and files.
+    /// The rate at `instant`, zero after the end; `None` for processes that have none of their own, renewals
+    /// and files, and where it is random.
     pub fn rate_at(&self, instant: Instant) -> Option<Rate> {
         match &self.process {
             Process::Curve { curve, .. } => Rate::per_second(curve.rate_at(instant)).ok(),
-            Process::Renewal { .. } | Process::Trace(_) => None,
+            Process::Renewal { .. } | Process::Trace(_) | Process::Modulated { .. } => None,
+        }
+    }
+
+    /// The Hurst parameter of the counts, as theory has it: ½ without memory over long times. `None` where
+    /// there is none to tell: the rate follows a curve, the instants a file, or gaps have an infinite variance.
+    pub fn hurst(&self) -> Option<f64> {
+        match &self.process {
+            Process::Modulated { environment, .. } => Some(environment.hurst()),
+            Process::Renewal { gaps } if gaps.variance().is_finite() => Some(0.5),
+            Process::Curve { curve, .. } if curve.is_steady() => Some(0.5),
+            Process::Curve { .. } | Process::Renewal { .. } | Process::Trace(_) => None,
         }
     }
 
     /// How many arrivals to expect in [`from`, `to`): the integral of the rate; of a file, the count itself; of
-    /// a renewal process, what its mean rate gives in the long run. `None` where that is not known.
+    /// a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives, from
+    /// the start on, around which a self-similar process may stay for a long time. `None` where that is not known.
     pub fn expected(&self, from: Instant, to: Instant) -> Option<f64> {
         match &self.process {
             Process::Curve { curve, .. } => Some((curve.cumulative(to) - curve.cumulative(from)).max(0.0)),
-            Process::Renewal { .. } => Some(self.mean_rate()?.as_per_second() * to.since(from).as_secs_f64()),
+            Process::Renewal { .. } | Process::Modulated { .. } => {
+                Some(self.mean_rate()?.as_per_second() * to.since(from).as_secs_f64())
+            }
             Process::Trace(trace) => {
                 Some(trace.count_before(to).saturating_sub(trace.count_before(from)) as f64)
             }
@@ -139,6 +172,7 @@ enum Running {
         trace: Arc<Trace>,
         next: u64,
     },
+    Modulated(Modulated),
 }
 
 impl Arrivals {
@@ -173,6 +207,7 @@ impl Iterator for Arrivals {
                 *next += 1;
                 Some(instant)
             }
+            Running::Modulated(modulated) => modulated.next(),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! - [`distribution`]: the laws that think times, gaps and counts follow;
 //! - [`arrival`]: the instants at which requests or sessions come;
 //! - [`request`]: what is asked for, and in which order;
-//! - [`load`]: the models of load, which put the three together.
+//! - [`load`]: the models of load, which put the three together;
+//! - [`fit`]: models from access logs;
+//! - [`series`]: what counts of requests over time tell: dispersion, memory, the Hurst parameter.
 //!
 //! Each comes in two forms. What a scenario says is a *spec*: it reads from TOML, refuses what cannot be meant
 //! in one sentence, and writes back to what reads as the same value. A spec may name files. `resolve` hands
@@ -17,8 +19,10 @@ pub mod amount;
 pub mod arrival;
 pub mod distribution;
 pub mod file;
+pub mod fit;
 pub mod load;
 pub mod request;
+pub mod series;
 
 pub use amount::{Amount, Dimension};
 pub use arrival::{ArrivalProcess, ArrivalSpec, Arrivals};

@@ -236,6 +236,22 @@ fn any_process() -> impl Strategy<Value = ArrivalProcess> {
         Just(process("{ process = 'bursts', rate = '500/s', factor = 6, share = '5%', period = '100ms' }")),
         Just(schedule("even", false)),
         Just(schedule("poisson", true)),
+        Just(process(
+            "{ process = 'fractional-noise', rate = '1k/s', hurst = 0.8, slot = '10ms', for = '500ms' }"
+        )),
+        Just(process(
+            "{ process = 'markov-modulated', rates = [0, '2k/s'], transitions = [[0, 50], [50, 0]] }"
+        )),
+        Just(process(
+            "{ process = 'on-off', rate = '1k/s', sources = 20, on = { law = 'pareto', shape = 1.4, mean = '20ms' }, off = { law = 'exponential', mean = '50ms' }, spacing = 'even' }"
+        )),
+        Just(process(
+            "{ process = 'm-g-infinity', rate = '1k/s', sessions = '50/s', length = { law = 'pareto', shape = 1.4, mean = '100ms' } }"
+        )),
+        Just(process("{ process = 'diurnal', rate = '1k/s', profile = [1, 0, 5, 2], day = '1s' }")),
+        Just(process(
+            "{ process = 'flash-crowd', from = '10/s', to = '333/s', at = '2s', within = '4s', stay = '2s', decay = '3s' }"
+        )),
         Just(
             read::<ArrivalSpec>("{ process = 'gaps', file = 'g', loop = true }")
                 .resolve(&mut holding("1ms\n0\n3ms"))

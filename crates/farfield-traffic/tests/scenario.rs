@@ -159,6 +159,16 @@ fn arrivals_read_back_as_written() {
         "{ process = 'bursts', rate = '500/s', factor = 6, share = '5%' }",
         "{ process = 'gaps', file = 'g.txt', loop = true }",
         "{ process = 'instants', file = 'i.txt' }",
+        "{ process = 'diurnal', rate = '500/s', profile = [1, 2.5, 0], day = '10m' }",
+        "{ process = 'diurnal', rate = '500/s', profile = [1, 2.5], spacing = 'even' }",
+        "{ process = 'flash-crowd', from = '10/s', to = '333/s', at = '60s', within = '4s', stay = '0s', decay = '1m' }",
+        "{ process = 'fractional-noise', rate = '500/s', hurst = 0.8 }",
+        "{ process = 'fractional-noise', rate = 5, hurst = 0.8, deviation = 2, marginal = 'normal', slot = '1s', for = '2h' }",
+        "{ process = 'markov-modulated', rates = ['100/s', 1e3], transitions = [[0, '6/min'], [1, 0]], spacing = 'even' }",
+        "{ process = 'on-off', rate = 9, sources = 3, on = { law = 'pareto', shape = 1.4, mean = '1s' }, off = { law = 'weibull', shape = 0.6, scale = '1s' } }",
+        "{ process = 'on-off', rate = 9, sources = 3, on = { law = 'lognormal', mu = 0, sigma = 1 }, off = { law = 'constant', value = '1s' } }",
+        "{ process = 'm-g-infinity', rate = 9, sessions = '6/min', length = { law = 'bounded-pareto', shape = 1, min = '1s', max = '1h' } }",
+        "{ process = 'm-g-infinity', rate = 9, sessions = 1, length = { law = 'pareto', shape = 1.2, scale = '1s' } }",
     ] {
         round_trip::<ArrivalSpec>(text);
     }
@@ -191,6 +201,50 @@ fn arrivals_that_cannot_be_meant_are_refused() {
     refused(&bursts("6", "0"), &["`share` is 0", "5%"]);
     refused(&bursts("1", "1"), &["`share` is 1", "below 1"]);
     refused(&bursts("6", "'20%'"), &["`factor` 6", "0.2", "at most 1"]);
+}
+
+#[test]
+fn structure_that_cannot_be_meant_is_refused() {
+    let refused = |process: &str, keys: &str, parts: &[&str]| {
+        refused::<ArrivalSpec>(&format!("{{ process = '{process}', {keys} }}"), parts);
+    };
+    refused("diurnal", "rate = 1, profile = [3]", &["`profile`", "at least two"]);
+    refused("diurnal", "rate = 1, profile = [3, -1]", &["`profile`", "from 0 up"]);
+    refused("diurnal", "rate = 1, profile = [0, 0]", &["`profile`", "above 0"]);
+    refused("diurnal", "rate = 1, profile = [1, 2], day = '1ns'", &["`day`", "24h"]);
+    refused("diurnal", "rate = 1e9, profile = [1, 2]", &["1333333333", "at most 1e9/s"]);
+    let crowd = |from, to| format!("from = {from}, to = {to}, at = 0, within = '4s', stay = 0, decay = '9s'");
+    refused("flash-crowd", &crowd(5, 5), &["`to`", "5/s", "`from`"]);
+    refused("flash-crowd", &crowd(0, 0), &["`rate` is 0"]);
+    refused("fractional-noise", "rate = 1, hurst = 1", &["`hurst` is 1", "below 1"]);
+    refused("fractional-noise", "rate = 1, hurst = 0.8, deviation = 0", &["`deviation` is 0"]);
+    refused("fractional-noise", "rate = 1, hurst = 0.8, slot = '1us'", &["3600000000", "`slot`"]);
+    refused("fractional-noise", "rate = 1, hurst = 0.8, slot = 0", &["`slot`"]);
+    refused("fractional-noise", "rate = 1, hurst = 0.8, slot = '2h'", &["`slot`", "from 2"]);
+    refused("fractional-noise", "rate = 1, hurst = 0.8, shape = 2", &["unknown field `shape`"]);
+    refused("markov-modulated", "rates = [1], transitions = [[0]]", &["`transitions`", "1 `rates`"]);
+    refused("markov-modulated", "rates = [1, 2], transitions = [[0, 1]]", &["`transitions`", "2 `rates`"]);
+    refused(
+        "markov-modulated",
+        "rates = [1, 2], transitions = [[1, 1], [1, 0]]",
+        &["from a state to itself"],
+    );
+    refused("markov-modulated", "rates = [1, 2], transitions = [[0, 1], [0, 0]]", &["get stuck"]);
+    refused("markov-modulated", "rates = [0, 0], transitions = [[0, 1], [1, 0]]", &["`rate` is 0"]);
+    let on = |law: &str| {
+        format!("rate = 1, sources = 2, off = {{ law = 'exponential', mean = '1s' }}, on = {law}")
+    };
+    refused("on-off", &on("{ law = 'pareto', shape = 1, scale = '1s' }"), &["`on`", "inf", "above 1"]);
+    refused("on-off", &on("{ law = 'pareto', shape = 1, mean = '1s' }"), &["`on`", "above 1"]);
+    refused("on-off", &on("{ law = 'pareto', shape = 2 }"), &["`scale` or `mean`"]);
+    refused("on-off", &on("{ law = 'lognormal', mu = 0, sigma = -1 }"), &["`sigma`", "-1"]);
+    refused("on-off", &on("{ law = 'zipf', n = 3, exponent = 1 }"), &["zipf", "`pareto`"]);
+    refused("on-off", &on("{ law = 'constant', value = '1ns' }"), &["`on`", "at least 1us"]);
+    refused("on-off", &on("{ law = 'weibull', shape = 1e-9, scale = '1s' }"), &["`on`", "inf"]);
+    let sources = "rate = 1, sources = 0, on = { law = 'exponential', mean = '1s' }, off = { law = 'exponential', mean = '1s' }";
+    refused("on-off", sources, &["`sources` is 0"]);
+    let sessions = "rate = 1, sessions = '5k/s', length = { law = 'exponential', mean = '1h' }";
+    refused("m-g-infinity", sessions, &["18000000 sessions", "at most 1000000"]);
 }
 
 // Requests.

@@ -27,6 +27,18 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> Result<bool, ParseError> {
     Ok(true)
 }
 
+/// Gives `packet` this hop limit, as if as many routers as it lacks had forwarded it. What is no IP packet stays as it is.
+pub fn set_hop_limit(packet: &mut [u8], hops: u8) {
+    match IpPacket::parse(packet) {
+        Ok(IpPacket::V4(_)) => {
+            let word = u16_at(packet, 8) & 0x00ff | u16::from(hops) << 8;
+            change_v4_word(packet, 8, word);
+        }
+        Ok(IpPacket::V6(_)) => packet[7] = hops,
+        Err(_) => {}
+    }
+}
+
 /// Marks that `packet` met congestion (RFC 3168, section 5). False, and nothing changed, if its ends do not
 /// understand that: then it should be dropped.
 ///
@@ -76,7 +88,10 @@ mod tests {
             (repr.ttl, repr.traffic_class, repr.ident) = (hops, class, ident);
             let mut packet = [0; 20];
             repr.emit(0, &mut packet);
+            let mut told = packet;
+            set_hop_limit(&mut told, hops - 1);
             prop_assert_eq!(decrement_hop_limit(&mut packet), Ok(true));
+            prop_assert_eq!(told, packet);
             prop_assert_eq!(mark_congestion(&mut packet), Ok(class & 3 != 0));
             let IpPacket::V4(view) = IpPacket::parse(&packet).unwrap() else { unreachable!() };
             prop_assert!(view.checksum_is_valid());

@@ -34,6 +34,7 @@ pub enum Command {
 #[command(after_help = "Examples:\n  \
     farfield run http://127.0.0.1:8080/ -c 64 -d 10s\n  \
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
+    farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario")]
 pub struct RunFlags {
@@ -71,6 +72,30 @@ pub struct RunFlags {
     /// Connections a user opens at most at once
     #[arg(long, value_name = "COUNT")]
     pub parallel: Option<u16>,
+    /// What carries the bytes: sockets, emulated or simulated
+    #[arg(long, value_name = "PLANE")]
+    pub plane: Option<String>,
+    /// Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say
+    #[arg(long, value_name = "COUNT")]
+    pub clients: Option<u32>,
+    /// The round trip between emulated clients and the server
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Option<String>,
+    /// The access link of emulated clients, such as dsl, fibre, 4g or modem-56k
+    #[arg(long, value_name = "KIND")]
+    pub access: Option<String>,
+    /// The command that starts the server before emulated clients
+    #[arg(long, value_name = "COMMAND")]
+    pub server: Option<String>,
+    /// Threads that emulated clients are dealt out over
+    #[arg(long, value_name = "COUNT")]
+    pub shards: Option<u32>,
+    /// What the gateway between emulated clients and the server is made of: auto, tun or packet
+    #[arg(long, value_name = "DEVICE")]
+    pub gateway: Option<String>,
+    /// Keep the packets between emulated clients and the server in capture.pcapng
+    #[arg(long)]
+    pub capture: bool,
     /// The version that requests announce: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
@@ -162,6 +187,9 @@ pub struct ServeFlags {
     /// The seed of the pages and of the errors
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+    /// All else that a scenario can say under `origin`, as TOML; other flags outrank it
+    #[arg(long, value_name = "TOML")]
+    pub config: Option<String>,
 }
 
 /// `farfield report`

@@ -32,6 +32,28 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     let list = |list: &[String]| (!list.is_empty()).then(|| Value::from(list.to_vec()));
 
     set("target", "--target", text(&flags.target));
+    // Each of these is about emulated clients: who writes one wants them.
+    let emulated = [
+        ("--clients", flags.clients.is_some()),
+        ("--rtt", flags.rtt.is_some()),
+        ("--access", flags.access.is_some()),
+        ("--server", flags.server.is_some()),
+        ("--shards", flags.shards.is_some()),
+        ("--gateway", flags.gateway.is_some()),
+        ("--capture", flags.capture),
+    ];
+    let implied = emulated.iter().find(|(_, given)| *given && !document.contains_key("plane"));
+    if let (None, Some((flag, _))) = (&flags.plane, implied) {
+        set("plane", flag, Some("emulated".into()));
+    }
+    set("plane", "--plane", text(&flags.plane));
+    set("network.clients", "--clients", count(flags.clients.map(u64::from)));
+    set("network.rtt", "--rtt", text(&flags.rtt));
+    set("network.access", "--access", text(&flags.access));
+    set("server.command", "--server", text(&flags.server));
+    set("network.shards", "--shards", count(flags.shards.map(u64::from)));
+    set("network.gateway", "--gateway", text(&flags.gateway));
+    set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));
     if let Some(rate) = &flags.rate {
         if model_of(document) != Some("hybrid") {
             set("load.model", "--rate", Some("open".into()));
@@ -58,10 +80,16 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     }
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
     set("run.requests", "--requests", count(flags.requests));
-    set("sockets.workers", "--workers", count(flags.workers.map(u64::from)));
+    let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
+    let on_sockets = written.map_or(implied.is_none(), |plane| plane == "sockets");
+    let (workers, own_processors) = match on_sockets {
+        true => ("sockets.workers", "sockets.processors"),
+        false => ("network.shards", "network.processors"),
+    };
+    set(workers, "--workers", count(flags.workers.map(u64::from)));
     set("sockets.sources", "--source", list(&flags.sources));
     let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
-    set("sockets.processors", "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
+    set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
     set("connections.policy", "--policy", text(&flags.policy));
     set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
     set("http", "--http", text(&flags.http));

@@ -9,17 +9,28 @@ use std::fmt;
 pub struct Problem {
     exit: Exit,
     sentence: String,
+    forbidden: bool,
 }
 
 impl Problem {
     /// The command line or the scenario is wrong.
     pub fn usage(sentence: impl fmt::Display) -> Problem {
-        Problem { exit: Exit::Usage, sentence: sentence.to_string() }
+        Problem { exit: Exit::Usage, sentence: sentence.to_string(), forbidden: false }
     }
 
     /// Something that was needed could not be had.
     pub fn failed(sentence: impl fmt::Display) -> Problem {
-        Problem { exit: Exit::Failed, sentence: sentence.to_string() }
+        Problem { exit: Exit::Failed, sentence: sentence.to_string(), forbidden: false }
+    }
+
+    /// The machine does not allow what the emulated plane needs.
+    pub fn forbidden(sentence: impl fmt::Display) -> Problem {
+        Problem { forbidden: true, ..Problem::failed(sentence) }
+    }
+
+    /// True if another plane might do.
+    pub fn is_forbidden(&self) -> bool {
+        self.forbidden
     }
 
     /// Prints the sentence and hands out the exit code.

@@ -4,12 +4,22 @@
 //! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
 
 mod kinds;
+mod laying;
 mod mistake;
+mod network;
+mod plane;
 mod resolve;
+mod server;
+mod simulated;
+mod tcp;
 
 pub use kinds::{Samples, Url};
 pub use mistake::plain;
 pub use resolve::Resolved;
+
+use network::NetworkSpec;
+use server::ServerSpec;
+use simulated::{CaptureSpec, SimulatedSpec};
 
 use crate::flags::RunFlags;
 use crate::overlay;
@@ -55,6 +65,18 @@ pub struct Scenario {
     pub connections: Policy,
     /// The sockets plane.
     pub sockets: SocketsSpec,
+    /// The emulated and the simulated plane: clients, and the links between them and the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSpec>,
+    /// The emulated plane: who serves, and how its kernel does TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSpec>,
+    /// The simulated plane: the model of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedSpec>,
+    /// Which packets are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureSpec>,
     /// The built-in server, where there is no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginConfig>,
@@ -83,6 +105,10 @@ pub enum Plane {
     /// The kernel's own sockets.
     #[default]
     Sockets,
+    /// Emulated clients, each with an address, a TCP and a path of its own, against a real server.
+    Emulated,
+    /// The same clients against a model of a server, in virtual time.
+    Simulated,
 }
 
 /// `[run]`
@@ -143,6 +169,10 @@ impl Default for Scenario {
             requests: None,
             connections: Policy::default(),
             sockets: SocketsSpec::default(),
+            network: None,
+            server: None,
+            simulated: None,
+            capture: None,
             origin: None,
             verdict: VerdictLimits::default(),
             output: OutputSpec::default(),
@@ -246,6 +276,10 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
     if !named && let Some(stem) = path.and_then(Path::file_stem) {
         scenario.name = stem.to_string_lossy().into_owned();
     }
+    let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
+    scenario
+        .network(&mut |file| std::fs::read(beside.join(file)))
+        .map_err(|mistake| source.meaning(&mistake.key, &mistake.sentence, &settings))?;
     Ok(scenario)
 }
 

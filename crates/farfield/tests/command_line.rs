@@ -232,6 +232,8 @@ fn a_scenario_that_is_shown_shows_the_same() {
         "http://127.0.0.1:8080/x?y=1 -c 20 -d 3s --think 1s -n 500",
         "http://127.0.0.1:8080/ -R 500 --policy pipelined --http 1.0 --seed 9 -X POST --body hello -H Accept:text/html",
         "--source 127.0.0.0/24 --processors 0 --samples 10 --threshold p99<200ms --abort errors<1% -o here",
+        "--clients 20 --rtt 30ms --shards 2 --capture --server nginx --gateway packet",
+        "--plane simulated --access dsl -R 50",
     ] {
         let shown = place.farfield(&format!("run {words} --show-scenario")).exits(0).stdout;
         place.write("shown.toml", &shown);
@@ -268,6 +270,12 @@ fn mistakes_are_told_in_one_sentence() {
     check("run --think soon", 2, &["--think", "soon", "300ms"]);
     check("run -c 0", 2, &["--users", "0"]);
     check("run -R -5", 2, &["--rate", "-5", "500/s"]);
+    check("run --plane pigeons", 2, &["--plane", "pigeons", "`emulated`"]);
+    check("run --clients 0", 2, &["--clients", "0"]);
+    check("run --clients 9 --shards 2", 2, &["--clients", "the nearest number that can is 10"]);
+    check("run --rtt far", 2, &["--rtt", "far", "300ms"]);
+    check("run --access dls", 2, &["--access", "`dsl`"]);
+    check("run --gateway bridge", 2, &["--gateway", "`packet`"]);
     check("run -t 0", 2, &["--workers", "0"]);
     check("run --threshold p99<fast", 2, &["--threshold", "p99<fast"]);
     check("run --threshold speed>1", 2, &["--threshold", "speed", "p50"]);
@@ -303,6 +311,14 @@ fn mistakes_in_a_scenario_are_told_with_file_line_and_key() {
     check("[load]\nmodel = 'overload'\ndescriptors = 5\ntimeout = '-1s'", &["bad.toml:4: load.timeout: "]);
     check("[load]\nmodel = 'overload'\ndescriptors = 0", &["bad.toml:3: load.descriptors: "]);
     check("[connections]\npolicy = 'sometimes'", &["bad.toml:2: connections.policy: ", "`early-close`"]);
+    let two =
+        "plane = 'emulated'\n[[network.class]]\nname = 'a'\nrtt = '5ms'\n[[network.class]]\nname = 'b'\n";
+    check(&format!("{two}acess = 'dsl'"), &["bad.toml:7: network.class[1].acess: ", "`access`"]);
+    check(&format!("{two}up = {{ trace = 'urls' }}"), &["bad.toml:5: network.class[1]: ", "`down`"]);
+    check(
+        &format!("{two}rtt = '1ms'\ndown = {{ trace = 'no' }}"),
+        &["bad.toml:8: network.class[1].down.trace: "],
+    );
     check("[[requests.request]]\npath = 'x y'", &["bad.toml:2: ", "path"]);
     check("requests.file = 'nosuch.txt'", &["requests", "nosuch.txt", "No such file"]);
     check("thresholds = ['p99<fast']", &["bad.toml:1: thresholds", "p99<fast"]);

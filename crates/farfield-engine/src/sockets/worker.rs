@@ -7,14 +7,15 @@
 //! A turn first reads all sockets that have something, and only then hands it to the users, who send. A send over
 //! loopback does the receiver's work too, and would make the replies read after it look late.
 
-use crate::os::clock::{Clock, thread_cpu};
+use crate::finished::Finished;
+use crate::meters::{Meters, Phases};
+use crate::os::clock::Clock;
 use crate::os::processors;
 use crate::outbox::Beat;
 use crate::sockets::host::{Read, SocketsHost, Told};
-use farfield_base::{Duration, Instant, Window};
+use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
-use farfield_measure::facts::WorkerFacts;
-use farfield_user::{ConnectionKey, Failure, Population, Tally};
+use farfield_user::{ConnectionKey, Failure, Population};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventFlags};
 use std::ops::Range;
@@ -32,25 +33,6 @@ const READ_BUFFER: usize = 512 * 1024;
 /// Room for a reply without which no further socket is read first.
 const READ_LEAST: usize = 64 * 1024;
 
-/// When the parts of a run begin and end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Phases {
-    pub window: Window,
-    /// What is still on its way then is cut.
-    pub drain_until: Instant,
-}
-
-/// What is left of a worker.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub facts: WorkerFacts,
-    pub lateness: Histogram,
-    pub turns: Histogram,
-    pub tally: Tally,
-    pub in_system_area: u128,
-    pub stalls: u64,
-}
-
 pub(crate) struct Worker {
     population: Population,
     host: SocketsHost,
@@ -63,9 +45,7 @@ pub(crate) struct Worker {
     more: Vec<u8>,
     heard: Vec<Heard>,
     next_beat: Instant,
-    slept: Duration,
-    /// Processor time, sleep and time of the run at the start of the measured window, and at its end.
-    readings: [Option<Reading>; 2],
+    meters: Meters,
 }
 
 /// What a socket had to say, and when it was heard.
@@ -90,13 +70,6 @@ enum What {
     },
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    at: Instant,
-    cpu: Duration,
-    slept: Duration,
-}
-
 impl Worker {
     pub fn new(population: Population, host: SocketsHost, phases: Phases, stop: Arc<AtomicBool>) -> Worker {
         Worker {
@@ -110,8 +83,7 @@ impl Worker {
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
             next_beat: Instant::ZERO + BEAT,
-            slept: Duration::ZERO,
-            readings: [None; 2],
+            meters: Meters::new(phases.window),
         }
     }
 
@@ -124,7 +96,7 @@ impl Worker {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
             let turn = self.host.clock.now();
-            self.read_meters(turn);
+            self.meters.read(turn);
             self.fire_due();
             if self.is_over(turn) {
                 break;
@@ -272,7 +244,7 @@ impl Worker {
         };
         // Interrupted, it comes back with nothing, and the turn goes on.
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-        self.slept = self.slept + self.host.clock.now().since(before);
+        self.meters.slept = self.meters.slept + self.host.clock.now().since(before);
     }
 
     fn beat(&mut self, now: Instant) {
@@ -292,36 +264,19 @@ impl Worker {
         }
     }
 
-    /// Reads the meters once at each end of the measured window.
-    fn read_meters(&mut self, now: Instant) {
-        let edges = [self.phases.window.measure_from, self.phases.window.measure_to];
-        for (reading, edge) in self.readings.iter_mut().zip(edges) {
-            if reading.is_none() && now >= edge {
-                *reading = Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
-            }
-        }
-    }
-
     fn wind_up(mut self) -> Finished {
         let now = self.host.clock.now();
         self.population.cut(&mut self.host, now);
         self.host.outbox.beat = self.standing();
         self.host.outbox.post();
-        let end = self.readings[1].unwrap_or(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
-        // A run that ended in its warm-up is judged by all of it.
-        let start = self.readings[0].unwrap_or(Reading {
-            at: Instant::ZERO,
-            cpu: Duration::ZERO,
-            slept: Duration::ZERO,
-        });
-        let wall = end.at.since(start.at);
         Finished {
-            facts: WorkerFacts { cpu: end.cpu - start.cpu, wall, slept: end.slept - start.slept },
+            facts: self.meters.facts(now),
             lateness: self.lateness,
             turns: self.turns,
             tally: self.population.tally(),
             in_system_area: self.population.in_system_area(now),
             stalls: self.host.outbox.stalls,
+            network: None,
         }
     }
 }

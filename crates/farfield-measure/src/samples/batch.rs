@@ -53,7 +53,12 @@ pub(super) struct Encoder {
     names: Vec<ByteArray>,
     /// The outcome column of one batch.
     outcome: Vec<ByteArray>,
+    /// Called between pieces of work.
+    pub(super) pause: fn(),
 }
+
+/// Rows of one column that are encoded without a pause: 10 to 20 µs of work.
+const PIECE_ROWS: usize = 2048;
 
 impl Batch {
     pub(super) fn rows(&self) -> usize {
@@ -117,7 +122,7 @@ impl<T> Optional<T> {
 impl Encoder {
     pub(super) fn new(schema: SchemaDescPtr, properties: WriterPropertiesPtr) -> Encoder {
         let names = Outcome::ALL.iter().map(|outcome| ByteArray::from(outcome.name())).collect();
-        Encoder { schema, properties, names, outcome: Vec::new() }
+        Encoder { schema, properties, names, outcome: Vec::new(), pause: || {} }
     }
 
     /// Encodes `batch` into `buffer`, whose content it replaces.
@@ -129,21 +134,21 @@ impl Encoder {
         let mut sink = TrackedWrite::new(buffer);
         let mut columns =
             SerializedRowGroupWriter::new(self.schema.clone(), self.properties.clone(), &mut sink, 0, None);
-        put::<Int64Type>(&mut columns, &batch.due)?;
-        put_optional::<Int64Type>(&mut columns, &batch.connect_begun)?;
-        put_optional::<Int64Type>(&mut columns, &batch.connected)?;
-        put_optional::<Int64Type>(&mut columns, &batch.sent)?;
-        put_optional::<Int64Type>(&mut columns, &batch.first_byte)?;
-        put::<Int64Type>(&mut columns, &batch.done)?;
-        put::<Int64Type>(&mut columns, &batch.body_bytes)?;
-        put::<Int64Type>(&mut columns, &batch.reply_bytes)?;
-        put::<Int32Type>(&mut columns, &batch.user)?;
-        put_optional::<Int32Type>(&mut columns, &batch.connection)?;
-        put::<Int32Type>(&mut columns, &batch.number)?;
-        put::<Int32Type>(&mut columns, &batch.request)?;
-        put::<Int32Type>(&mut columns, &batch.class)?;
-        put::<Int32Type>(&mut columns, &batch.status)?;
-        put::<ByteArrayType>(&mut columns, &self.outcome)?;
+        put::<Int64Type>(&mut columns, self.pause, &batch.due)?;
+        put_optional::<Int64Type>(&mut columns, self.pause, &batch.connect_begun)?;
+        put_optional::<Int64Type>(&mut columns, self.pause, &batch.connected)?;
+        put_optional::<Int64Type>(&mut columns, self.pause, &batch.sent)?;
+        put_optional::<Int64Type>(&mut columns, self.pause, &batch.first_byte)?;
+        put::<Int64Type>(&mut columns, self.pause, &batch.done)?;
+        put::<Int64Type>(&mut columns, self.pause, &batch.body_bytes)?;
+        put::<Int64Type>(&mut columns, self.pause, &batch.reply_bytes)?;
+        put::<Int32Type>(&mut columns, self.pause, &batch.user)?;
+        put_optional::<Int32Type>(&mut columns, self.pause, &batch.connection)?;
+        put::<Int32Type>(&mut columns, self.pause, &batch.number)?;
+        put::<Int32Type>(&mut columns, self.pause, &batch.request)?;
+        put::<Int32Type>(&mut columns, self.pause, &batch.class)?;
+        put::<Int32Type>(&mut columns, self.pause, &batch.status)?;
+        put::<ByteArrayType>(&mut columns, self.pause, &self.outcome)?;
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }
@@ -151,17 +156,32 @@ impl Encoder {
 
 type Columns<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-fn put<T: DataType>(columns: &mut Columns<'_>, values: &[T::T]) -> Result<()> {
-    write_column::<T>(columns, |column| column.write_batch(values, None, None))
+fn put<T: DataType>(columns: &mut Columns<'_>, pause: fn(), values: &[T::T]) -> Result<()> {
+    write_column::<T>(columns, |column| {
+        for piece in values.chunks(PIECE_ROWS) {
+            column.write_batch(piece, None, None)?;
+            pause();
+        }
+        Ok(())
+    })
 }
 
-fn put_optional<T: DataType>(columns: &mut Columns<'_>, column: &Optional<T::T>) -> Result<()> {
-    write_column::<T>(columns, |to| to.write_batch(&column.values, Some(&column.present), None))
+fn put_optional<T: DataType>(columns: &mut Columns<'_>, pause: fn(), column: &Optional<T::T>) -> Result<()> {
+    write_column::<T>(columns, |to| {
+        let mut values = column.values.as_slice();
+        for present in column.present.chunks(PIECE_ROWS) {
+            let (piece, rest) = values.split_at(present.iter().filter(|&&present| present == 1).count());
+            values = rest;
+            to.write_batch(piece, Some(present), None)?;
+            pause();
+        }
+        Ok(())
+    })
 }
 
 fn write_column<T: DataType>(
     columns: &mut Columns<'_>,
-    write: impl FnOnce(&mut ColumnWriterImpl<'_, T>) -> Result<usize>,
+    write: impl FnOnce(&mut ColumnWriterImpl<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let mut column = columns.next_column()?.expect("as many columns are written as the schema has");
     write(column.typed::<T>())?;

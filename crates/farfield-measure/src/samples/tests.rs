@@ -230,6 +230,21 @@ fn the_budget_holds_and_what_it_costs_is_counted() {
     }
 }
 
+#[test]
+fn pauses_come_between_small_pieces_and_change_no_byte() {
+    thread_local!(static PAUSES: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
+    let samples = run(0..GROUP_ROWS);
+    let mut unpaused = writer(Keep::All);
+    let mut paused = writer(Keep::All).pausing(|| PAUSES.set(PAUSES.get() + 1));
+    let begun = paused.bytes().0;
+    unpaused.write(&samples).unwrap();
+    paused.write(&samples).unwrap();
+    assert!(unpaused.file() == paused.file());
+    // 15 columns, at most 2,048 rows of one at a time; and what is written, 64 KiB at a time.
+    let pieces = 15 * GROUP_ROWS / 2_048 + (paused.bytes().0 - begun).div_ceil(65_536);
+    assert_eq!(PAUSES.get(), pieces);
+}
+
 /// A disk with room for so many bytes.
 struct Disk {
     bytes: Vec<u8>,

@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
 use std::io;
 
-/// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take.
+/// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take, with pauses.
 pub(super) const BATCH_ROWS: usize = 16_384;
 /// Rows to a row group, but for the last: few groups, because every footer tells of all of them.
 pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
@@ -21,6 +21,8 @@ pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
 const BYTES_PER_FOOTER_BYTE: u64 = 64;
 /// A footer outgrows the one before it by at most this: a row group of 15 columns, longer counts.
 const FOOTER_GROWTH: u64 = 4_096;
+/// Bytes that are written without a pause: some 30 µs of work.
+const PIECE_BYTES: usize = 65_536;
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Where a [`SamplesWriter`] writes.
@@ -153,6 +155,13 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(writer)
     }
 
+    /// Has `pause` called between pieces of work, tens of microseconds each: there a thread that shares its processor
+    /// with others can let them on.
+    pub fn pausing(mut self, pause: fn()) -> SamplesWriter<F> {
+        self.encoder.pause = pause;
+        self
+    }
+
     /// Takes samples, in the order in which they are to stand in the file. Encodes when a page is full, writes
     /// when a row group is. An error is reported once; all later samples are left out.
     pub fn write(&mut self, samples: &[Sample]) -> Result<(), SamplesWriteError> {
@@ -277,8 +286,11 @@ impl<F: SampleFile> SamplesWriter<F> {
         // Cut first: were the old footer still there when a kill strikes, it would point into new bytes.
         self.file.truncate(self.tail)?;
         self.length = self.tail;
-        self.file.write_at(self.tail, &self.out)?;
-        self.length = self.tail + self.out.len() as u64;
+        for piece in self.out.chunks(PIECE_BYTES) {
+            self.file.write_at(self.length, piece)?;
+            self.length += piece.len() as u64;
+            (self.encoder.pause)();
+        }
         self.footer_bytes = (self.out.len() - group_bytes) as u64;
         self.rows_in_file = self.groups_rows + self.group.rows();
         Ok(group)

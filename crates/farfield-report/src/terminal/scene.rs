@@ -3,7 +3,8 @@
 use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
 use farfield_measure::summary::Asked;
 use farfield_measure::{
-    Arrivals, EngineFacts, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits, WorkerFacts,
+    Arrivals, EngineFacts, Fold, Heading, LoadKind, NetworkDrops, NetworkFacts, Summary, Threshold,
+    VerdictLimits, WorkerFacts,
 };
 
 const MS: u64 = 1_000_000;
@@ -14,6 +15,7 @@ pub struct Scene {
     pub samples: Vec<Sample>,
     pub facts: EngineFacts,
     pub thresholds: Vec<&'static str>,
+    pub classes: Vec<String>,
 }
 
 impl Scene {
@@ -45,7 +47,7 @@ impl Scene {
             load_words: "open loop, constant 500/s".to_owned(),
             started_at: "2026-03-01T12:00:00Z".to_owned(),
         };
-        Scene { heading, samples, facts, thresholds: vec!["p99<200ms", "errors<0.1%"] }
+        Scene { heading, samples, facts, thresholds: vec!["p99<200ms", "errors<0.1%"], classes: Vec::new() }
     }
 
     /// The worst that a screen must hold: every outcome, every check failed, far too much of everything.
@@ -83,8 +85,27 @@ impl Scene {
         scene
     }
 
+    /// The same across an emulated network, with clients of these classes.
+    pub fn across(mut self, classes: &[&str]) -> Scene {
+        self.classes = classes.iter().map(|name| (*name).to_owned()).collect();
+        let drops = NetworkDrops { lost: 3, ..NetworkDrops::default() };
+        let mut network = NetworkFacts {
+            clients: 30,
+            shards: 1,
+            packets_up: 10,
+            packets_down: 20,
+            drops,
+            ..Default::default()
+        };
+        network.departure_lateness.record(Duration::from_us(30));
+        network.arrival_lateness.record(Duration::from_us(40));
+        self.facts.plane = "emulated".to_owned();
+        self.facts.network = Some(network);
+        self
+    }
+
     pub fn fold(&self) -> Fold {
-        let mut fold = Fold::new(WINDOW);
+        let mut fold = Fold::of_classes(WINDOW, &self.classes);
         self.samples.iter().for_each(|sample| fold.record(sample));
         fold
     }

@@ -25,7 +25,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       9 checks passed
+VALID       9 checks passed, 3 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -54,7 +54,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     fits(&text);
     assert_eq!(text.lines().count(), LINES, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     8 of 9", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     8 of 12", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -72,7 +72,9 @@ fn a_failed_check_has_its_line() {
     scene.facts.workers[0].slept = farfield_base::Duration::from_ms(60);
     let text = plain(&scene.summary());
     assert!(
-        text.contains("INVALID     1 of 9 checks failed\n  ! worker-cpu        97%, limit 90%\n"),
+        text.contains(
+            "INVALID     1 of 12 checks failed, 3 do not apply\n  ! worker-cpu        97%, limit 90%\n"
+        ),
         "{text}"
     );
     fits(&text);
@@ -82,7 +84,39 @@ fn a_failed_check_has_its_line() {
 fn what_does_not_apply_is_told() {
     let mut scene = Scene::good();
     scene.facts.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       7 checks passed, 2 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       7 checks passed, 5 do not apply\n"));
+}
+
+/// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to 10 ms.
+#[test]
+fn classes_have_a_table() {
+    let mut scene = Scene::good().across(&["fibre", "dsl", "a-class-with-a-long-name"]);
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        sample.class = (at % 3) as u16;
+    }
+    let text = plain(&scene.summary());
+    let row = |name: &str| -> Vec<&str> {
+        let line = text.lines().find(|line| line.starts_with(name)).expect(name);
+        line[name.len()..].split_whitespace().collect()
+    };
+    assert_eq!(row("class "), ["share", "errors", "p50", "p99", "connect", "rate", "requests"]);
+    let (fibre, dsl) = (row("fibre "), row("dsl "));
+    assert_eq!((fibre[1], fibre[3], fibre[4], fibre[6]), ("0%", "10.0ms", "-", "333"), "{text}");
+    assert_eq!((dsl[1], dsl[3], dsl[4], dsl[6]), ("0%", "10.0ms", "-", "333"), "{text}");
+    for name in ["fibre  ", "dsl  ", "a-class-wi… "] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
+    }
+    assert!(text.lines().count() <= LINES + 5, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+    assert!(
+        text.contains("\nnetwork     30 packets, late p99 30.0µs out, 40.0µs in; dropped: lost 3\n"),
+        "{text}"
+    );
+    let many: Vec<String> = (0..20).map(|class| format!("subnet-{class}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let text = plain(&Scene::worst().across(&many).summary());
+    assert!(text.contains("\n  and 12 more, in summary.json\n"), "{text}");
+    assert!(text.lines().count() <= LINES + 11, "{text}");
 }
 
 #[test]

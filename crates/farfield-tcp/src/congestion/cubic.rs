@@ -11,8 +11,15 @@ const C: f64 = 0.4;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// A window that grows as a cubic of the time since the last loss, around the window at that loss.
+///
+/// Holds nothing until a first loss or the end of slow start: most connections see neither.
 #[derive(Debug, Clone, Default)]
 pub struct Cubic {
+    history: Option<Box<History>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct History {
     /// W_max: the window before the last reduction, in segments; 0 before any.
     w_max: f64,
     /// cwnd_prior of §4.3.
@@ -23,7 +30,10 @@ pub struct Cubic {
 /// A stage of congestion avoidance.
 #[derive(Debug, Clone)]
 struct Epoch {
+    /// Moves forward by the time in which the window was not used (§4.2: that does not count).
     start: Instant,
+    /// When the window grew last.
+    grown_at: Instant,
     /// K, seconds from the start until the cubic passes W_max.
     k: f64,
     /// The plateau of this epoch.
@@ -34,12 +44,39 @@ struct Epoch {
     cwnd: f64,
 }
 
-impl Cubic {
-    fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
-        // RFC 9438 §4.2 eq. (2): K = cbrt((W_max - cwnd_epoch) / C); §4.7: after a timeout or with no loss yet, the
+impl Epoch {
+    fn begin(now: Instant, cwnd: f64, w_max: f64) -> Epoch {
+        // RFC 9438 §4.2 eq. (2): K = cbrt((W_max - cwnd_epoch) / C); §4.8: after a timeout or with no loss yet, the
         // plateau is where we are
-        let w_max = self.w_max.max(cwnd);
-        Epoch { start: now, k: ((w_max - cwnd) / C).cbrt(), w_max, w_est: cwnd, cwnd }
+        let w_max = w_max.max(cwnd);
+        Epoch { start: now, grown_at: now, k: ((w_max - cwnd) / C).cbrt(), w_max, w_est: cwnd, cwnd }
+    }
+
+    /// RFC 9438 §4.2 eq. (1): W_cubic(t) = C*(t-K)^3 + W_max.
+    fn w_cubic(&self, t: f64) -> f64 {
+        C * (t - self.k).powi(3) + self.w_max
+    }
+
+    /// `segments` were acknowledged.
+    fn grow(&mut self, now: Instant, segments: f64, rtt: Duration, prior: f64) {
+        let gap = now.since(self.grown_at);
+        if gap > rtt.times(2) {
+            // A window in use brings an ACK each round trip: the application paused, and §4.2 leaves that time out
+            self.start += gap;
+        }
+        self.grown_at = now;
+        let t = now.since(self.start).as_secs_f64();
+        // RFC 9438 §4.3 eq. (4): W_est += α * segments_acked / cwnd, with α = 1 from cwnd_prior on
+        let alpha = if self.w_est >= prior { 1.0 } else { ALPHA };
+        self.w_est += alpha * segments / self.cwnd;
+        if self.w_cubic(t) < self.w_est {
+            // RFC 9438 §4.3: the Reno-friendly region
+            self.cwnd = self.cwnd.max(self.w_est);
+        } else {
+            // RFC 9438 §4.2: target within [cwnd, 1.5 cwnd]; §4.4, §4.5: cwnd += (target - cwnd) / cwnd an ACK
+            let target = self.w_cubic(t + rtt.as_secs_f64()).clamp(self.cwnd, 1.5 * self.cwnd);
+            self.cwnd += (target - self.cwnd) / self.cwnd * segments;
+        }
     }
 }
 
@@ -49,42 +86,38 @@ impl CongestionControl for Cubic {
             return slow_start(window, acked.bytes);
         }
         let smss = f64::from(window.smss);
-        let begun = self.begin(acked.now, f64::from(window.cwnd) / smss);
-        let epoch = self.epoch.get_or_insert(begun);
-        let segments = f64::from(acked.bytes) / smss;
-        let t = acked.now.since(epoch.start).as_secs_f64();
-        let rtt = acked.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
-        // RFC 9438 §4.2 eq. (1): W_cubic(t) = C*(t-K)^3 + W_max
-        let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
-        // RFC 9438 §4.3 eq. (4): W_est += α * segments_acked / cwnd, with α = 1 from cwnd_prior on
-        let alpha = if epoch.w_est >= self.prior { 1.0 } else { ALPHA };
-        epoch.w_est += alpha * segments / epoch.cwnd;
-        if w_cubic(t) < epoch.w_est {
-            // RFC 9438 §4.3: the Reno-friendly region
-            epoch.cwnd = epoch.cwnd.max(epoch.w_est);
-        } else {
-            // RFC 9438 §4.2: target within [cwnd, 1.5 cwnd]; §4.4, §4.5: cwnd += (target - cwnd) / cwnd an ACK
-            let target = w_cubic(t + rtt).clamp(epoch.cwnd, 1.5 * epoch.cwnd);
-            epoch.cwnd += (target - epoch.cwnd) / epoch.cwnd * segments;
+        let cwnd = f64::from(window.cwnd) / smss;
+        let History { w_max, prior, epoch } = &mut **self.history.get_or_insert_default();
+        // A window that others moved meanwhile (the restart after idleness, RFC 5681 §4.1) ends the epoch
+        let moved = epoch.as_ref().is_none_or(|epoch| (epoch.cwnd - cwnd).abs() > 1.0);
+        if moved {
+            *epoch = None;
         }
+        let epoch = epoch.get_or_insert_with(|| Epoch::begin(acked.now, cwnd, *w_max));
+        // Congestion avoidance follows round trips that were measured
+        let rtt = acked.srtt.unwrap_or(Duration::from_secs(1));
+        epoch.grow(acked.now, f64::from(acked.bytes) / smss, rtt, *prior);
         window.cwnd = (epoch.cwnd * smss) as u32; // `as` saturates
     }
 
     fn reduce(&mut self, window: &mut Window, flight: u32) {
         let smss = f64::from(window.smss);
         let cwnd = f64::from(window.cwnd) / smss;
+        let history = self.history.get_or_insert_default();
         // RFC 9438 §4.7: fast convergence
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.prior = cwnd;
-        self.epoch = None;
+        history.w_max = if cwnd < history.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        history.prior = cwnd;
+        history.epoch = None;
         // RFC 9438 §4.6: ssthresh = max (flight_size * β, 2 segments)
         window.ssthresh = ((f64::from(flight) * BETA) as u32).max(2 * window.smss);
     }
 
     fn handle_timeout(&mut self) {
         // RFC 9438 §4.8: slow start follows; congestion avoidance after it begins at its own plateau
-        self.epoch = None;
-        self.w_max = 0.0;
+        if let Some(history) = &mut self.history {
+            history.epoch = None;
+            history.w_max = 0.0;
+        }
     }
 }
 

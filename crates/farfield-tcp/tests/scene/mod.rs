@@ -71,6 +71,9 @@ pub struct Pair {
     pub b: End,
     pub log: Vec<Sent>,
     one_way: Duration,
+    /// Bits a second of the link each way, and until when each is busy; without a rate nothing takes time to send.
+    rate: Option<u64>,
+    busy: [Instant; 2],
     fate: Box<dyn FnMut(&Sent) -> Fate>,
     wheel: Wheel<Happening>,
 }
@@ -159,7 +162,8 @@ impl Pair {
     fn of(a: End, b: End) -> Pair {
         let fate = Box::new(|_: &Sent| Fate::Pass);
         let log = Vec::new();
-        Pair { now: Instant::ZERO, a, b, log, one_way: ms(50), fate, wheel: Wheel::new() }
+        let (now, busy) = (Instant::ZERO, [Instant::ZERO; 2]);
+        Pair { now, a, b, log, one_way: ms(50), rate: None, busy, fate, wheel: Wheel::new() }
     }
 
     /// Decides about each segment.
@@ -176,6 +180,21 @@ impl Pair {
     pub fn one_way(mut self, delay: Duration) -> Pair {
         self.one_way = delay;
         self
+    }
+
+    /// A link of so many bits a second each way, with a queue that has no end.
+    pub fn rate(mut self, bits_per_s: u64) -> Pair {
+        self.rate = Some(bits_per_s);
+        self
+    }
+
+    /// When a segment sent now leaves the link.
+    fn leaves(&mut self, from: Side, segment: &Segment) -> Instant {
+        let Some(rate) = self.rate else { return self.now };
+        let bits = 8 * u64::from(40 + segment.options.wire_len() + segment.payload_len);
+        let busy = &mut self.busy[from as usize];
+        *busy = (*busy).max(self.now) + Duration::from_ns(bits * 1_000_000_000 / rate);
+        *busy
     }
 
     pub fn connected(mut self) -> Pair {
@@ -249,6 +268,15 @@ impl Pair {
         self.now = end;
     }
 
+    /// Forgets what was sent and received so far, in scenes that run for hours.
+    pub fn forget(&mut self) {
+        self.log.clear();
+        for end in [&mut self.a, &mut self.b] {
+            end.received.clear();
+            end.times.clear();
+        }
+    }
+
     fn arrive(&mut self, to: Side, segment: Segment, payload: &[u8]) {
         let now = self.now;
         let end = self.end(to);
@@ -275,7 +303,7 @@ impl Pair {
 
     fn send(&mut self, from: Side, transmit: Transmit) {
         let (segment, range) = (transmit.segment, transmit.payload);
-        let payload: Vec<u8> = self.end(from).tcp.payload(range).flatten().copied().collect();
+        let payload: Vec<u8> = self.end(from).tcp.payload_bytes(range).into();
         assert_eq!(payload.len(), segment.payload_len as usize);
         let (own, other) = if from == A { (self.a.isn, self.b.isn) } else { (self.b.isn, self.a.isn) };
         let (near, near_ack) = self.end(from).last;
@@ -294,7 +322,7 @@ impl Pair {
         let mut sent = Sent { at: self.now, from, segment, seq, ack, len, time, fate: Fate::Pass };
         sent.fate = (self.fate)(&sent);
         let to = if from == A { B } else { A };
-        let arrives = self.now + self.one_way;
+        let arrives = self.leaves(from, &segment) + self.one_way;
         let late = match sent.fate {
             Fate::Drop => None,
             Fate::Pass => Some(Duration::ZERO),

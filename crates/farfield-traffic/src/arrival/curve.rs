@@ -132,6 +132,11 @@ impl Curve {
         some.then_some(Curve { segments, length, total: count_before, repeats })
     }
 
+    /// True for one rate for ever.
+    pub(super) fn is_steady(&self) -> bool {
+        matches!(self.segments[..], [Segment { length_s: f64::INFINITY, .. }])
+    }
+
     pub(super) fn mean_rate(&self) -> Option<Rate> {
         match self.segments[0] {
             Segment { length_s: f64::INFINITY, shape, .. } => Rate::per_second(shape.rate(0.0)).ok(),

@@ -6,6 +6,23 @@
 //! arrivals = { process = "renewal", gaps = { law = "weibull", shape = 0.6, scale = "2ms" } }
 //! arrivals = { process = "bursts", rate = "500/s", factor = 6, share = "5%", period = "100s" }
 //! arrivals = { process = "gaps", file = "gaps.txt", loop = true }
+//! arrivals = { process = "flash-crowd", from = "10/s", to = "333/s", at = "60s", within = "4s", stay = "60s", decay = "60s" }
+//! arrivals = { process = "fractional-noise", rate = "500/s", hurst = 0.8, deviation = 0.5, slot = "100ms", for = "1h" }
+//! arrivals = { process = "markov-modulated", rates = ["100/s", "1000/s"], transitions = [[0, "6/min"], ["1/s", 0]] }
+//! arrivals = { process = "m-g-infinity", rate = "500/s", sessions = "5/s", length = { law = "pareto", shape = 1.4, mean = "20s" } }
+//!
+//! [arrivals]
+//! process = "on-off"
+//! rate = "500/s"
+//! sources = 100
+//! on = { law = "pareto", shape = 1.4, mean = "1s" }
+//! off = { law = "exponential", mean = "4s" }
+//!
+//! [arrivals]
+//! process = "diurnal"
+//! rate = "500/s"
+//! profile = [4, 3, 2, 2, 2, 3, 4, 6, 8, 9, 9, 9, 9, 9, 9, 9, 8, 8, 8, 8, 8, 7, 6, 5]
+//! day = "24m"
 //!
 //! [arrivals]
 //! process = "schedule"
@@ -17,11 +34,16 @@
 //! ```
 
 use super::curve::{Curve, Shape};
+use super::markov::MarkovSpec;
+use super::noise::NoiseSpec;
+use super::onoff::OnOffSpec;
+use super::profile::{DiurnalSpec, FlashCrowdSpec};
+use super::sessions::SessionsSpec;
 use super::trace::{Lines, Trace};
 use super::*;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load};
-use farfield_base::{Duration, QuantityError, Share};
+use farfield_base::{Duration, Share};
 use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserializer, Serializer};
 use std::fmt;
@@ -33,60 +55,6 @@ use std::str::FromStr;
 pub struct ArrivalSpec {
     written: Written,
     meaning: Meaning,
-}
-
-/// Why an arrival process that was written cannot be meant.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ArrivalError {
-    /// A rate that cannot be read.
-    #[error(transparent)]
-    Rate(#[from] QuantityError),
-    /// A rate of zero.
-    #[error("`rate` is 0, so that nothing would ever arrive; write a rate above 0, such as `500/s`")]
-    NoRate,
-    /// A rate above one a nanosecond.
-    #[error("a rate of {0} is more than the clock can tell apart; write at most 1e9/s")]
-    TooFast(Rate),
-    /// A renewal process that gets nowhere.
-    #[error("the mean of `gaps` is below 1ns, so that everything would arrive at once; write longer ones")]
-    NoGaps,
-    /// A schedule without arrivals.
-    #[error(
-        "`segments` of the schedule have no rate above 0; give at least one segment such as {{ for = \"10s\", rate = \"100/s\" }}"
-    )]
-    NoSegments,
-    /// A segment without time.
-    #[error("`for` of a segment is 0; write how long it lasts, such as `10s`")]
-    NoLength,
-    /// A segment with the wrong keys.
-    #[error(
-        "a segment takes, beside `for`, either `rate`, or `from` and `to`, or `mean`, `amplitude` and `period`"
-    )]
-    SegmentKeys,
-    /// A sine that would go below zero.
-    #[error(
-        "`amplitude` of a segment is above its `mean`, so that the rate would be negative; write at most the mean"
-    )]
-    Amplitude,
-    /// A sine or burst without a period.
-    #[error("`period` is 0 or next to it; write a time such as `20s`")]
-    NoPeriod,
-    /// A factor that makes no burst.
-    #[error("`factor` is {0}; write how many times the mean rate a burst has, a number from 1 up")]
-    Factor(f64),
-    /// A share that leaves nothing beside it.
-    #[error("`share` is {0}; write the part of each period that is burst, above 0 and below 1, such as `5%`")]
-    Share(f64),
-    /// Bursts that hold more than there is.
-    #[error(
-        "`factor` {factor} in a `share` of {share} would be more than all arrivals; their product must be at most 1"
-    )]
-    TooMuch {
-        /// How many times the mean rate a burst has.
-        factor: f64,
-        /// The part of each period that is burst.
-        share: f64,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,6 +85,12 @@ enum Written {
         #[serde(default)]
         spacing: Spacing,
     },
+    Diurnal(DiurnalSpec),
+    FlashCrowd(FlashCrowdSpec),
+    FractionalNoise(NoiseSpec),
+    MarkovModulated(MarkovSpec),
+    OnOff(OnOffSpec),
+    MGInfinity(SessionsSpec),
     Gaps {
         file: PathBuf,
         #[serde(default, rename = "loop")]
@@ -220,6 +194,12 @@ impl Written {
                 let curve = bursts(above_zero(*rate)?, *factor, share.as_f64(), *period)?;
                 ArrivalProcess::along(curve, *spacing)
             }
+            Written::Diurnal(spec) => spec.process()?,
+            Written::FlashCrowd(spec) => spec.process()?,
+            Written::FractionalNoise(spec) => spec.process()?,
+            Written::MarkovModulated(spec) => spec.process()?,
+            Written::OnOff(spec) => spec.process()?,
+            Written::MGInfinity(spec) => spec.process()?,
             Written::Gaps { file, repeats } => {
                 return Ok(Meaning::Trace { file: file.clone(), lines: Lines::Gaps, repeats: *repeats });
             }
@@ -308,14 +288,14 @@ fn gets_nowhere(gaps: &Distribution) -> bool {
 }
 
 /// `rate` in arrivals a second, if instants in nanoseconds can tell them apart.
-fn bounded(rate: Rate) -> Result<f64, ArrivalError> {
+pub(super) fn bounded(rate: Rate) -> Result<f64, ArrivalError> {
     match rate.as_per_second() {
         per_second if per_second <= 1e9 => Ok(per_second),
         _ => Err(ArrivalError::TooFast(rate)),
     }
 }
 
-fn above_zero(rate: Rate) -> Result<Rate, ArrivalError> {
+pub(super) fn above_zero(rate: Rate) -> Result<Rate, ArrivalError> {
     if bounded(rate)? > 0.0 { Ok(rate) } else { Err(ArrivalError::NoRate) }
 }
 

@@ -6,8 +6,11 @@ use crate::flags::{Format, RunFlags};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use crate::scenario::{self, Resolved, Scenario};
-use farfield_engine::{Output, RunDirectory, descriptors, interrupt};
+use crate::scenario::{self, Plane, Resolved, Scenario};
+use farfield_engine::place::gain_privilege;
+use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
+use farfield_engine::run as engine;
+use farfield_engine::{Emulated, Output, RunDirectory, SetUpError, descriptors, interrupt};
 use farfield_measure::Summary;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -41,14 +44,30 @@ pub struct Done {
 
 /// Makes a run of the scenario, whose files lie `beside` it.
 pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Problem> {
+    if scenario.plane == Plane::Emulated {
+        // Before anything that makes threads: a process of several cannot enter a user namespace.
+        gain_privilege().map_err(Problem::forbidden)?;
+    }
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, mut scenario, origin } = scenario.resolve(beside)?;
+    let Resolved { mut settings, plane, mut scenario, origin } = scenario.resolve(beside)?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
     let directory = scenario.output.directory.take().unwrap_or_else(|| default_directory(&scenario.name));
+    let created = RunDirectory::create(&directory).map_err(Problem::failed)?;
+    match plane {
+        PlaneSettings::Sockets => {}
+        PlaneSettings::Emulated(plane) => {
+            settings.plane = engine::Plane::Emulated(set_up(*plane, &directory)?.into());
+        }
+        PlaneSettings::Simulated(_) => {
+            return Err(Problem::failed(
+                "the simulated plane cannot be run as yet; write plane = \"emulated\"",
+            ));
+        }
+    }
     settings.output = Some(Output {
-        directory: RunDirectory::create(&directory).map_err(Problem::failed)?,
+        directory: created,
         scenario: scenario.to_toml(),
         keep: scenario.output.samples.0,
         budget: scenario.output.disk_budget,
@@ -61,6 +80,18 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     let aborted = !interrupted && !summary.complete;
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
+}
+
+/// Sets up the emulated plane. What could not be is not left behind as a run.
+fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated, Problem> {
+    plane.set_up(directory).map_err(|error| {
+        // It stays if the server left its last words there.
+        let _ = std::fs::remove_dir(directory);
+        match error {
+            SetUpError::Place(error) => Problem::forbidden(error),
+            SetUpError::Server(error) => Problem::failed(error),
+        }
+    })
 }
 
 /// `farfield-runs/2026-01-31T12-00-00Z-name`, and a number behind it if that is taken.

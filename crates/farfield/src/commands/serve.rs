@@ -35,7 +35,10 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
 
 /// The flags as the server's table in a scenario, so that both say the same and are refused in the same words.
 fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
-    let mut table = Table::new();
+    let written = flags.config.as_deref().unwrap_or_default();
+    let mut table: Table = written
+        .parse()
+        .map_err(|error: toml::de::Error| Problem::usage(format!("--config: {}", error.message())))?;
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             table.insert(key.to_owned(), value);

@@ -1,4 +1,4 @@
-//! `farfield` without a command: the tool shows itself on its own server.
+//! `farfield` without a command: the tool shows itself, with people across a WAN before its own server.
 
 use crate::commands::report::shown;
 use crate::commands::run::{Done, drive};
@@ -9,22 +9,38 @@ use crate::problem::Problem;
 use crate::scenario;
 use std::path::Path;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/tour.toml");
+/// People across the WAN.
+const FAR: &str = include_str!("../../../../scenarios/wan.toml");
+/// The same server over the kernel's own sockets, where the machine allows no network namespace.
+const NEAR: &str = include_str!("../../../../scenarios/tour.toml");
 
 /// Makes the tour.
 pub fn tour() -> Result<Exit, Problem> {
     output::put(
-        "farfield starts its own server on a free port of this machine, and sends it visitors for ten\n\
-         seconds: sessions arrive as they please, read a few pages with six connections, and leave.\n\n",
+        "farfield starts its own server in a network namespace, and sends it visitors from far away for ten\n\
+         seconds: a thousand clients on fibre, DSL, phones and a satellite, each with an address and a TCP.\n\n",
     )?;
-    let scenario = scenario::from_text(SCENARIO, None, &RunFlags::default())?;
-    let Done { summary, directory, exit } = drive(scenario, Path::new(""), false)?;
+    let Done { summary, directory, exit } = match show(FAR) {
+        Err(problem) if problem.is_forbidden() => {
+            output::put(&format!(
+                "This machine does not allow that: {problem}\n\
+                 So the visitors come over this machine's own sockets, from near by.\n\n"
+            ))?;
+            show(NEAR)?
+        }
+        shown => shown?,
+    };
     output::put(&shown(&summary, &directory))?;
     output::put(&format!(
         "\nNext, your own server:  farfield run http://127.0.0.1:8080/ -R 500 -d 30s\n\
+         the same from far away: farfield run --server 'nginx -g \"daemon off;\"' --rtt 80ms -R 500 -d 30s\n\
          your own scenario:      take {}/scenario.toml, change it,\n\
          \x20                       farfield run scenario.toml\n",
         directory.display()
     ))?;
     Ok(exit)
+}
+
+fn show(text: &str) -> Result<Done, Problem> {
+    drive(scenario::from_text(text, None, &RunFlags::default())?, Path::new(""), false)
 }

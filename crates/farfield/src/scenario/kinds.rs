@@ -27,6 +27,11 @@ pub enum UrlError {
 }
 
 impl Url {
+    /// The root of the server at `address`.
+    pub fn of(address: std::net::SocketAddr) -> Url {
+        Url { host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
+    }
+
     /// The host's name or address, without brackets.
     pub fn host(&self) -> &str {
         &self.host

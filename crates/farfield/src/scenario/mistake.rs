@@ -58,8 +58,15 @@ impl Source<'_> {
         let (mut at, mut found) = (0, None);
         let named = message.split('`').nth(1);
         let parts = path.split(['.', '[']).map(|part| part.trim_end_matches(']'));
+        let mut before = "";
         for part in parts.chain(named) {
-            let Some(place) = key_in(&self.text[at..], part) else { continue };
+            let place = match part.parse::<usize>() {
+                // The tables of a list are counted from the top, whatever was found before.
+                Ok(number) => table_in(self.text, before, number).map(|place| place.saturating_sub(at)),
+                Err(_) => key_in(&self.text[at..], part),
+            };
+            before = part;
+            let Some(place) = place else { continue };
             at += place;
             found = Some(self.line_at(at));
         }
@@ -93,6 +100,18 @@ fn key_in(text: &str, key: &str) -> Option<usize> {
         let after = text[place + key.len()..].trim_start_matches([' ', '\t', '"', '\'']).chars().next();
         !key.is_empty() && !before.is_some_and(is_word) && matches!(after, Some('=' | ']' | '.'))
     })
+}
+
+/// Where the table that is the `number`-th of the list `name`, from 0, begins: behind its header.
+fn table_in(text: &str, name: &str, number: usize) -> Option<usize> {
+    let mut at = 0;
+    let headers = text.split_inclusive('\n').filter_map(|line| {
+        let start = at;
+        at += line.len();
+        let list = line.trim().strip_prefix("[[")?.split("]]").next()?;
+        (list.rsplit('.').next()?.trim() == name).then_some(start + line.find("]]")?)
+    });
+    headers.into_iter().nth(number)
 }
 
 /// What serde says of types, as a user would.

@@ -1,25 +1,34 @@
 //! From a scenario to what the engine runs: files read, names looked up, the built-in server started.
 
-use super::{HttpVersion, Scenario, Url};
+use super::network::NetworkSpec;
+use super::{HttpVersion, Plane, Scenario, Url};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
+use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
+use farfield_engine::place::{Command, PlaceSpec, Prefix, Ready, ServerSpec};
+use farfield_engine::plane::{
+    EmulatedNetwork, EmulatedPlane, PlaneSettings, Server, ServerModel, SimulatedPlane,
+};
 use farfield_engine::sockets::Sources;
 use farfield_engine::{Settings, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, Site};
+use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
 use farfield_traffic::{LoadSpec, RequestSet, RequestSetSpec, RequestSpec};
 use farfield_user::{Book, Target};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a scenario has become.
 pub struct Resolved {
-    /// For the engine; its `output` is still to be chosen.
+    /// For the engine; its `output` is still to be chosen, and so is its `plane` where that is to be set up first.
     pub settings: Settings,
+    /// What carries the bytes, with all that it needs.
+    pub plane: PlaneSettings,
     /// The scenario with what was left open filled in.
     pub scenario: Scenario,
     /// The built-in server, which serves for as long as this is held.
@@ -32,15 +41,18 @@ impl Scenario {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
         let load =
             self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
-        let origin = match &self.target {
-            Some(_) => None,
-            None => Some(Origin::start(self.origin.clone().unwrap_or_default()).map_err(Problem::failed)?),
+        let plane = self.resolve_plane(&mut load_file)?;
+        let origin = match (&plane, &self.target) {
+            (PlaneSettings::Sockets, None) => {
+                Some(Origin::start(self.origin.clone().unwrap_or_default()).map_err(Problem::failed)?)
+            }
+            _ => None,
         };
         let (address, host) = self.server(origin.as_ref())?;
-        let requests_spec = self.requests.take().unwrap_or_else(|| {
-            let asked = self.target.as_ref().map(Url::path);
-            default_requests(asked, origin.as_ref().map(Origin::site))
-        });
+        let requests_spec = match self.requests.take() {
+            Some(spec) => spec,
+            None => self.default_requests(origin.as_ref()),
+        };
         let seed = Seed(self.seed);
         let requests = requests_spec.resolve(&mut load_file, seed);
         let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
@@ -50,18 +62,16 @@ impl Scenario {
             HttpVersion::Http11 => Version::Http11,
         };
         let book = Book::encode(&requests, &Target { host, version }).map_err(Problem::usage)?;
-        let local = address.ip().is_loopback();
-        let workers = match self.sockets.workers {
-            Some(workers) => workers,
-            None => default_workers(&self.sockets.processors, local)?,
+        let (workers, sources, processors) = match &plane {
+            PlaneSettings::Sockets => self.resolve_sockets(address)?,
+            PlaneSettings::Emulated(emulated) => of_network(&emulated.network),
+            PlaneSettings::Simulated(simulated) => of_network(&simulated.network),
         };
-        self.sockets.workers = Some(workers);
-        let sources = self.sockets.sources.clone().unwrap_or_else(|| {
-            if local && address.is_ipv4() { Sources::loopback() } else { Sources::default() }
-        });
-        self.sockets.sources = Some(sources.clone());
-        let warnings = self.warnings(&load, address)?;
-        let heading = self.heading(&load, &requests, origin.as_ref());
+        let warnings = match plane {
+            PlaneSettings::Sockets => self.warnings(&load, address)?,
+            _ => Vec::new(),
+        };
+        let heading = self.heading(&load, &requests, &plane, origin.as_ref());
         let settings = Settings {
             load,
             requests,
@@ -69,10 +79,9 @@ impl Scenario {
             policy: self.connections,
             seed,
             requests_max: self.run.requests.map(Into::into),
-            target: address,
-            sources,
+            plane: farfield_engine::run::Plane::Sockets { target: address, sources },
             workers,
-            processors: self.sockets.processors.clone(),
+            processors,
             warm_up: self.run.warm_up,
             duration: self.run.duration,
             drain: self.run.drain,
@@ -83,11 +92,130 @@ impl Scenario {
             output: None,
             warnings,
         };
-        Ok(Resolved { settings, scenario: self, origin })
+        Ok(Resolved { settings, plane, scenario: self, origin })
+    }
+
+    /// What the plane needs. The scenario gets the keys that were left open.
+    fn resolve_plane(&mut self, load: &mut Load<'_>) -> Result<PlaneSettings, Problem> {
+        let network = self.network(load);
+        let network =
+            network.map_err(|mistake| Problem::usage(format!("{}: {}", mistake.key, mistake.sentence)))?;
+        let Some((network, around)) = network else { return Ok(PlaneSettings::Sockets) };
+        let spec = self.network.get_or_insert_default();
+        if spec.backbone.is_none() && spec.topology.is_none() {
+            spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
+        }
+        if self.plane == Plane::Simulated {
+            let spec = self.simulated.get_or_insert_default();
+            let wrong = |error| Problem::usage(format!("simulated: {error}"));
+            let server = ServerModel {
+                workers: spec.workers,
+                service_time: spec.service_time.resolve(load).map_err(wrong)?,
+                backlog: spec.backlog.get(),
+                keep_alive_timeout: spec.keep_alive_timeout,
+                reply_size: spec.reply_size.0.resolve(load).map_err(wrong)?,
+            };
+            return Ok(PlaneSettings::Simulated(Box::new(SimulatedPlane { network, server })));
+        }
+        let server = self.started_server()?;
+        let place = self.place(around);
+        Ok(PlaneSettings::Emulated(Box::new(EmulatedPlane { network, place, server })))
+    }
+
+    /// The place that the server's part of the scenario describes, with `around` for clients.
+    fn place(&self, around: [Option<Block>; 2]) -> PlaceSpec {
+        let network = self.network.clone().unwrap_or_default();
+        let server = self.server.clone().unwrap_or_default();
+        let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
+        let mut place = PlaceSpec {
+            server_v4: server.ipv4,
+            server_v6: server.ipv6,
+            queues: shards,
+            mtu: server.mtu.as_bytes(),
+            offload,
+            queue_packets: gateway_queue.get(),
+            device: gateway,
+            tcp: server.tcp(),
+            receive_processors: server.receive_processors.unwrap_or(server.processors),
+            ..PlaceSpec::default()
+        };
+        let fits = "a block has no bits past its length";
+        for block in around.into_iter().flatten() {
+            match block.network() {
+                IpAddr::V4(network) => place.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V6(network) => place.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
+            }
+        }
+        place
+    }
+
+    /// What starts the server; the built-in one is this program's own `serve`.
+    fn started_server(&self) -> Result<Server, Problem> {
+        let spec = self.server.clone().unwrap_or_default();
+        if let Some(pid) = spec.pid {
+            return Ok(Server::Running(pid.get()));
+        }
+        let port = self.servers().port;
+        let command = match spec.command {
+            Some(command) => command,
+            None => self.built_in(port)?,
+        };
+        Ok(Server::Started(ServerSpec {
+            ready: spec.ready.unwrap_or(Ready::Tcp(port)),
+            ready_timeout: spec.ready_timeout,
+            stop_timeout: spec.stop_timeout,
+            processors: spec.processors,
+            env: spec.environment,
+            ..ServerSpec::new(command, PathBuf::from("server.log"))
+        }))
+    }
+
+    fn built_in(&self, port: u16) -> Result<Command, Problem> {
+        let program = std::env::current_exe()
+            .map_err(|error| Problem::failed(format!("cannot tell where farfield itself lies: {error}")))?;
+        let config = self.origin.clone().unwrap_or_default();
+        let config = toml::to_string(&config).expect("a configuration is written as it was read");
+        let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).to_string();
+        let words = [program.to_string_lossy().into_owned(), "serve".into(), any, "--config".into(), config];
+        Ok(Command::Program(words.into()))
+    }
+
+    /// Workers, sources and processors of the sockets plane.
+    fn resolve_sockets(&mut self, address: SocketAddr) -> Result<(NonZeroU32, Sources, Vec<usize>), Problem> {
+        let local = address.ip().is_loopback();
+        let workers = match self.sockets.workers {
+            Some(workers) => workers,
+            None => default_workers(&self.sockets.processors, local)?,
+        };
+        self.sockets.workers = Some(workers);
+        let sources = self.sockets.sources.clone().unwrap_or_else(|| {
+            if local && address.is_ipv4() { Sources::loopback() } else { Sources::default() }
+        });
+        self.sockets.sources = Some(sources.clone());
+        Ok((workers, sources, self.sockets.processors.clone()))
+    }
+
+    /// The path of the URL; of the built-in server all of its pages with what is embedded in them; of another server,
+    /// or a model of one, its root.
+    fn default_requests(&self, origin: Option<&Origin>) -> RequestSetSpec {
+        let asked = self.target.as_ref().map(Url::path);
+        let started =
+            self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some());
+        if self.plane == Plane::Emulated && !started && asked.is_none() {
+            let config = self.origin.clone().unwrap_or_default();
+            return all_pages(asked, Some(&Site::generate(config.site, Seed(config.seed))));
+        }
+        all_pages(asked, origin.map(Origin::site))
     }
 
     /// The server's address, and what to call it in the Host field.
     fn server(&self, origin: Option<&Origin>) -> Result<(SocketAddr, String), Problem> {
+        if self.plane != Plane::Sockets {
+            let servers = self.servers();
+            let address = SocketAddr::from((servers.v4, servers.port));
+            let host = Url::of(address).authority();
+            return Ok((address, self.target.as_ref().map_or(host, Url::authority)));
+        }
         match (&self.target, origin) {
             (Some(url), _) => {
                 let address = reach::look_up(url.host(), url.port()).map_err(Problem::failed)?;
@@ -106,25 +234,68 @@ impl Scenario {
             LoadModel::Overload(overload) => Some(overload.timeout()),
             _ => self.connections.abandon_after,
         };
-        let Some(timeout) = timeout else { return Ok(Vec::new()) };
+        let mut warnings = self.unused();
+        let Some(timeout) = timeout else { return Ok(warnings) };
         let path = address.ip();
-        Ok(vec![match round_trip {
+        warnings.push(match round_trip {
             Some(took) if timeout <= took => format!(
                 "T = {timeout} is no longer than one connect to {path} took just now: attempts will be dropped whose \
                  answer is on its way; set it above the largest round trip"
             ),
             _ => format!("T = {timeout} must exceed the largest round trip to {path}, which is not known"),
-        }])
+        });
+        Ok(warnings)
     }
 
-    fn heading(&self, load: &LoadModel, requests: &RequestSet, origin: Option<&Origin>) -> Heading {
+    /// What the sockets plane does without.
+    fn unused(&self) -> Vec<String> {
+        let tables = [
+            ("network", self.network.is_some()),
+            ("server", self.server.is_some()),
+            ("capture", self.capture.is_some()),
+            ("simulated", self.simulated.is_some()),
+        ];
+        let written: Vec<_> = tables.iter().filter(|(_, written)| *written).map(|(name, _)| *name).collect();
+        if written.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "the sockets plane does without [{}]: packets take the kernel's own way",
+            written.join("], [")
+        )]
+    }
+
+    /// Who serves on a plane with a network, and how many clients there are.
+    fn across(&self, network: &EmulatedNetwork) -> String {
+        let server = self.server.clone().unwrap_or_default();
+        let who = match (self.plane, server.command, server.pid) {
+            (Plane::Simulated, _, _) => "model of a server".to_owned(),
+            (_, Some(command), _) => command.to_string(),
+            (_, None, Some(pid)) => format!("process {pid}"),
+            (_, None, None) => "built-in server".to_owned(),
+        };
+        format!("{who}, {} clients", network.plan.clients.len())
+    }
+
+    fn heading(
+        &self,
+        load: &LoadModel,
+        requests: &RequestSet,
+        plane: &PlaneSettings,
+        origin: Option<&Origin>,
+    ) -> Heading {
+        let across = match plane {
+            PlaneSettings::Sockets => None,
+            PlaneSettings::Emulated(emulated) => Some(self.across(&emulated.network)),
+            PlaneSettings::Simulated(simulated) => Some(self.across(&simulated.network)),
+        };
         let target = match (&self.target, origin) {
+            (None, None) => across.unwrap_or_default(),
             (Some(url), _) if requests.pages().len() == 1 => url.to_string(),
             (Some(url), _) => format!("http://{} ({} pages)", url.authority(), requests.pages().len()),
             (None, Some(origin)) => {
                 format!("built-in server, {}", origin.address())
             }
-            (None, None) => String::new(),
         };
         let (load, load_words) = in_words(load, &self.load);
         Heading {
@@ -139,6 +310,11 @@ impl Scenario {
     }
 }
 
+/// Workers, sources and processors of a plane with a network.
+fn of_network(network: &EmulatedNetwork) -> (NonZeroU32, Sources, Vec<usize>) {
+    (network.shards, Sources::default(), network.processors.clone())
+}
+
 /// Half of the processors for a server on this machine, which needs the others; else all of them.
 fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, Problem> {
     let cannot_tell = |error| Problem::failed(format!("cannot tell which processors there are: {error}"));
@@ -150,7 +326,7 @@ fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, Prob
 }
 
 /// The path of the URL or, for the built-in server, all of its pages with what is embedded in them.
-fn default_requests(asked: Option<&str>, site: Option<&Site>) -> RequestSetSpec {
+fn all_pages(asked: Option<&str>, site: Option<&Site>) -> RequestSetSpec {
     let target = |path: &str| path.to_owned().try_into().expect("a URL's path can be asked for");
     match (asked, site) {
         (None, Some(site)) => {

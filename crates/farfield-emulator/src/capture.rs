@@ -1,0 +1,89 @@
+//! Packets seen at the gateway and at clients' interfaces, for a capture file.
+//!
+//! A packet that is seen is kept in meaning, its data shared; it becomes bytes where it is written.
+
+use crate::packet::{Carried, Packet};
+use farfield_base::Instant;
+use std::collections::BTreeMap;
+
+/// What is captured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CapturePlan {
+    /// All packets between the network and the server.
+    pub gateway: bool,
+    /// Clients, by number, whose packets are seen at their own interface.
+    pub clients: Vec<u32>,
+    /// Only packets of these clients; of all, if empty.
+    pub of_clients: Vec<u32>,
+    /// Only TCP from or to this port.
+    pub port: Option<u16>,
+}
+
+/// A packet that was seen.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// When it was meant to pass; packets from the server, when they did.
+    pub at: Instant,
+    /// Where: 0 is the gateway, then come the plan's clients in order.
+    pub interface: u32,
+    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the network.
+    pub outbound: bool,
+    /// The packet, as it was there.
+    pub packet: Packet,
+}
+
+/// A shard's capturing.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    gateway: bool,
+    /// Interfaces by the clients' numbers.
+    interfaces: BTreeMap<u32, u32>,
+    of_clients: Vec<u32>,
+    port: Option<u16>,
+    pub seen: Vec<Captured>,
+}
+
+/// Where a packet is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Gateway,
+    Client,
+}
+
+impl Tap {
+    pub fn new(plan: &CapturePlan) -> Tap {
+        let interfaces = plan.clients.iter().zip(1..).map(|(client, interface)| (*client, interface));
+        let mut of_clients = plan.of_clients.clone();
+        of_clients.sort_unstable();
+        Tap {
+            gateway: plan.gateway,
+            interfaces: interfaces.collect(),
+            of_clients,
+            port: plan.port,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Keeps a packet of client `number`, if it is asked for at `place`.
+    pub fn see(&mut self, at: Instant, place: Place, number: u32, outbound: bool, packet: &Packet) {
+        let interface = match place {
+            Place::Gateway if self.gateway => 0,
+            Place::Gateway => return,
+            Place::Client => match self.interfaces.get(&number) {
+                Some(interface) => *interface,
+                None => return,
+            },
+        };
+        let wanted = self.of_clients.is_empty() || self.of_clients.binary_search(&number).is_ok();
+        if wanted && self.port.is_none_or(|port| has_port(packet, port)) {
+            self.seen.push(Captured { at, interface, outbound, packet: packet.clone() });
+        }
+    }
+}
+
+fn has_port(packet: &Packet, port: u16) -> bool {
+    match &packet.carried {
+        Carried::Tcp(tcp) => tcp.source_port == port || tcp.destination_port == port,
+        Carried::Raw(_) => false,
+    }
+}

@@ -1,0 +1,160 @@
+//! A client: an address, its own links, and the ports in use on it.
+
+use crate::plan::{ClassPlan, ClientPlan};
+use farfield_base::Instant;
+use farfield_base::random::{Purpose, Seed, Stream};
+use farfield_net::{Compound, Link, LinkModel};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The first port of clients, past those that servers listen on.
+const PORT_FIRST: u16 = 10_000;
+
+/// One emulated client.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub number: u32,
+    pub class: u16,
+    pub route: u32,
+    pub up: Own,
+    pub down: Own,
+    next_port: u16,
+    /// Ports in use with the place of their connection, in order of ports.
+    ports: SmallVec<[(u16, u32); 1]>,
+}
+
+/// A client's own links in one direction.
+#[derive(Debug)]
+pub(crate) enum Own {
+    /// There are none.
+    None,
+    /// Links that tell at once what becomes of a packet behind the last: one stage.
+    Compound(Compound),
+    /// Links that do not: a stage each.
+    Chain(Box<[Wire]>),
+}
+
+/// A link with the stream of chance that belongs to it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub link: Link,
+    pub chance: Stream,
+    /// When the verdict is asked for that is waited for, if any is.
+    pub verdict_at: Option<Instant>,
+}
+
+impl Client {
+    pub fn new(number: u32, plan: &ClientPlan, class: &ClassPlan, seed: Seed) -> Client {
+        Client {
+            number,
+            class: plan.class,
+            route: plan.route,
+            up: Own::new(&class.up, number, 0, seed),
+            down: Own::new(&class.down, number, 1, seed),
+            next_port: PORT_FIRST,
+            ports: SmallVec::new(),
+        }
+    }
+
+    /// Takes the next port for the connection at `place`: one after the other, as hosts of the papers' time did.
+    /// `None` if all are in use.
+    pub fn take_port(&mut self, place: u32) -> Option<u16> {
+        for _ in 0..=(u16::MAX - PORT_FIRST) {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(PORT_FIRST);
+            if let Err(at) = self.position(port) {
+                self.ports.insert(at, (port, place));
+                return Some(port);
+            }
+        }
+        None
+    }
+
+    pub fn free_port(&mut self, port: u16) {
+        if let Ok(at) = self.position(port) {
+            self.ports.remove(at);
+            if self.ports.is_empty() {
+                self.ports.shrink_to_fit();
+            }
+        }
+    }
+
+    /// The place of the connection on `port`.
+    pub fn connection(&self, port: u16) -> Option<u32> {
+        self.position(port).ok().map(|at| self.ports[at].1)
+    }
+
+    fn position(&self, port: u16) -> Result<usize, usize> {
+        self.ports.binary_search_by_key(&port, |(port, _)| *port)
+    }
+}
+
+impl Own {
+    fn new(models: &[Arc<LinkModel>], client: u32, direction: u64, seed: Seed) -> Own {
+        if models.is_empty() {
+            return Own::None;
+        }
+        let wires = || {
+            let wire = |(hop, model): (usize, &Arc<LinkModel>)| {
+                // Shared links have the numbers below 2⁴⁰.
+                let number = 1 << 40 | u64::from(client) << 8 | direction << 7 | hop as u64;
+                (Link::new(Arc::clone(model)), seed.stream(Purpose::Link, number))
+            };
+            models.iter().enumerate().map(wire).collect::<Vec<_>>()
+        };
+        match Compound::new(wires()) {
+            Ok(compound) => Own::Compound(compound),
+            Err(_) => Own::Chain(
+                wires().into_iter().map(|(link, chance)| Wire { link, chance, verdict_at: None }).collect(),
+            ),
+        }
+    }
+
+    /// Stages of the way through these links.
+    fn stages(&self) -> u8 {
+        match self {
+            Own::None => 0,
+            Own::Compound(_) => 1,
+            Own::Chain(wires) => wires.len() as u8,
+        }
+    }
+}
+
+impl ClassPlan {
+    /// Stages of the way through a client's own links, up and down.
+    pub(crate) fn stages(&self) -> (u8, u8) {
+        let stages = |models| Own::new(models, 0, 0, Seed(0)).stages();
+        (stages(&self.up), stages(&self.down))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::ClientPlan;
+    use std::net::Ipv4Addr;
+
+    fn client() -> Client {
+        let class = ClassPlan {
+            name: "near".into(),
+            tcp: Arc::new(farfield_tcp::Config::linux()),
+            up: Vec::new(),
+            down: Vec::new(),
+            first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
+        };
+        Client::new(0, &ClientPlan { class: 0, route: 0, rank: 0 }, &class, Seed(1))
+    }
+
+    #[test]
+    fn ports_go_one_after_the_other_and_round() {
+        let mut client = client();
+        assert_eq!((client.take_port(7), client.take_port(8)), (Some(10_000), Some(10_001)));
+        assert_eq!(client.connection(10_001), Some(8));
+        client.free_port(10_000);
+        for place in 10_002..=65_535u32 {
+            assert_eq!(client.take_port(place), Some(place as u16));
+        }
+        assert_eq!(client.take_port(1), Some(10_000), "the one that was freed");
+        assert_eq!(client.take_port(2), None, "all are in use");
+    }
+}

@@ -1,0 +1,154 @@
+//! A client's host takes what is for it: segments for its connections, fragments, echo requests, errors about what it
+//! sent.
+
+use crate::packet::{Carried, Packet, Tcp};
+use crate::world::{Told, World};
+use bytes::Bytes;
+use farfield_tcp::reply_to_stray;
+use farfield_user::Failure;
+use farfield_wire::{Icmpv4Repr, Icmpv6Repr, IpPacket, Quote, Reassembled, Transport, Unreachable};
+
+impl World {
+    /// Hands a packet to the host of the client at `client`.
+    pub fn receive(&mut self, client: u32, packet: Packet) {
+        match &packet.carried {
+            Carried::Tcp(tcp) => self.receive_tcp(client, &packet, tcp),
+            Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
+        }
+    }
+
+    fn receive_tcp(&mut self, client: u32, packet: &Packet, tcp: &Tcp) {
+        let Some(place) = self.clients[client as usize].connection(tcp.destination_port) else {
+            return self.answer_stray(client, packet, tcp);
+        };
+        let now = self.now;
+        let socket = &mut self.connections[place as usize];
+        let (key, told, payload) = (socket.key, &mut self.told, &tcp.payload);
+        let mut unwanted = false;
+        socket.tcp.handle_segment(now, &tcp.segment, payload, |bytes| match key {
+            Some(key) => told.push_back(Told::Received(key, piece_of(payload, bytes))),
+            None => unwanted = true,
+        });
+        if unwanted {
+            // RFC 9293 §3.6.1: data for a user who has closed: the peer is reset.
+            socket.tcp.abort();
+        }
+        // As in a real stack, what is to be acknowledged at once is so before the user wakes.
+        self.flush(place);
+    }
+
+    /// A segment for a port on which there is no connection, or one in TIME-WAIT (RFC 9293 §3.10.7.1 and §3.10.7.4).
+    fn answer_stray(&mut self, client: u32, packet: &Packet, tcp: &Tcp) {
+        let (now, port) = (self.now, tcp.destination_port);
+        let class = &self.plan.classes[usize::from(self.clients[client as usize].class)];
+        let waiting = self.lingering.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
+        if let Some(segment) = waiting.unwrap_or_else(|| reply_to_stray(&tcp.segment)) {
+            let (source_port, destination_port) = (tcp.destination_port, tcp.source_port);
+            let reply = Tcp { source_port, destination_port, segment, payload: Bytes::new() };
+            self.send_up(client, Packet::tcp(packet.addresses.reversed(), reply));
+        }
+    }
+
+    fn receive_raw(&mut self, client: u32, packet: &Packet, bytes: &Bytes) {
+        let Ok(ip) = IpPacket::parse(bytes) else {
+            self.drops.damaged += 1;
+            return;
+        };
+        // Damage may have struck the addresses.
+        let intact = match &ip {
+            IpPacket::V4(v4) => v4.checksum_is_valid(),
+            IpPacket::V6(_) => true,
+        };
+        if !intact || ip.addresses() != packet.addresses {
+            self.drops.damaged += 1;
+            return;
+        }
+        match ip.transport() {
+            Ok(Transport::Tcp(view)) if view.checksum_is_valid(&packet.addresses) => {
+                let tcp = Tcp::parse(&view, bytes);
+                self.receive_tcp(client, packet, &tcp);
+            }
+            Ok(Transport::Fragment(_)) => {
+                if let Ok(Reassembled::Whole(whole)) = self.reassembler.handle_fragment(self.now, bytes) {
+                    let whole = Bytes::from(whole);
+                    if let Some(packet) = Packet::raw(whole) {
+                        self.receive(client, packet);
+                    }
+                }
+            }
+            Ok(Transport::Icmpv4(icmp)) if icmp.checksum_is_valid(&packet.addresses) => {
+                match Icmpv4Repr::parse(&icmp) {
+                    Ok(Icmpv4Repr::Unreachable { reason, quote }) => {
+                        self.receive_v4_error(client, reason, quote)
+                    }
+                    _ => self.answer(client, packet),
+                }
+            }
+            Ok(Transport::Icmpv6(icmp)) if icmp.checksum_is_valid(&packet.addresses) => {
+                match Icmpv6Repr::parse(&icmp) {
+                    Ok(Icmpv6Repr::Unreachable { quote, .. }) => self.receive_error(client, quote, None),
+                    Ok(Icmpv6Repr::PacketTooBig { mtu, quote }) => {
+                        self.receive_error(client, quote, Some(mtu.saturating_sub(60)));
+                    }
+                    _ => self.answer(client, packet),
+                }
+            }
+            Ok(Transport::Udp(udp)) if udp.checksum_is_valid(&packet.addresses) => {
+                self.answer(client, packet)
+            }
+            Ok(Transport::Other(_)) => self.answer(client, packet),
+            _ => self.drops.damaged += 1,
+        }
+    }
+
+    fn receive_v4_error(&mut self, client: u32, reason: Unreachable, quote: &[u8]) {
+        let mss = match reason {
+            Unreachable::FragmentationNeeded { next_hop_mtu } => {
+                Some(u32::from(next_hop_mtu).saturating_sub(40))
+            }
+            _ => None,
+        };
+        self.receive_error(client, quote, mss);
+    }
+
+    /// Something that the client sent did not get through: it was too big for segments beyond `mss`, or there is no
+    /// way. RFC 1122 §4.2.3.9: the latter ends only an attempt to connect.
+    fn receive_error(&mut self, client: u32, quote: &[u8], mss: Option<u32>) {
+        let Some(quote) = Quote::parse(quote) else { return };
+        let Some(place) = self.clients[client as usize].connection(quote.source_port) else { return };
+        let socket = &mut self.connections[place as usize];
+        match mss {
+            Some(mss) => socket.tcp.reduce_mss(mss.min(u32::from(u16::MAX)) as u16),
+            None if !socket.tcp.state().is_synchronized() => {
+                socket.tcp.abort();
+                if let Some(key) = socket.key.take() {
+                    self.bound[key.slot as usize] = crate::world::UNBOUND;
+                    self.told.push_back(Told::Failed(key, Failure::Unreachable));
+                }
+            }
+            None => {}
+        }
+        self.flush(place);
+    }
+}
+
+/// `bytes` as a part of `payload` if it lies there, and else a copy: what filled a gap comes from a store.
+fn piece_of(payload: &Bytes, bytes: &[u8]) -> Bytes {
+    if payload.as_ptr_range().contains(&bytes.as_ptr()) {
+        payload.slice_ref(bytes)
+    } else {
+        Bytes::copy_from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_shared_where_they_can_be() {
+        let payload = Bytes::from_static(b"abcdef");
+        assert_eq!(piece_of(&payload, &payload[2..4]).as_ptr(), payload[2..].as_ptr());
+        assert_eq!(piece_of(&payload, b"xy"), Bytes::from_static(b"xy"));
+    }
+}

@@ -1,0 +1,358 @@
+//! From what a scenario says of a network to the [`NetworkPlan`] that shards are made of: which client is of which
+//! class, which address it has, and which links are its own.
+//!
+//! Everything here is a pure function of its input: the same network has the same clients at the same addresses
+//! wherever it is laid out.
+
+mod addresses;
+mod block;
+mod deal;
+mod graph;
+
+pub use block::{Block, BlockError};
+pub use deal::deal;
+pub use graph::{Graph, subnets, with_models};
+
+use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
+use addresses::Addressing;
+use farfield_base::Duration;
+use farfield_net::{LinkModel, Mtu, NodeKind};
+use farfield_tcp::Config;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// The most classes a network can have: each is counted on its own in results.
+pub const CLASSES_MOST: usize = 64;
+
+/// Links and routers on the way between a client and the server at most, in one direction.
+const HOPS_MOST: usize = 120;
+
+/// A class of clients, as a scenario has it once files are read.
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// Its name in results.
+    pub name: String,
+    /// Its part of all clients is this over the sum of all weights; above zero.
+    pub weight: f64,
+    /// How its clients' TCP behaves; its MSS is replaced unless `mss_is_given`.
+    pub tcp: Config,
+    /// False: the MSS follows from the MTU of the clients' own link and the family of their addresses.
+    pub mss_is_given: bool,
+    /// A client's own links towards the server, its own end first.
+    pub up: Vec<Arc<LinkModel>>,
+    /// A client's own links from the edge, the edge's end first.
+    pub down: Vec<Arc<LinkModel>>,
+    /// Where its clients have their addresses; a part of the default block if absent.
+    pub pool: Option<Block>,
+}
+
+/// A link that all clients share between their edge and the server.
+#[derive(Debug, Clone)]
+pub struct Bottleneck {
+    /// Towards the server.
+    pub up: Arc<LinkModel>,
+    /// From the server.
+    pub down: Arc<LinkModel>,
+}
+
+/// What holds for the network as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame {
+    /// Clients.
+    pub clients: NonZeroU32,
+    /// Shards that they are dealt out over by number.
+    pub shards: NonZeroU32,
+    /// The server's addresses.
+    pub servers: Servers,
+}
+
+/// A network that is laid out.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// What shards are made of.
+    pub network: NetworkPlan,
+    /// The round trips of its clients.
+    pub round_trips: RoundTrips,
+    /// Names of the nodes between clients and the server, by [`NodePlan::id`].
+    pub nodes: Vec<String>,
+    /// The block that all IPv4 clients are in, if there are any: what is to be routed to the gateway.
+    pub clients_v4: Option<Block>,
+    /// The same for IPv6.
+    pub clients_v6: Option<Block>,
+}
+
+/// The times that a packet of no size takes to the server and back where nothing else is on the way: propagation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Of the nearest client.
+    pub least: Duration,
+    /// Of the farthest.
+    pub largest: Duration,
+}
+
+/// Why a network cannot be laid out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LayoutError {
+    /// No class at all, or too many.
+    #[error("there are {0} classes; write from 1 to {CLASSES_MOST}")]
+    Classes(usize),
+    /// A weight that is no share.
+    #[error(
+        "the share {weight} is not above 0; write a number such as `60`, of which each class has its part"
+    )]
+    Weight {
+        /// The class, as a place among classes.
+        class: usize,
+        /// What was given.
+        weight: f64,
+    },
+    /// A share so small that nobody has it.
+    #[error(
+        "class `{name}` has no client among {clients}; give it a larger share, or the network more clients"
+    )]
+    Empty {
+        /// The class.
+        class: usize,
+        /// Its name.
+        name: String,
+        /// Clients in all.
+        clients: u32,
+    },
+    /// Clients that cannot be dealt out evenly.
+    #[error(
+        "{clients} clients cannot be dealt out over {shards} shards; the nearest number that can is {nearest}"
+    )]
+    Shards {
+        /// Clients in all.
+        clients: u32,
+        /// Shards.
+        shards: u32,
+        /// A multiple of them.
+        nearest: u32,
+    },
+    /// More clients than addresses.
+    #[error("{block} has {holds} addresses for the {needs} that class `{name}` needs; write a larger block")]
+    PoolTooSmall {
+        /// The class.
+        class: usize,
+        /// Its name.
+        name: String,
+        /// Its pool.
+        block: Block,
+        /// Addresses in it.
+        holds: u128,
+        /// Addresses that are needed.
+        needs: u128,
+    },
+    /// An address that two clients would have.
+    #[error(
+        "{block} of class `{name}` overlaps {other_block} of class `{other}`; give each addresses of its own"
+    )]
+    PoolsOverlap {
+        /// The later class.
+        class: usize,
+        /// Its name.
+        name: String,
+        /// Its pool.
+        block: Block,
+        /// The earlier class's name.
+        other: String,
+        /// Its pool.
+        other_block: Block,
+    },
+    /// The server's address among the clients'.
+    #[error(
+        "{block} holds the server's address {server}; write another block, or another address of the server"
+    )]
+    PoolHoldsServer {
+        /// The class.
+        class: usize,
+        /// The pool.
+        block: Block,
+        /// The server.
+        server: IpAddr,
+    },
+    /// The server's address between those of the clients, which are routed as one block.
+    #[error(
+        "{around} lies around the addresses of all clients, is routed as one, and holds the server's address \
+             {server}; write blocks that are closer together, such as parts of 198.18.0.0/15"
+    )]
+    PoolsApart {
+        /// The last class of the family.
+        class: usize,
+        /// The block around all of its family.
+        around: Block,
+        /// The server.
+        server: IpAddr,
+    },
+    /// An MTU that IPv6 does not allow.
+    #[error(
+        "class `{name}` has IPv6 addresses and a link with an MTU of {mtu}; IPv6 needs at least 1280 (RFC 8200)"
+    )]
+    MtuOfV6 {
+        /// The class.
+        class: usize,
+        /// Its name.
+        name: String,
+        /// The MTU.
+        mtu: u32,
+    },
+    /// A way that is too long.
+    #[error("the way between `{host}` and the server has {hops} links; at most {HOPS_MOST} can be emulated")]
+    TooFar {
+        /// The host.
+        host: String,
+        /// Links in one direction.
+        hops: usize,
+    },
+}
+
+impl LayoutError {
+    /// The class whose fault it is, as a place among classes, if it is one class's.
+    pub fn class(&self) -> Option<usize> {
+        match self {
+            LayoutError::Weight { class, .. }
+            | LayoutError::Empty { class, .. }
+            | LayoutError::PoolTooSmall { class, .. }
+            | LayoutError::PoolsOverlap { class, .. }
+            | LayoutError::PoolHoldsServer { class, .. }
+            | LayoutError::PoolsApart { class, .. }
+            | LayoutError::MtuOfV6 { class, .. } => Some(*class),
+            LayoutError::Classes(_) | LayoutError::Shards { .. } | LayoutError::TooFar { .. } => None,
+        }
+    }
+}
+
+/// Lays out clients that each have a way of their own to an edge router, a router for each class; behind the edges
+/// stands the server or, where there is one, a bottleneck that all of them share, with a router at its far end.
+///
+/// Clients are dealt to classes so that among any first clients each class has its part within one client.
+///
+/// # Errors
+/// See [`LayoutError`].
+pub fn lay_out(
+    classes: Vec<Class>,
+    bottleneck: Option<Bottleneck>,
+    frame: Frame,
+) -> Result<Layout, LayoutError> {
+    check_weights(&classes)?;
+    let weights: Vec<f64> = classes.iter().map(|class| class.weight).collect();
+    let member_of = deal(&weights, frame.clients.get());
+    let edges = 0..classes.len() as u32;
+    let routes = edges.clone().map(|id| match &bottleneck {
+        None => RoutePlan::direct(id),
+        Some(_) => behind_bottleneck(id, edges.end),
+    });
+    let routes = routes.collect();
+    let mut nodes: Vec<String> = classes.iter().map(|class| format!("edge of {}", class.name)).collect();
+    let shared = match bottleneck {
+        None => Vec::new(),
+        Some(Bottleneck { up, down }) => {
+            nodes.push("core".to_owned());
+            vec![up, down]
+        }
+    };
+    let route_of = |_: u32, class: u16| u32::from(class);
+    finish(classes, member_of, route_of, routes, shared, nodes, frame)
+}
+
+/// Links 0 (up) and 1 (down) between the edge and the router `core`, which stands before the server.
+fn behind_bottleneck(edge: u32, core: u32) -> RoutePlan {
+    let router = |id| NodePlan { id, kind: NodeKind::Router };
+    RoutePlan {
+        down: vec![HopPlan { link: None, to: router(core) }, HopPlan { link: Some(1), to: router(edge) }],
+        up: vec![HopPlan { link: Some(0), to: router(core) }, HopPlan { link: None, to: NodePlan::SERVER }],
+    }
+}
+
+fn check_weights(classes: &[Class]) -> Result<(), LayoutError> {
+    if !(1..=CLASSES_MOST).contains(&classes.len()) {
+        return Err(LayoutError::Classes(classes.len()));
+    }
+    let good = |weight: f64| weight.is_finite() && weight > 0.0;
+    match classes.iter().position(|class| !good(class.weight)) {
+        Some(class) => Err(LayoutError::Weight { class, weight: classes[class].weight }),
+        None => Ok(()),
+    }
+}
+
+/// Gives addresses and MSS, and measures round trips. `route_of` tells the route of a client of a class.
+fn finish(
+    classes: Vec<Class>,
+    member_of: Vec<u16>,
+    route_of: impl Fn(u32, u16) -> u32,
+    routes: Vec<RoutePlan>,
+    shared: Vec<Arc<LinkModel>>,
+    nodes: Vec<String>,
+    frame: Frame,
+) -> Result<Layout, LayoutError> {
+    check_shards(frame)?;
+    let Addressing { first, ranks, clients_v4, clients_v6 } = addresses::assign(&classes, &member_of, frame)?;
+    let plan = |(class, of): (usize, Class)| class_plan(class, of, first[class]);
+    let classes: Vec<ClassPlan> = classes.into_iter().enumerate().map(plan).collect::<Result<_, _>>()?;
+    let client = |(number, (class, rank)): (usize, (u16, u32))| ClientPlan {
+        class,
+        route: route_of(number as u32, class),
+        rank,
+    };
+    let clients: Arc<[ClientPlan]> = member_of.into_iter().zip(ranks).enumerate().map(client).collect();
+    let network = NetworkPlan { servers: frame.servers, classes, routes, shared, clients };
+    let round_trips = round_trips(&network);
+    Ok(Layout { network, round_trips, nodes, clients_v4, clients_v6 })
+}
+
+fn check_shards(frame: Frame) -> Result<(), LayoutError> {
+    let (clients, shards) = (frame.clients.get(), frame.shards.get());
+    if clients.is_multiple_of(shards) {
+        return Ok(());
+    }
+    Err(LayoutError::Shards { clients, shards, nearest: nearest_multiple(clients, shards) })
+}
+
+/// The multiple of `of` that is nearest to `number`, at least `of` itself; the greater of two.
+pub fn nearest_multiple(number: u32, of: u32) -> u32 {
+    let below = number - number % of;
+    let above = below.saturating_add(of);
+    if below > 0 && number - below < above - number { below } else { above }
+}
+
+fn class_plan(place: usize, class: Class, first_address: IpAddr) -> Result<ClassPlan, LayoutError> {
+    let Class { name, mut tcp, mss_is_given, up, down, .. } = class;
+    let least = |links: &mut dyn Iterator<Item = &Arc<LinkModel>>| links.map(|link| link.mtu_of_link()).min();
+    // The host sees the MTU of its own interface only: that of the links at its end.
+    let own = least(&mut up.first().into_iter().chain(down.last())).unwrap_or_default();
+    let anywhere = least(&mut up.iter().chain(&down)).unwrap_or_default();
+    if first_address.is_ipv6() && anywhere < Mtu::IPV6_LEAST {
+        return Err(LayoutError::MtuOfV6 { class: place, name, mtu: anywhere.as_bytes() });
+    }
+    if !mss_is_given {
+        // RFC 9293 §3.7.1: what is left of the MTU after the headers without options.
+        let headers = if first_address.is_ipv4() { 40 } else { 60 };
+        tcp.mss = own.as_bytes().saturating_sub(headers) as u16;
+    }
+    Ok(ClassPlan { name, tcp: Arc::new(tcp), up, down, first_address })
+}
+
+fn round_trips(network: &NetworkPlan) -> RoundTrips {
+    let mut kinds: Vec<(u16, u32)> =
+        network.clients.iter().map(|client| (client.class, client.route)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let of =
+        |links: &[Arc<LinkModel>]| links.iter().fold(Duration::ZERO, |sum, link| sum + link.propagation());
+    let shared = |hops: &[HopPlan]| {
+        let links = hops.iter().filter_map(|hop| hop.link);
+        links.fold(Duration::ZERO, |sum, link| sum + network.shared[link as usize].propagation())
+    };
+    let round_trip = |&(class, route): &(u16, u32)| {
+        let (class, route) = (&network.classes[usize::from(class)], &network.routes[route as usize]);
+        of(&class.up) + of(&class.down) + shared(&route.up) + shared(&route.down)
+    };
+    let all: Vec<Duration> = kinds.iter().map(round_trip).collect();
+    let least = all.iter().copied().min().unwrap_or(Duration::ZERO);
+    RoundTrips { least, largest: all.into_iter().max().unwrap_or(Duration::ZERO) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! The emulated internet, a shard at a time: clients with an IP address, a TCP and a path each, and the users on them.
+//!
+//! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no I/O and
+//! reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
+//! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other end, a
+//! kernel behind a gateway or a [model of a server](server), it cannot tell.
+//!
+//! Everything happens at the instant at which it was meant to happen, however late the shard comes to it: being late
+//! once makes nothing else late. How late it was is counted ([`Lateness`]).
+//!
+//! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of Banga and
+//! Druschel (1999), WASP (Nahum et al. 2001).
+
+pub mod capture;
+mod client;
+pub mod convert;
+mod directory;
+mod forward;
+mod hosts;
+mod icmp;
+pub mod lateness;
+pub mod layout;
+mod lingering;
+pub mod offload;
+pub mod packet;
+pub mod plan;
+pub mod server;
+mod shard;
+pub mod simulation;
+mod transport;
+mod world;
+
+pub use capture::{CapturePlan, Captured};
+pub use directory::Directory;
+pub use lateness::Lateness;
+pub use packet::{Carried, Packet, Tcp};
+pub use plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
+pub use server::{ServerModel, ServerPlan};
+pub use shard::Shard;
+pub use simulation::{Simulated, Simulation, simulate};
+pub use world::{Departure, Drops};

@@ -1,0 +1,166 @@
+//! A packet on its way through the emulated network: in meaning where it is TCP, as bytes where it is anything else.
+//!
+//! Most packets are TCP segments of emulated clients; they are never written out as bytes inside. A packet becomes
+//! bytes where it leaves for a real server, where a bit of it is flipped, where a router quotes it, and in captures.
+
+use crate::convert::{repr_of, segment_of};
+use bytes::Bytes;
+use farfield_tcp::Segment;
+use farfield_wire::{
+    Addresses, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, set_hop_limit,
+    write_packet,
+};
+
+/// The most headers of a packet that farfield writes take: IPv6, TCP with all options.
+pub const HEADERS_MAX: usize = 40 + 60;
+
+/// An IP packet between a client and the server.
+#[derive(Debug, Clone)]
+pub struct Packet {
+    /// Whom it is from and whom it is for.
+    pub addresses: Addresses,
+    /// TTL or hop limit, counted down by each router.
+    pub ttl: u8,
+    /// False if routers may cut it into fragments: IPv4 without DF.
+    pub whole: bool,
+    /// Bytes from the IP header on.
+    pub bytes: u32,
+    /// What it carries.
+    pub carried: Carried,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone)]
+pub enum Carried {
+    /// A TCP segment with right checksums.
+    Tcp(Tcp),
+    /// Anything else: the whole packet as bytes, its TTL field not yet counted down.
+    Raw(Bytes),
+}
+
+/// A TCP segment with its ports and data.
+#[derive(Debug, Clone)]
+pub struct Tcp {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// The header.
+    pub segment: Segment,
+    /// The data, as many bytes as the segment says.
+    pub payload: Bytes,
+}
+
+impl Packet {
+    /// A segment that is to be sent, with TTL 64 and DF.
+    pub fn tcp(addresses: Addresses, tcp: Tcp) -> Packet {
+        let headers = ip_header_len(&addresses) + 20 + tcp.segment.options.wire_len();
+        let bytes = headers + tcp.segment.payload_len;
+        Packet { addresses, ttl: 64, whole: true, bytes, carried: Carried::Tcp(tcp) }
+    }
+
+    /// A packet as bytes. `None` if it is no IP packet.
+    pub fn raw(bytes: Bytes) -> Option<Packet> {
+        let ip = IpPacket::parse(&bytes).ok()?;
+        let (addresses, ttl, len) = (ip.addresses(), ip.hop_limit(), ip.bytes().len());
+        let whole = keeps_whole(&ip);
+        let bytes = bytes.slice(..len);
+        Some(Packet { addresses, ttl, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
+    }
+
+    /// A packet from bytes, in meaning where it is a TCP segment that nobody may cut. Its checksums are not looked at.
+    /// `None` if it is no IP packet.
+    pub fn parse(bytes: &Bytes) -> Option<Packet> {
+        let ip = IpPacket::parse(bytes).ok()?;
+        let (addresses, ttl) = (ip.addresses(), ip.hop_limit());
+        match ip.transport() {
+            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => {
+                let carried = Carried::Tcp(Tcp::parse(&view, bytes));
+                Some(Packet { addresses, ttl, whole: true, bytes: ip.bytes().len() as u32, carried })
+            }
+            _ => Packet::raw(bytes.clone()),
+        }
+    }
+
+    /// Writes the packet with this TTL and whole checksums to the front of `out`, which must hold its bytes (of a
+    /// segment, as many as its headers and data take); returns their number.
+    pub fn write(&self, out: &mut [u8]) -> usize {
+        match &self.carried {
+            Carried::Tcp(tcp) => {
+                let ip = ip_header(self.addresses, self.ttl, self.whole, Protocol::TCP);
+                write_packet(&ip, &Message::Tcp(&tcp.repr(), &tcp.payload), out)
+            }
+            Carried::Raw(bytes) => {
+                let out = &mut out[..bytes.len()];
+                out.copy_from_slice(bytes);
+                set_hop_limit(out, self.ttl);
+                bytes.len()
+            }
+        }
+    }
+
+    /// The packet as bytes, allocated: for what is rare.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let payload = match &self.carried {
+            Carried::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
+            Carried::Raw(bytes) => bytes.len(),
+        };
+        let mut out = vec![0; payload];
+        let len = self.write(&mut out);
+        out.truncate(len);
+        out
+    }
+
+    /// Flips one bit, counted from the packet's first.
+    pub fn flip(&mut self, bit: u32) {
+        let mut bytes = self.to_bytes();
+        let at = bit as usize / 8;
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 0x80 >> (bit % 8);
+        }
+        self.carried = Carried::Raw(bytes.into());
+    }
+}
+
+impl Tcp {
+    /// The segment that `view` shows, whose bytes lie in `packet`.
+    pub(crate) fn parse(view: &TcpPacket<'_>, packet: &Bytes) -> Tcp {
+        let repr = TcpRepr::parse(view);
+        let payload = view.payload();
+        Tcp {
+            source_port: repr.source_port,
+            destination_port: repr.destination_port,
+            segment: segment_of(&repr, payload.len() as u32),
+            payload: if payload.is_empty() { Bytes::new() } else { packet.slice_ref(payload) },
+        }
+    }
+
+    /// The header, as the wire has it.
+    pub fn repr(&self) -> TcpRepr {
+        repr_of(&self.segment, self.source_port, self.destination_port)
+    }
+}
+
+/// The header of an IP packet as emulated hosts write it.
+pub(crate) fn ip_header(addresses: Addresses, ttl: u8, whole: bool, protocol: Protocol) -> IpRepr<'static> {
+    let mut header = IpRepr::new(addresses, protocol);
+    match &mut header {
+        IpRepr::V4(v4) => (v4.ttl, v4.dont_fragment) = (ttl, whole),
+        IpRepr::V6(v6) => v6.hop_limit = ttl,
+    }
+    header
+}
+
+fn keeps_whole(ip: &IpPacket<'_>) -> bool {
+    match ip {
+        IpPacket::V4(v4) => v4.dont_fragment(),
+        IpPacket::V6(_) => true,
+    }
+}
+
+fn ip_header_len(addresses: &Addresses) -> u32 {
+    match addresses {
+        Addresses::V4 { .. } => 20,
+        Addresses::V6 { .. } => 40,
+    }
+}

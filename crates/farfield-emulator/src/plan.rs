@@ -1,0 +1,143 @@
+//! What an emulated network is, before any shard is made of it: classes of clients, their addresses, their own links,
+//! and the routes of shared links between them and the server.
+//!
+//! A client is a number. Its class says how its TCP behaves and what its own links are like; its route says which
+//! shared links its packets take between the *edge*, the node at the far end of its own links, and the server.
+
+use farfield_net::{LinkModel, NodeKind};
+use farfield_tcp::Config;
+use farfield_wire::Addresses;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+/// All clients and all links between them and the server.
+#[derive(Debug, Clone)]
+pub struct NetworkPlan {
+    /// Where the server listens, by family; clients of a family need the server to have an address of it.
+    pub servers: Servers,
+    /// Kinds of clients.
+    pub classes: Vec<ClassPlan>,
+    /// Ways between edges and the server.
+    pub routes: Vec<RoutePlan>,
+    /// Directed links that the packets of several clients may take.
+    pub shared: Vec<Arc<LinkModel>>,
+    /// Every client, by its number.
+    pub clients: Arc<[ClientPlan]>,
+}
+
+/// The server's addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Servers {
+    /// For clients with IPv4 addresses.
+    pub v4: Ipv4Addr,
+    /// For clients with IPv6 addresses.
+    pub v6: Ipv6Addr,
+    /// The port that it listens on.
+    pub port: u16,
+}
+
+/// A kind of clients.
+#[derive(Debug, Clone)]
+pub struct ClassPlan {
+    /// Its name in results.
+    pub name: String,
+    /// How its clients' TCP behaves.
+    pub tcp: Arc<Config>,
+    /// A client's own links towards the server, its own end first.
+    pub up: Vec<Arc<LinkModel>>,
+    /// A client's own links from the edge, the edge's end first.
+    pub down: Vec<Arc<LinkModel>>,
+    /// The address of its first client; the others follow in the order of their numbers.
+    pub first_address: IpAddr,
+}
+
+/// A client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientPlan {
+    /// Its class, as a place in [`NetworkPlan::classes`].
+    pub class: u16,
+    /// Its route, as a place in [`NetworkPlan::routes`].
+    pub route: u32,
+    /// Which of its class it is, from 0.
+    pub rank: u32,
+}
+
+/// The shared part of the way between an edge and the server, both directions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoutePlan {
+    /// From the server: the last hop ends at the edge.
+    pub down: Vec<HopPlan>,
+    /// From the edge: the last hop ends at the server.
+    pub up: Vec<HopPlan>,
+}
+
+/// One hop of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopPlan {
+    /// The link, as a place in [`NetworkPlan::shared`]; none takes no time.
+    pub link: Option<u32>,
+    /// Where it ends.
+    pub to: NodePlan,
+}
+
+/// A node between clients and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodePlan {
+    /// Its number, the same wherever routes meet.
+    pub id: u32,
+    /// What it does with packets.
+    pub kind: NodeKind,
+}
+
+impl NodePlan {
+    /// The server, the end of every route.
+    pub const SERVER: NodePlan = NodePlan { id: u32::MAX, kind: NodeKind::Host };
+
+    /// The address that a router answers from: 10/8 and fd00::/8 by its number, of the family of `of`.
+    pub fn address(&self, of: &Addresses) -> IpAddr {
+        match of {
+            Addresses::V4 { .. } => Ipv4Addr::from_bits(0x0a00_0001 + (self.id & 0x00ff_ffff)).into(),
+            Addresses::V6 { .. } => Ipv6Addr::from_bits((0xfd00 << 112) + 1 + u128::from(self.id)).into(),
+        }
+    }
+}
+
+impl RoutePlan {
+    /// The route of clients whose own links end at a router of number `id` that stands before the server.
+    pub fn direct(id: u32) -> RoutePlan {
+        let edge = NodePlan { id, kind: NodeKind::Router };
+        RoutePlan {
+            down: vec![HopPlan { link: None, to: edge }],
+            up: vec![HopPlan { link: None, to: NodePlan::SERVER }],
+        }
+    }
+}
+
+impl Servers {
+    /// Where clients of this family find the server.
+    pub fn of(&self, client: &IpAddr) -> SocketAddr {
+        match client {
+            IpAddr::V4(_) => (self.v4, self.port).into(),
+            IpAddr::V6(_) => (self.v6, self.port).into(),
+        }
+    }
+}
+
+impl NetworkPlan {
+    /// The address of client `number`.
+    pub fn address(&self, number: u32) -> IpAddr {
+        let client = &self.clients[number as usize];
+        match self.classes[usize::from(client.class)].first_address {
+            IpAddr::V4(first) => Ipv4Addr::from_bits(first.to_bits().wrapping_add(client.rank)).into(),
+            IpAddr::V6(first) => Ipv6Addr::from_bits(first.to_bits().wrapping_add(client.rank.into())).into(),
+        }
+    }
+
+    /// Addresses of what client `number` sends to the server.
+    pub fn addresses(&self, number: u32) -> Addresses {
+        match self.address(number) {
+            IpAddr::V4(source) => Addresses::V4 { source, destination: self.servers.v4 },
+            IpAddr::V6(source) => Addresses::V6 { source, destination: self.servers.v6 },
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers, HTTP.
+//!
+//! What is modelled is what clients can feel: which SYNs are dropped, how long a connection waits to be accepted, how
+//! long a request waits for a worker, how long it is served, and when a connection is closed. What is not: processor
+//! sharing, disks, memory.
+//!
+//! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last ACK of a
+//! handshake finds the accept queue full and is dropped, too, so that the client believes in a connection that the
+//! server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`, as Linux's does.
+//!
+//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept.
+
+mod connection;
+mod core;
+mod http;
+mod listen;
+mod time_wait;
+mod work;
+
+pub(crate) use self::core::{Alarm, Core};
+
+use crate::packet::Packet;
+use crate::plan::NetworkPlan;
+use crate::{Departure, Directory};
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant};
+use farfield_net::Wheel;
+use farfield_tcp::Config;
+use farfield_traffic::Distribution;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// What a server is.
+#[derive(Debug, Clone)]
+pub struct ServerPlan {
+    /// How its TCP behaves.
+    pub tcp: Arc<Config>,
+    /// Handshakes that may be under way at once (`tcp_max_syn_backlog`); no SYN cookies.
+    pub syn_backlog: u32,
+    /// Connections that may wait to be accepted: the `backlog` of `listen`, or `somaxconn` if that is less.
+    pub accept_queue: u32,
+    /// Who serves.
+    pub workers: Workers,
+    /// Seconds that a worker takes for a request, drawn from a stream of each request's own.
+    pub service: Distribution,
+    /// How long a connection may wait for its next request; `None` closes after each reply.
+    pub keep_alive: Option<Duration>,
+    /// Requests after which a connection is closed.
+    pub requests_max: Option<NonZeroU32>,
+    /// How large replies are.
+    pub reply: ReplySize,
+    /// Bytes of a reply that TCP holds unacknowledged at most before more is written (`SO_SNDBUF`).
+    pub send_buffer: u32,
+}
+
+/// Who serves requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// Processes that each hold one connection from its acceptance until it is closed, waits for further requests
+    /// included: Apache's prefork.
+    Processes(NonZeroU32),
+    /// Event loops that hold a request only while they serve it, first come, first served, and accept whatever
+    /// waits whenever they are free: nginx.
+    Events(NonZeroU32),
+}
+
+/// How many bytes the body of a reply has.
+#[derive(Debug, Clone)]
+pub enum ReplySize {
+    /// As the path `/bytes/N` says; as many as `other` for every other path.
+    ByPath {
+        /// Bytes.
+        other: u64,
+    },
+    /// Drawn for each request.
+    Law(Distribution),
+}
+
+impl ServerPlan {
+    /// A server of `workers` event loops that takes no time to serve, with Linux's TCP and limits.
+    pub fn events(workers: NonZeroU32) -> ServerPlan {
+        ServerPlan {
+            tcp: Arc::new(Config::linux()),
+            syn_backlog: 4096,
+            accept_queue: 4096,
+            workers: Workers::Events(workers),
+            service: Duration::ZERO.into(),
+            keep_alive: Some(Duration::from_secs(75)),
+            requests_max: None,
+            reply: ReplySize::ByPath { other: 1024 },
+            send_buffer: 256 * 1024,
+        }
+    }
+
+    /// The same with processes, one connection each, and Apache's 5 s of keep-alive.
+    pub fn processes(workers: NonZeroU32) -> ServerPlan {
+        let (workers, keep_alive) = (Workers::Processes(workers), Some(Duration::from_secs(5)));
+        ServerPlan { workers, keep_alive, accept_queue: 511, ..ServerPlan::events(NonZeroU32::MIN) }
+    }
+}
+
+/// What a server counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerFacts {
+    /// Segments with SYN alone that came for no connection.
+    pub syns: u64,
+    /// Those of them that were dropped for want of room.
+    pub syns_dropped: u64,
+    /// Last ACKs of handshakes that found the accept queue full and were dropped.
+    pub accept_overflows: u64,
+    /// Connections that were established.
+    pub established: u64,
+    /// Connections that were accepted.
+    pub accepted: u64,
+    /// Requests read.
+    pub requests: u64,
+    /// Replies written to their end.
+    pub replies: u64,
+    /// Connections closed for want of a further request in time.
+    pub idle_closes: u64,
+    /// The most connections that waited to be accepted.
+    pub accept_queue_most: u32,
+    /// The most connections open at once, those in TIME-WAIT not counted.
+    pub connections_most: u32,
+    /// Time that workers served, altogether.
+    pub busy: Duration,
+    /// Packets received.
+    pub packets_in: u64,
+    /// Packets sent.
+    pub packets_out: u64,
+}
+
+/// A server at work, with time handed in.
+#[derive(Debug)]
+pub struct ServerModel {
+    core: Core,
+    wheel: Wheel<Alarm>,
+    now: Instant,
+}
+
+impl ServerModel {
+    /// A server that listens for the clients of `network`.
+    pub fn new(
+        plan: Arc<ServerPlan>,
+        network: Arc<NetworkPlan>,
+        directory: Arc<Directory>,
+        seed: Seed,
+    ) -> ServerModel {
+        let core = Core::new(plan, network, directory, seed);
+        ServerModel { core, wheel: Wheel::new(), now: Instant::ZERO }
+    }
+
+    /// Takes a packet that came at `now`. What was due before must have been done.
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        self.now = self.now.max(now);
+        if let Some(client) = self.core.client_of(&packet) {
+            self.core.handle_packet(self.now, client, packet);
+        }
+        self.set_alarms();
+    }
+
+    /// Does the next thing that is due by `now`, at its own instant; false if nothing is.
+    pub fn step(&mut self, now: Instant) -> bool {
+        let Some((due, alarm)) = self.wheel.pop_due(now) else { return false };
+        self.now = due;
+        self.core.handle_alarm(due, alarm);
+        self.set_alarms();
+        true
+    }
+
+    /// When something happens next, if anything will.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.wheel.next_at()
+    }
+
+    /// The next packet that the server sends.
+    pub fn poll_departure(&mut self) -> Option<Departure> {
+        let (client, packet) = self.core.departures.pop_front()?;
+        Some(Departure { intended: self.now, client, packet })
+    }
+
+    /// What was counted so far.
+    pub fn facts(&self) -> &ServerFacts {
+        &self.core.facts
+    }
+
+    fn set_alarms(&mut self) {
+        for (at, alarm) in self.core.alarms.drain(..) {
+            self.wheel.schedule(at, alarm);
+        }
+    }
+}

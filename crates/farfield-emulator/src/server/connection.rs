@@ -1,0 +1,81 @@
+//! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
+
+use super::http::{Ask, Reading};
+use bytes::Bytes;
+use farfield_base::Instant;
+use farfield_tcp::Segment;
+use smallvec::SmallVec;
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The handshake is under way.
+    Handshake,
+    /// It waits to be accepted.
+    Queued,
+    /// It was accepted.
+    Accepted,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub tcp: farfield_tcp::Connection,
+    pub client: u32,
+    pub port: u16,
+    pub stage: Stage,
+    /// A process holds it.
+    pub held: bool,
+    /// A request of it is served, or waits for that.
+    pub busy: bool,
+    /// The client has sent its FIN.
+    pub peer_finished: bool,
+    /// The server has closed, or will once the reply is written.
+    pub closing: bool,
+    pub serial: u32,
+    /// Requests answered.
+    pub answered: u32,
+    pub timer_at: Instant,
+    pub idle_until: Instant,
+    /// The earliest idle alarm that is set.
+    pub idle_alarm_at: Instant,
+    /// Bytes of the present reply that are not written yet.
+    pub unwritten: u64,
+    pub reading: Reading,
+    /// Requests read and not begun, in order.
+    pub asks: SmallVec<[Ask; 1]>,
+}
+
+impl Connection {
+    pub fn new(tcp: farfield_tcp::Connection, client: u32, port: u16, serial: u32) -> Connection {
+        Connection {
+            tcp,
+            client,
+            port,
+            stage: Stage::Handshake,
+            held: false,
+            busy: false,
+            peer_finished: false,
+            closing: false,
+            serial,
+            answered: 0,
+            timer_at: Instant::MAX,
+            idle_until: Instant::MAX,
+            idle_alarm_at: Instant::MAX,
+            unwritten: 0,
+            reading: Reading::default(),
+            asks: SmallVec::new(),
+        }
+    }
+
+    /// Takes a segment; returns how many requests it completed.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment, payload: &Bytes) -> u32 {
+        let Connection { tcp, reading, asks, closing, .. } = self;
+        let before = asks.len();
+        tcp.handle_segment(now, segment, payload, |bytes| {
+            if !*closing {
+                reading.read(bytes, asks);
+            }
+        });
+        (asks.len() - before) as u32
+    }
+}

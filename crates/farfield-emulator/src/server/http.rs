@@ -1,0 +1,193 @@
+//! HTTP/1 as far as a server model needs it: where a request ends, what it wants, and what it gets.
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ask {
+    /// Bytes of body, where the path says.
+    pub size: Option<u64>,
+    pub keeping: Keeping,
+    /// HEAD.
+    pub head_only: bool,
+    pub malformed: bool,
+}
+
+/// What becomes of the connection after the reply, as far as the request says (RFC 9112 §9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Keeping {
+    /// It is closed.
+    Close,
+    /// It is kept, without a word.
+    Keep,
+    /// It is kept, which HTTP/1.0 must be told.
+    KeepTold,
+}
+
+/// What was read of a request that is not complete.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    partial: Vec<u8>,
+    /// Bytes of a request's body that are still to come.
+    body_left: u64,
+    broken: bool,
+}
+
+/// The longest head that is read.
+const HEAD_LEN_MAX: usize = 16 * 1024;
+
+impl Reading {
+    /// Takes bytes and adds the requests that they complete.
+    pub fn read(&mut self, bytes: &[u8], asks: &mut SmallVec<[Ask; 1]>) {
+        let mut joined = std::mem::take(&mut self.partial);
+        let mut rest = if joined.is_empty() {
+            bytes
+        } else {
+            joined.extend_from_slice(bytes);
+            &joined[..]
+        };
+        while !rest.is_empty() && !self.broken {
+            let skipped = self.body_left.min(rest.len() as u64);
+            self.body_left -= skipped;
+            rest = &rest[skipped as usize..];
+            if rest.is_empty() {
+                return;
+            }
+            match head_of(rest) {
+                Some((len, ask, body)) => {
+                    self.broken = ask.malformed;
+                    asks.push(ask);
+                    self.body_left = body;
+                    rest = &rest[len..];
+                }
+                None => {
+                    self.partial = rest.to_vec();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A whole head at the front of `bytes`: its length, what it asks, and the length of its body.
+fn head_of(bytes: &[u8]) -> Option<(usize, Ask, u64)> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut request = httparse::Request::new(&mut headers);
+    let malformed = Ask { size: None, keeping: Keeping::Close, head_only: false, malformed: true };
+    let len = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_LEN_MAX => return None,
+        _ => return Some((bytes.len(), malformed, 0)),
+    };
+    let old = request.version == Some(0);
+    let mut keeping = if old { Keeping::Close } else { Keeping::Keep };
+    let mut body = 0;
+    for header in request.headers.iter() {
+        if header.name.eq_ignore_ascii_case("connection") {
+            if header.value.eq_ignore_ascii_case(b"close") {
+                keeping = Keeping::Close;
+            } else if old && header.value.eq_ignore_ascii_case(b"keep-alive") {
+                keeping = Keeping::KeepTold;
+            }
+        } else if header.name.eq_ignore_ascii_case("content-length") {
+            match std::str::from_utf8(header.value).ok().and_then(|value| value.trim().parse().ok()) {
+                Some(length) => body = length,
+                None => return Some((len, malformed, 0)),
+            }
+        }
+    }
+    let size = request.path.and_then(|path| path.strip_prefix("/bytes/")).and_then(|size| size.parse().ok());
+    Some((len, Ask { size, keeping, head_only: request.method == Some("HEAD"), malformed: false }, body))
+}
+
+/// What bodies are slices of.
+static BODY: [u8; 64 * 1024] = [b'x'; 64 * 1024];
+
+/// Bodies up to this long are kept with their heads, as one.
+const WHOLE_MAX: u64 = 16 * 1024;
+/// Replies that are kept.
+const KEPT_MAX: usize = 4096;
+
+/// The next piece of a body of which `left` bytes are left.
+pub(crate) fn piece(left: u64) -> Bytes {
+    Bytes::from_static(&BODY[..left.min(BODY.len() as u64) as usize])
+}
+
+/// Replies that were made before.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    made: BTreeMap<(u64, Keeping, bool, bool), Bytes>,
+}
+
+impl Replies {
+    /// The front of a reply, and how many bytes of body come after it.
+    pub fn begin(&mut self, size: u64, keeping: Keeping, head_only: bool, malformed: bool) -> (Bytes, u64) {
+        let size = if malformed { 0 } else { size };
+        let whole = size <= WHOLE_MAX;
+        let rest = if whole || head_only { 0 } else { size };
+        let key = (size, keeping, head_only, malformed);
+        if let Some(made) = self.made.get(&key) {
+            return (made.clone(), rest);
+        }
+        let status = if malformed { "400 Bad Request" } else { "200 OK" };
+        let connection = match keeping {
+            Keeping::Close => "Connection: close\r\n",
+            Keeping::Keep => "",
+            Keeping::KeepTold => "Connection: keep-alive\r\n",
+        };
+        let mut bytes =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {size}\r\n{connection}\r\n").into_bytes();
+        if whole && !head_only {
+            bytes.extend_from_slice(&BODY[..size as usize]);
+        }
+        let made = Bytes::from(bytes);
+        if self.made.len() < KEPT_MAX {
+            self.made.insert(key, made.clone());
+        }
+        (made, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<Ask> {
+        let (mut reading, mut asks) = (Reading::default(), SmallVec::new());
+        pieces.iter().for_each(|piece| reading.read(piece, &mut asks));
+        asks.into_vec()
+    }
+
+    #[test]
+    fn requests_end_where_they_end() {
+        let text = b"POST /bytes/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.0\r\n\r\n";
+        let first = Ask { size: Some(7), keeping: Keeping::Keep, head_only: false, malformed: false };
+        let second = Ask { size: None, keeping: Keeping::Close, ..first };
+        assert_eq!(read(&[text]), [first, second]);
+        for cut in 1..text.len() {
+            assert_eq!(read(&[&text[..cut], &text[cut..]]), [first, second], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_answered_once() {
+        let asks = read(&[b"\0\0\0\0", b"GET / HTTP/1.1\r\n\r\n"]);
+        assert_eq!(asks.iter().map(|ask| ask.malformed).collect::<Vec<_>>(), [true]);
+    }
+
+    #[test]
+    fn replies_are_kept_and_long_bodies_follow() {
+        let mut replies = Replies::default();
+        let (short, rest) = replies.begin(3, Keeping::Close, false, false);
+        assert_eq!(
+            (&short[..], rest),
+            (&b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nxxx"[..], 0)
+        );
+        assert_eq!(replies.begin(3, Keeping::Close, false, false).0.as_ptr(), short.as_ptr());
+        assert_eq!(replies.begin(1 << 20, Keeping::Keep, false, false).1, 1 << 20);
+        assert_eq!(replies.begin(1 << 20, Keeping::Keep, true, false).1, 0);
+        assert_eq!(piece(1 << 20).len(), 64 * 1024);
+    }
+}

@@ -1,0 +1,228 @@
+//! Workers: who accepts, who serves, and when a connection is closed.
+
+use super::connection::Stage;
+use super::core::{Alarm, AlarmKind, Core};
+use super::http::Ask;
+use super::{ReplySize, Workers};
+use farfield_base::random::Purpose;
+use farfield_base::{Duration, Instant};
+
+/// How long the first request of a connection is waited for (nginx: `client_header_timeout`).
+const FIRST_REQUEST: Duration = Duration::from_secs(60);
+
+impl Workers {
+    pub(crate) fn count(self) -> u32 {
+        let (Workers::Processes(count) | Workers::Events(count)) = self;
+        count.get()
+    }
+}
+
+impl Core {
+    fn prefork(&self) -> bool {
+        matches!(self.plan.workers, Workers::Processes(_))
+    }
+
+    /// Free workers accept what waits: a process one connection, an event loop all.
+    pub fn accept(&mut self, now: Instant) {
+        while self.idle_workers > 0
+            && let Some((place, serial)) = self.accept_queue.pop_front()
+        {
+            // It may have died in the queue; that is found out now.
+            let Some(connection) = self.connections.get_mut(place as usize) else { continue };
+            if connection.serial != serial {
+                continue;
+            }
+            connection.stage = Stage::Accepted;
+            self.facts.accepted += 1;
+            if self.prefork() {
+                self.idle_workers -= 1;
+                self.connections[place as usize].held = true;
+            }
+            self.go_on(now, place);
+        }
+    }
+
+    /// Does what there is to do for an accepted connection: writes on, serves, closes, or waits.
+    pub fn go_on(&mut self, now: Instant, place: u32) {
+        let connection = &self.connections[place as usize];
+        if connection.unwritten > 0 {
+            self.write_on(now, place);
+            return;
+        }
+        if connection.busy || connection.closing {
+            return;
+        }
+        if !connection.asks.is_empty() {
+            self.connections[place as usize].busy = true;
+            if self.prefork() {
+                self.serve(now, place);
+            } else {
+                let serial = self.connections[place as usize].serial;
+                self.ready.push_back((place, serial));
+                self.dispatch(now);
+            }
+        } else if connection.peer_finished {
+            self.close(now, place);
+        } else {
+            self.await_request(now, place);
+        }
+    }
+
+    /// Event loops that are free take what is ready.
+    fn dispatch(&mut self, now: Instant) {
+        while self.idle_workers > 0
+            && let Some((place, serial)) = self.ready.pop_front()
+        {
+            if self.connections.get(place as usize).is_some_and(|own| own.serial == serial) {
+                self.idle_workers -= 1;
+                self.serve(now, place);
+            }
+        }
+    }
+
+    /// A worker begins with the connection's next request.
+    fn serve(&mut self, now: Instant, place: u32) {
+        let connection = &self.connections[place as usize];
+        let (client, serial) = (connection.client, connection.serial);
+        let peer = &mut self.peers[client as usize];
+        let number = u64::from(client) << 32 | u64::from(peer.requests);
+        peer.requests = peer.requests.wrapping_add(1);
+        let mut chance = self.seed.stream(Purpose::Server, number);
+        let service = self.plan.service.sample_duration(&mut chance);
+        if let ReplySize::Law(law) = &self.plan.reply
+            && let Some(ask) = self.connections[place as usize].asks.first_mut()
+        {
+            ask.size = Some(law.sample(&mut chance).max(0.0).round() as u64);
+        }
+        self.facts.busy = self.facts.busy + service;
+        self.alarms.push((now + service, Alarm { kind: AlarmKind::Served, place, serial }));
+    }
+
+    /// The service of the connection's request is over; the connection may have died meanwhile.
+    pub fn served(&mut self, now: Instant, place: u32, lives: bool) {
+        if !self.prefork() || !lives {
+            self.idle_workers += 1;
+        }
+        if lives {
+            self.reply(now, place);
+            self.hear(now, place);
+        }
+        self.accept(now);
+        self.dispatch(now);
+    }
+
+    fn reply(&mut self, now: Instant, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.busy = false;
+        if connection.asks.is_empty() {
+            return;
+        }
+        let Ask { size, mut keeping, head_only, malformed } = connection.asks.remove(0);
+        connection.answered += 1;
+        let full = self.plan.requests_max.is_some_and(|max| connection.answered >= max.get());
+        if full
+            || self.plan.keep_alive.is_none()
+            || malformed
+            || (connection.peer_finished && connection.asks.is_empty())
+        {
+            keeping = super::http::Keeping::Close;
+        }
+        connection.closing = keeping == super::http::Keeping::Close;
+        let other = match &self.plan.reply {
+            ReplySize::ByPath { other } => *other,
+            ReplySize::Law(_) => 0,
+        };
+        let size = size.unwrap_or(other);
+        let (first, rest) = self.replies.begin(size, keeping, head_only, malformed);
+        if connection.tcp.write(first).is_err() {
+            return;
+        }
+        connection.unwritten = rest;
+        self.write_on(now, place);
+    }
+
+    /// Writes as much of the reply as TCP may hold, and goes on with what comes after it.
+    fn write_on(&mut self, now: Instant, place: u32) {
+        let room = u64::from(self.plan.send_buffer);
+        let connection = &mut self.connections[place as usize];
+        while connection.unwritten > 0 && connection.tcp.unacknowledged() < room {
+            let piece = super::http::piece(connection.unwritten);
+            connection.unwritten -= piece.len() as u64;
+            if connection.tcp.write(piece).is_err() {
+                connection.unwritten = 0;
+                return;
+            }
+        }
+        if connection.unwritten > 0 {
+            return;
+        }
+        self.facts.replies += 1;
+        if connection.closing {
+            self.close(now, place);
+        } else {
+            self.go_on(now, place);
+        }
+    }
+
+    /// Closes; a process is free for the next connection.
+    fn close(&mut self, now: Instant, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.closing = true;
+        connection.tcp.close();
+        self.closed.push(place);
+        let connection = &mut self.connections[place as usize];
+        if std::mem::take(&mut connection.held) {
+            self.idle_workers += 1;
+            self.accept(now);
+        }
+    }
+
+    fn await_request(&mut self, now: Instant, place: u32) {
+        let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
+        let connection = &mut self.connections[place as usize];
+        let patience = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
+        connection.idle_until = now + patience;
+        self.arm_idle(place);
+    }
+
+    fn arm_idle(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if connection.idle_until < connection.idle_alarm_at {
+            connection.idle_alarm_at = connection.idle_until;
+            let (at, serial) = (connection.idle_until, connection.serial);
+            self.alarms.push((at, Alarm { kind: AlarmKind::Idle, place, serial }));
+        }
+    }
+
+    /// A connection may have waited for its request for too long.
+    pub fn end_idle(&mut self, now: Instant, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if connection.idle_alarm_at > now {
+            return;
+        }
+        connection.idle_alarm_at = Instant::MAX;
+        let idle = !connection.busy && !connection.closing && connection.unwritten == 0;
+        if !idle {
+            return;
+        }
+        if connection.idle_until > now {
+            return self.arm_idle(place);
+        }
+        self.facts.idle_closes += 1;
+        self.close(now, place);
+        self.hear(now, place);
+    }
+
+    /// Takes a connection off the table.
+    pub fn remove(&mut self, now: Instant, place: u32) {
+        let gone = self.connections.remove(place as usize);
+        if gone.stage == Stage::Handshake {
+            self.half_open -= 1;
+        }
+        // A worker in the middle of its request is free once it has served it for nothing.
+        if gone.held && !gone.busy {
+            self.idle_workers += 1;
+            self.accept(now);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The simulated plane: users, network and a model of a server in virtual time, on any number of threads.
+//!
+//! A simulation is made of *parts* that share nothing: up to sixteen of clients, each with their own links, TCP and
+//! users, and the *hub*, which holds the shared links and the server. What the parts are follows from the plan alone;
+//! how many threads turn them does not matter to anything that happens. That is why the same seed gives the same
+//! bytes on one thread and on three.
+//!
+//! Time goes on in [windows](window). In each, every part does what is due before the window's end, and packets
+//! between parts are handed over at the end of it: propagation delay keeps any from being due before (conservative
+//! synchronization with lookahead; Chandy and Misra 1979, as in IP-TNE's parallel kernel). Packets that reach the hub
+//! at the same instant are taken in the order of parts, and of their sending in each.
+//!
+//! Answers of routers to clients about their own links are the one exception to the lookahead: they may be handed
+//! on late by up to a window, the same in every run.
+
+mod barrier;
+mod hub;
+mod part;
+mod turn;
+pub mod window;
+
+use crate::plan::NetworkPlan;
+use crate::server::{ServerFacts, ServerPlan};
+use crate::{Directory, Drops, Packet};
+use farfield_base::random::Seed;
+use farfield_base::{Instant, Sample, Window};
+use farfield_traffic::RequestSet;
+use farfield_traffic::load::LoadModel;
+use farfield_user::{Book, Plan, Policy, Tally};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use window::Windows;
+
+/// All that a simulation follows.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    /// Clients and links.
+    pub network: Arc<NetworkPlan>,
+    /// The server.
+    pub server: Arc<ServerPlan>,
+    /// When users act.
+    pub load: LoadModel,
+    /// What they ask for.
+    pub requests: RequestSet,
+    /// The bytes they ask with.
+    pub book: Book,
+    /// How they use connections.
+    pub policy: Policy,
+    /// Where all chance comes from.
+    pub seed: Seed,
+    /// Requests after which no more are begun; dealt out to the parts evenly.
+    pub requests_max: Option<u64>,
+    /// The measured part of the run.
+    pub window: Window,
+    /// What is still on its way then is cut.
+    pub drain_until: Instant,
+    /// Threads.
+    pub shards: NonZeroU32,
+}
+
+/// Why there is nothing to simulate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SimulationError {
+    /// The plan has no clients.
+    #[error("there are no clients; give a class of clients a share above 0")]
+    NoClients,
+    /// Packets would get from clients to the server and back in no time.
+    #[error("no time passes between clients and the server; give a link on every way a `delay`")]
+    NoDelay,
+}
+
+/// What came of a simulation.
+#[derive(Debug)]
+pub struct Simulated {
+    /// Every request, in order of its end, its user and its number on its connection.
+    pub samples: Vec<Sample>,
+    /// What was scheduled, begun and dropped.
+    pub tally: Tally,
+    /// The integral over the window of requests due and not over, in request-nanoseconds.
+    pub in_system_area: u128,
+    /// Connections that clients began.
+    pub connects: u64,
+    /// Packets that did not arrive.
+    pub drops: Drops,
+    /// What the server counted.
+    pub server: ServerFacts,
+    /// When it ended.
+    pub ended: Instant,
+    /// Events done: packets, timers, users.
+    pub events: u64,
+    /// Those of them that were a packet at the end of a stage of its way.
+    pub packet_events: u64,
+    /// Windows that time went on in.
+    pub windows: u64,
+}
+
+/// Sees packets at the server's door, in order.
+pub trait Tap: Send {
+    /// A packet, at `at`, for the server (`inbound`) or from it.
+    fn see(&mut self, at: Instant, inbound: bool, packet: &Packet);
+}
+
+/// Nobody looks.
+impl Tap for () {
+    fn see(&mut self, _at: Instant, _inbound: bool, _packet: &Packet) {}
+}
+
+/// The most parts of clients: enough to balance on several processors, few enough to turn through.
+const PARTS_MAX: u32 = 16;
+/// Clients that make a part of their own worth its while.
+const CLIENTS_A_PART: u32 = 64;
+
+/// How many parts `clients` clients make up. It divides their number, so that a user's client is in the user's part
+/// however many users there are.
+fn parts_of(clients: u32) -> u32 {
+    let most = (clients / CLIENTS_A_PART).clamp(1, PARTS_MAX);
+    (1..=most).rev().find(|parts| clients.is_multiple_of(*parts)).unwrap_or(1)
+}
+
+/// Simulates from the start of the load to the end of the drain.
+pub fn simulate(simulation: &Simulation) -> Result<Simulated, SimulationError> {
+    simulate_with(simulation, ())
+}
+
+/// The same, with somebody looking at the packets.
+pub fn simulate_with(
+    simulation: &Simulation,
+    tap: impl Tap + std::fmt::Debug,
+) -> Result<Simulated, SimulationError> {
+    let network = &simulation.network;
+    let clients = network.clients.len() as u32;
+    if clients == 0 {
+        return Err(SimulationError::NoClients);
+    }
+    let windows = Windows::of(network).ok_or(SimulationError::NoDelay)?;
+    let parts = parts_of(clients);
+    let directory = Arc::new(Directory::new(network));
+    let part = |number| part::Part::new(simulation, simulation.users(number, parts), &directory);
+    let parts = (0..parts).map(part).collect();
+    let hub = hub::Hub::new(simulation, &directory, tap);
+    Ok(turn::turn(parts, hub, windows, simulation))
+}
+
+impl Simulation {
+    /// What the users of one part follow.
+    fn users(&self, part: u32, parts: u32) -> Plan {
+        let share =
+            |total: u64| total / u64::from(parts) + u64::from(u64::from(part) < total % u64::from(parts));
+        Plan {
+            load: self.load.clone(),
+            requests: self.requests.clone(),
+            book: self.book.for_worker(),
+            policy: self.policy,
+            seed: self.seed,
+            worker: part,
+            workers: parts,
+            window: self.window,
+            requests_max: self.requests_max.map(share),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_divide_the_clients() {
+        for clients in 1..3000 {
+            let parts = parts_of(clients);
+            assert!(clients % parts == 0 && parts <= PARTS_MAX, "{clients} clients in {parts}");
+        }
+        assert_eq!((parts_of(1), parts_of(4096), parts_of(1_000_000), parts_of(10_007)), (1, 16, 16, 1));
+    }
+}

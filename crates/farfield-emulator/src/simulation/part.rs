@@ -1,0 +1,79 @@
+//! A part of the clients: a shard that reaches as far as the clients' own links do.
+
+use super::Simulation;
+use crate::world::{Crossing, Event, Flight, Reach};
+use crate::{Directory, Shard};
+use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_user::Plan;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub shard: Shard,
+    window: Window,
+    drain_until: Instant,
+    finished: bool,
+    pub events: u64,
+    pub packet_events: u64,
+}
+
+impl Part {
+    pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Part {
+        let network = Arc::clone(&simulation.network);
+        Part {
+            shard: Shard::reaching(Reach::Clients, network, Arc::clone(directory), users),
+            window: simulation.window,
+            drain_until: simulation.drain_until,
+            finished: false,
+            events: 0,
+            packet_events: 0,
+        }
+    }
+
+    /// Takes packets that have come to the edge, or will.
+    pub fn take(&mut self, crossings: &mut Vec<Crossing>) {
+        let world = &mut self.shard.world;
+        for Crossing { at, flight } in crossings.drain(..) {
+            let client = flight.client / world.shards;
+            let place = world.flights.insert(Flight { client, ..flight }) as u32;
+            world.wheel.schedule(at, Event::Packet(place));
+        }
+    }
+
+    /// Does what is due before `end`; returns how much that was.
+    pub fn run(&mut self, end: Instant) -> u64 {
+        let before = self.events;
+        if !self.finished && end > self.window.measure_to {
+            self.run_until(self.window.measure_to);
+            self.shard.finish();
+            self.finished = true;
+        }
+        self.run_until(end.min(self.drain_until));
+        self.events - before
+    }
+
+    fn run_until(&mut self, end: Instant) {
+        let Some(last) = end.as_ns().checked_sub(1).map(Instant::from_ns) else { return };
+        while let Some(was_packet) = self.shard.step_of(last) {
+            self.events += 1;
+            self.packet_events += u64::from(was_packet);
+        }
+    }
+
+    /// Ends what is on its way; returns every sample, and the requests' time in the system.
+    pub fn end(&mut self, now: Instant) -> (Vec<Sample>, u128) {
+        self.shard.cut(now);
+        (self.shard.take_samples().collect(), self.shard.in_system_area(now))
+    }
+
+    /// True if nobody will begin anything more and nothing is on its way.
+    pub fn is_done(&self) -> bool {
+        self.shard.population().is_done()
+    }
+
+    pub fn next_at(&self) -> Instant {
+        let next = self.shard.next_at().unwrap_or(Instant::MAX);
+        // The end of the load is something to come to.
+        if self.finished { next } else { next.min(self.window.measure_to + Duration::from_ns(1)) }
+    }
+}

@@ -1,0 +1,198 @@
+//! Turning the parts, window by window, on as many threads as are asked for.
+//!
+//! In a window a thread that has nothing to do takes the next part that nobody has taken, the hub first, for it is
+//! the largest. Parts are handed over by locks that nobody waits for; packets between parts lie in boxes that are
+//! filled in one window and emptied in the next.
+
+use super::barrier::{Barrier, Guard};
+use super::hub::Hub;
+use super::part::Part;
+use super::window::Windows;
+use super::{Simulated, Simulation, Tap};
+use crate::Drops;
+use crate::world::Crossing;
+use farfield_base::{Instant, Sample};
+use farfield_user::Tally;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// What a part says at the end of a window.
+#[derive(Debug, Default)]
+struct Report {
+    /// The first window in which it has something to do.
+    next: AtomicU64,
+    done: AtomicBool,
+}
+
+/// What belongs to every second window.
+#[derive(Debug)]
+struct Side {
+    /// Packets for the hub, by the part that they are from.
+    up: Vec<Mutex<Vec<Crossing>>>,
+    /// Packets from the hub, by part.
+    down: Vec<Mutex<Vec<Crossing>>>,
+    /// Of the hub, and then of the parts.
+    reports: Vec<Report>,
+    taken: AtomicUsize,
+}
+
+struct Machine<T> {
+    hub: Mutex<Hub<T>>,
+    parts: Vec<Mutex<Part>>,
+    sides: [Side; 2],
+    barrier: Barrier,
+    windows: Windows,
+    measure_to: Instant,
+    drain_until: Instant,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("a thread that panics ends the simulation")
+}
+
+impl Side {
+    fn new(parts: usize) -> Side {
+        let boxes = || (0..parts).map(|_| Mutex::default()).collect();
+        Side {
+            up: boxes(),
+            down: boxes(),
+            reports: (0..=parts).map(|_| Report::default()).collect(),
+            taken: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// Turns them to the end.
+pub(crate) fn turn<T: Tap>(
+    mut parts: Vec<Part>,
+    hub: Hub<T>,
+    windows: Windows,
+    simulation: &Simulation,
+) -> Simulated {
+    parts.iter_mut().for_each(|part| part.shard.start());
+    let threads = (simulation.shards.get() as usize).min(parts.len() + 1);
+    let count = parts.len();
+    let machine = Machine {
+        hub: Mutex::new(hub),
+        parts: parts.into_iter().map(Mutex::new).collect(),
+        sides: [Side::new(count), Side::new(count)],
+        barrier: Barrier::new(threads),
+        windows,
+        measure_to: simulation.window.measure_to,
+        drain_until: simulation.drain_until,
+    };
+    let (ended, turned) = std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| machine.work());
+        }
+        machine.work()
+    });
+    machine.conclude(ended, turned)
+}
+
+impl<T: Tap> Machine<T> {
+    /// A thread's life; returns when the simulation ended, and in how many windows.
+    fn work(&self) -> (Instant, u64) {
+        let _guard = Guard(&self.barrier);
+        let (mut k, mut turned) = (0, 0u64);
+        loop {
+            let (now, before) =
+                (&self.sides[(turned % 2) as usize], &self.sides[((turned + 1) % 2) as usize]);
+            loop {
+                let next = now.taken.fetch_add(1, Ordering::Relaxed);
+                match next.checked_sub(1) {
+                    None => self.turn_hub(k, now, before),
+                    Some(part) if part < self.parts.len() => self.turn_part(part, k, now, before),
+                    Some(_) => break,
+                }
+            }
+            self.barrier.wait(|| now.taken.store(0, Ordering::Relaxed));
+            turned += 1;
+            match self.after(k, now) {
+                Some(next) => k = next,
+                None => return (self.windows.clients_end(k).min(self.drain_until), turned),
+            }
+        }
+    }
+
+    fn turn_hub(&self, k: u64, now: &Side, before: &Side) {
+        let hub = &mut *lock(&self.hub);
+        for from in &before.up {
+            hub.take(&mut lock(from));
+        }
+        let did = hub.run(self.windows.hub_end(k));
+        let sent = !hub.world.crossings.is_empty();
+        let parts = self.parts.len() as u32;
+        if sent {
+            let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
+                now.down.iter().map(lock).collect();
+            for crossing in hub.world.crossings.drain(..) {
+                boxes[(crossing.flight.client % parts) as usize].push(crossing);
+            }
+        }
+        let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.next_at()) };
+        now.reports[0].next.store(next, Ordering::Relaxed);
+        now.reports[0].done.store(true, Ordering::Relaxed);
+    }
+
+    fn turn_part(&self, number: usize, k: u64, now: &Side, before: &Side) {
+        let part = &mut *lock(&self.parts[number]);
+        part.take(&mut lock(&before.down[number]));
+        let did = part.run(self.windows.clients_end(k));
+        let crossings = &mut part.shard.world.crossings;
+        let sent = !crossings.is_empty();
+        if sent {
+            // The box was emptied in the window before.
+            std::mem::swap(crossings, &mut lock(&now.up[number]));
+        }
+        let next = if did > 0 || sent { k + 1 } else { self.windows.of_client(part.next_at()) };
+        now.reports[number + 1].next.store(next, Ordering::Relaxed);
+        now.reports[number + 1].done.store(part.is_done(), Ordering::Relaxed);
+    }
+
+    /// The window after `k`, the same for every thread; none if the simulation is over.
+    fn after(&self, k: u64, side: &Side) -> Option<u64> {
+        let done = side.reports.iter().all(|report| report.done.load(Ordering::Relaxed));
+        if done || self.windows.clients_end(k) >= self.drain_until {
+            return None;
+        }
+        let next = side.reports.iter().map(|report| report.next.load(Ordering::Relaxed)).min()?;
+        Some(next.max(k + 1).min(self.windows.of_client(self.drain_until)))
+    }
+
+    fn conclude(self, ended: Instant, windows: u64) -> Simulated {
+        let hub = self.hub.into_inner().expect("no thread panicked");
+        let mut whole = Simulated {
+            samples: Vec::new(),
+            tally: Tally::default(),
+            in_system_area: 0,
+            connects: 0,
+            drops: Drops::default(),
+            server: hub.server.facts,
+            ended,
+            events: hub.events,
+            packet_events: hub.packet_events,
+            windows,
+        };
+        whole.drops.add(&hub.world.drops);
+        for part in self.parts {
+            let mut part = part.into_inner().expect("no thread panicked");
+            let (samples, area) = part.end(ended.max(self.measure_to.min(self.drain_until)));
+            whole.samples.extend(samples);
+            whole.in_system_area += area;
+            let tally = part.shard.tally();
+            whole.tally.scheduled += tally.scheduled;
+            whole.tally.begun += tally.begun;
+            whole.tally.dropped += tally.dropped;
+            whole.tally.resent += tally.resent;
+            whole.connects += part.shard.connects();
+            whole.drops.add(&part.shard.drops());
+            whole.events += part.events;
+            whole.packet_events += part.packet_events;
+        }
+        let order =
+            |sample: &Sample| (sample.done, sample.user, sample.connection, sample.number, sample.due);
+        whole.samples.sort_by_key(order);
+        whole
+    }
+}

@@ -1,0 +1,183 @@
+//! What users ask of their transport, asked of emulated TCP.
+
+use crate::packet::{Packet, Tcp};
+use crate::world::{Event, Socket, Told, UNBOUND, World};
+use bytes::Bytes;
+use farfield_base::{Instant, Sample};
+use farfield_net::loss::Memory;
+use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
+use farfield_user::{ConnectionKey, Failure, Host, Wake};
+use std::sync::Arc;
+
+impl Host for World {
+    fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        self.connects += 1;
+        let client = self.client_of(user);
+        let place = self.connections.vacant_key() as u32;
+        let Some(port) = self.clients[client as usize].take_port(place) else {
+            self.told.push_back(Told::Failed(key, Failure::NoAddress));
+            return self.now;
+        };
+        let class = usize::from(self.clients[client as usize].class);
+        let config = Arc::clone(&self.plan.classes[class].tcp);
+        let tcp = Connection::open(config, self.numbers(client, port));
+        let serial = self.sockets_begun;
+        self.sockets_begun = serial.wrapping_add(1);
+        self.connections.insert(Socket {
+            tcp,
+            client,
+            port,
+            serial,
+            key: Some(key),
+            timer_at: Instant::MAX,
+            up_losses: Memory::default(),
+            down_losses: Memory::default(),
+        });
+        self.bind(key, place);
+        self.flush(place);
+        self.now
+    }
+
+    fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        if let Some(place) = self.socket_of(key)
+            && self.connections[place as usize].tcp.write(bytes.clone()).is_ok()
+        {
+            self.flush(place);
+        }
+        self.now
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        if let Some(place) = self.release(key) {
+            self.connections[place as usize].tcp.close();
+            self.flush(place);
+        }
+    }
+
+    fn abandon(&mut self, key: ConnectionKey) {
+        if let Some(place) = self.release(key) {
+            self.remove(place);
+        }
+    }
+
+    fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.wheel.schedule(at, Event::Wake(wake));
+    }
+
+    fn record(&mut self, mut sample: Sample) {
+        sample.class = self.class_of(sample.user);
+        self.samples.push(sample);
+    }
+}
+
+impl World {
+    /// Sends what the connection at `place` has to send, tells what it has to tell, and arms its timer.
+    pub fn flush(&mut self, place: u32) {
+        let now = self.now;
+        while let Some(transmit) = self.connections[place as usize].tcp.poll_transmit(now) {
+            self.transmit(place, transmit);
+        }
+        self.hear(place);
+        let socket = &mut self.connections[place as usize];
+        if socket.tcp.is_done() {
+            return self.remove(place);
+        }
+        if let Some(wait) = socket.tcp.time_wait() {
+            let (client, port) = (socket.client, socket.port);
+            self.remove(place);
+            return self.lingering.take(now, client, port, wait);
+        }
+        if let Some(at) = socket.tcp.poll_timer()
+            && at < socket.timer_at
+        {
+            socket.timer_at = at;
+            self.wheel.schedule(at, Event::Timer { place, serial: socket.serial });
+        }
+    }
+
+    /// A timer event has come. Timers are not cancelled: one that was put off is armed again.
+    pub fn handle_timer(&mut self, place: u32, serial: u32) {
+        let now = self.now;
+        let Some(socket) = self.connections.get_mut(place as usize) else { return };
+        if socket.serial != serial || socket.timer_at > now {
+            return;
+        }
+        socket.timer_at = Instant::MAX;
+        socket.tcp.handle_timer(now);
+        self.flush(place);
+    }
+
+    /// Queues for the user what the connection at `place` has to tell.
+    pub fn hear(&mut self, place: u32) {
+        let socket = &mut self.connections[place as usize];
+        while let Some(event) = socket.tcp.poll_event() {
+            let Some(key) = socket.key else { continue };
+            self.told.push_back(match event {
+                TcpEvent::Connected => Told::Connected(key),
+                TcpEvent::PeerFinished => Told::Closed(key),
+                TcpEvent::Failed(failure) => Told::Failed(key, failure_of(failure)),
+                TcpEvent::Closed => continue,
+            });
+        }
+    }
+
+    fn transmit(&mut self, place: u32, Transmit { segment, payload }: Transmit) {
+        let socket = &self.connections[place as usize];
+        let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
+        let (client, source_port) = (socket.client, socket.port);
+        let tcp = Tcp { source_port, destination_port: self.plan.servers.port, segment, payload };
+        self.send_up(client, Packet::tcp(self.addresses(client), tcp));
+    }
+
+    /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1), so that
+    /// a port may be used again while the server still remembers it.
+    fn numbers(&self, client: u32, port: u16) -> Numbers {
+        let number = u64::from(self.clients[client as usize].number);
+        let mut hash = self.seed.0 ^ number << 16 ^ u64::from(port);
+        hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let clock = self.now.as_ns() / 4_000;
+        Numbers {
+            isn: SeqNumber((hash >> 32) as u32).at(clock as i64),
+            // One clock for all connections of a client (RFC 7323 §5.4): a later one is never taken for an older.
+            timestamp_offset: (number as u32).wrapping_mul(0x9e37_79b9),
+        }
+    }
+
+    fn bind(&mut self, key: ConnectionKey, place: u32) {
+        let slot = key.slot as usize;
+        if self.bound.len() <= slot {
+            self.bound.resize(slot + 1, UNBOUND);
+        }
+        self.bound[slot] = place;
+    }
+
+    fn socket_of(&self, key: ConnectionKey) -> Option<u32> {
+        let place = self.bound.get(key.slot as usize).copied().filter(|place| *place != UNBOUND)?;
+        (self.connections.get(place as usize)?.key == Some(key)).then_some(place)
+    }
+
+    /// Takes the connection from its user.
+    fn release(&mut self, key: ConnectionKey) -> Option<u32> {
+        let place = self.socket_of(key)?;
+        self.bound[key.slot as usize] = UNBOUND;
+        self.connections[place as usize].key = None;
+        Some(place)
+    }
+
+    fn remove(&mut self, place: u32) {
+        let socket = self.connections.remove(place as usize);
+        self.clients[socket.client as usize].free_port(socket.port);
+        if let Some(key) = socket.key {
+            self.bound[key.slot as usize] = UNBOUND;
+        }
+    }
+}
+
+fn failure_of(failure: TcpFailure) -> Failure {
+    match failure {
+        TcpFailure::Refused => Failure::Refused,
+        TcpFailure::Reset => Failure::Reset,
+        TcpFailure::TimedOut => Failure::ConnectTimedOut,
+    }
+}

@@ -1,0 +1,77 @@
+//! What a run's workers say of themselves, added up to the engine's own account of the run.
+
+use crate::finished::{self, Finished};
+use crate::run::{Plane, Settings};
+use farfield_base::Window;
+use farfield_measure::facts::Arrivals;
+use farfield_measure::{EngineFacts, Histogram};
+use farfield_traffic::load::{LoadModel, Restart};
+
+/// Adds up what the workers say of themselves.
+pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Window, finished: Vec<Finished>) {
+    let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
+    let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
+    let mut area = 0;
+    for worker in finished {
+        if let Some(network) = &worker.network {
+            add_network(facts, network);
+        }
+        lateness.merge(&worker.lateness);
+        turns.merge(&worker.turns);
+        arrivals.scheduled += worker.tally.scheduled;
+        arrivals.begun += worker.tally.begun;
+        arrivals.dropped += worker.tally.dropped;
+        facts.resent += worker.tally.resent;
+        area += worker.in_system_area;
+        facts.writer_stalls += worker.stalls;
+        facts.workers.push(worker.facts);
+    }
+    (facts.lateness, facts.loop_lag) = (lateness, turns);
+    facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
+    facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+}
+
+/// What is known of the network beside what its workers saw: the device's losses among it.
+pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
+    let (Plane::Emulated(emulated), Some(network)) = (&settings.plane, &mut facts.network) else { return };
+    network.clients = emulated.network.plan.clients.len() as u64;
+    network.shards = settings.workers.get().into();
+    network.gateway = Some(emulated.place.report().device.clone());
+    let round_trips = emulated.network.round_trips;
+    (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
+    match emulated.place.drops() {
+        Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
+        Err(error) => facts.warnings.push(format!("cannot tell what the gateway lost: {error}")),
+    }
+}
+
+fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
+    let all = facts.network.get_or_insert_default();
+    all.departure_lateness.merge(&part.departed);
+    all.arrival_lateness.merge(&part.arrived);
+    all.packets_up += part.door.sent;
+    all.packets_down += part.door.received;
+    all.overruns += part.door.refused + part.door.malformed;
+    let (dropped, more) = (&mut all.drops, &part.drops);
+    dropped.lost += more.lost;
+    dropped.queue_full += more.queue_full;
+    dropped.early += more.early;
+    dropped.delayed += more.delayed;
+    dropped.expired += more.expired;
+    dropped.too_big += more.too_big;
+    dropped.damaged += more.damaged;
+    dropped.nobody += more.nobody;
+    if let Some(error) = &part.failed {
+        facts.interrupted.get_or_insert(format!("the gateway failed: {error}"));
+    }
+}
+
+/// How many arrivals the model of load has in the window on average, where that is known.
+fn expected(load: &LoadModel, window: Window) -> Option<f64> {
+    let process = match load {
+        LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.clone(),
+        LoadModel::Overload(overload) if overload.restart == Restart::Paced => overload.attempts(),
+        LoadModel::Closed { .. } | LoadModel::Overload(_) => return None,
+    };
+    process.expected(window.measure_from, window.measure_to)
+}

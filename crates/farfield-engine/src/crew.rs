@@ -1,0 +1,145 @@
+//! The workers of a run: their users made, their threads started.
+
+use crate::capture_file::CaptureFile;
+use crate::descriptors;
+use crate::emulated::door::Door;
+use crate::emulated::{self, Emulated};
+use crate::finished::Finished;
+use crate::meters::Phases;
+use crate::os::clock::Clock;
+use crate::outbox::Outbox;
+use crate::place::Queue;
+use crate::run::{Plane, RunError, Settings};
+use crate::sockets;
+use crate::sockets::Sources;
+use crate::sockets::host::SocketsHost;
+use farfield_emulator::{Directory, Shard};
+use farfield_user::{Plan, Population};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+/// What makes the workers of a run.
+pub(crate) struct Crew<'a> {
+    pub settings: &'a Settings,
+    pub phases: Phases,
+    pub halt: &'a Arc<AtomicBool>,
+    pub capture: Option<&'a CaptureFile>,
+}
+
+/// The users of one worker.
+pub(crate) enum Users {
+    /// On the sockets plane.
+    Near(Box<Population>),
+    /// On emulated clients.
+    Far(Box<Shard>),
+}
+
+impl Crew<'_> {
+    /// Makes the users of all workers: before the run's clock is started, for it may take a while.
+    pub fn gather(&self) -> Vec<Users> {
+        let numbers = 0..self.settings.workers.get();
+        match &self.settings.plane {
+            Plane::Sockets { .. } => {
+                numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect()
+            }
+            Plane::Emulated(emulated) => {
+                let directory = Arc::new(Directory::new(&emulated.network.plan));
+                numbers.map(|number| Users::Far(self.shard(emulated, &directory, number).into())).collect()
+            }
+        }
+    }
+
+    fn shard(&self, emulated: &Emulated, directory: &Arc<Directory>, number: u32) -> Shard {
+        let network = Arc::clone(&emulated.network.plan);
+        let mut shard = Shard::new(network, Arc::clone(directory), self.plan(number));
+        if let (Some(asked), Some(_)) = (&emulated.network.capture, self.capture) {
+            shard.capture(&asked.plan);
+        }
+        shard
+    }
+
+    /// Starts a thread for the users of each worker.
+    pub fn start(
+        &self,
+        users: Vec<Users>,
+        clock: Clock,
+        outboxes: Vec<Outbox>,
+    ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
+        let mut queues = match &self.settings.plane {
+            Plane::Emulated(emulated) => emulated.place.queues(),
+            Plane::Sockets { .. } => Vec::new(),
+        };
+        // Taken from the end, the first worker gets the first.
+        queues.reverse();
+        let mut threads = Vec::with_capacity(users.len());
+        for (number, (users, outbox)) in users.into_iter().zip(outboxes).enumerate() {
+            let thread = match (users, &self.settings.plane) {
+                (Users::Near(population), Plane::Sockets { target, sources }) => {
+                    let worker = self.near(*population, *target, sources, clock, outbox)?;
+                    spawn(number, move || worker.run())
+                }
+                (Users::Far(shard), _) => {
+                    let queue = queues.pop().expect("the gateway has a queue for each worker");
+                    let worker = self.far(*shard, queue, clock, outbox);
+                    spawn(number, move || worker.run())
+                }
+                (Users::Near(_), _) => unreachable!("users are made for their plane"),
+            };
+            threads.push(thread?);
+        }
+        Ok(threads)
+    }
+
+    fn near(
+        &self,
+        population: Population,
+        target: SocketAddr,
+        sources: &Sources,
+        clock: Clock,
+        outbox: Outbox,
+    ) -> Result<sockets::worker::Worker, RunError> {
+        let no_delay = self.settings.policy.requests_max() > 1;
+        let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
+        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, outbox)
+            .map_err(|errno| RunError::Worker(errno.into()))?;
+        Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
+    }
+
+    fn far(&self, shard: Shard, queue: Queue, clock: Clock, outbox: Outbox) -> emulated::worker::Worker {
+        let door = Door::new(queue, clock, self.phases.window);
+        let inlet = self.capture.map(CaptureFile::inlet);
+        emulated::worker::Worker::new(shard, door, clock, self.phases, outbox, inlet, Arc::clone(self.halt))
+    }
+
+    /// The part of the users that worker `number` has.
+    fn plan(&self, number: u32) -> Plan {
+        let (settings, workers) = (self.settings, self.settings.workers.get());
+        let part = |max| share(max, number.into(), workers.into());
+        Plan {
+            load: settings.load.clone(),
+            requests: settings.requests.clone(),
+            book: settings.book.for_worker(),
+            policy: settings.policy,
+            seed: settings.seed,
+            worker: number,
+            workers,
+            window: self.phases.window,
+            requests_max: settings.requests_max.map(part),
+        }
+    }
+}
+
+fn spawn(
+    number: usize,
+    run: impl FnOnce() -> Finished + Send + 'static,
+) -> Result<JoinHandle<Finished>, RunError> {
+    let builder = std::thread::Builder::new().name(format!("worker-{number}"));
+    builder.spawn(run).map_err(RunError::Worker)
+}
+
+/// This worker's part of `total`.
+fn share(total: u64, worker: u64, workers: u64) -> u64 {
+    (total + workers - 1 - worker) / workers
+}

@@ -1,0 +1,53 @@
+//! The emulated plane: users on emulated clients, across an emulated network, against the real kernel of a server.
+//!
+//! A `worker` is one thread with its shard of the network and its own queue of the gateway; workers share
+//! nothing but the channel on which samples leave. The `door` is the shard's side of the gateway: packets out
+//! with how late they were, packets in as the kernel hands them over.
+
+pub(crate) mod door;
+pub(crate) mod worker;
+
+use crate::place::{Place, PlaceError, RunningServer, ServerError};
+use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
+use std::path::Path;
+
+/// The emulated plane, set up: its server is ready.
+#[derive(Debug)]
+pub struct Emulated {
+    /// Clients and links.
+    pub network: EmulatedNetwork,
+    /// The server's process, if it was started for the run. It goes before its place does.
+    pub server: Option<RunningServer>,
+    /// Where the server is, with as many queues as there are workers.
+    pub place: Place,
+}
+
+/// Why the emulated plane cannot be set up. Nothing is left of what was begun.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    /// There is no place for the server.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The server does not get ready.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+}
+
+impl EmulatedPlane {
+    /// Builds the place and starts the server, whose log goes into `directory`.
+    ///
+    /// # Errors
+    /// When the machine does not allow the one, or the other does not get ready in time.
+    pub fn set_up(self, directory: &Path) -> Result<Emulated, SetUpError> {
+        let (place, server) = match self.server {
+            Server::Running(pid) => (Place::of_process(pid, &self.place)?, None),
+            Server::Started(mut spec) => {
+                let place = Place::build(&self.place)?;
+                spec.log = directory.join(&spec.log);
+                let server = place.start_server(&spec)?;
+                (place, Some(server))
+            }
+        };
+        Ok(Emulated { network: self.network, server, place })
+    }
+}

@@ -1,0 +1,247 @@
+//! A worker of the emulated plane: one thread, its shard's event loop from the first arrival to the last reply.
+//!
+//! The loop does what is due, each thing at its own instant; hands to the server what has come to its door; takes what
+//! the server sends; and sleeps until the next of either. Shortly before something is due it does not sleep any more:
+//! being woken takes longer.
+
+use crate::capture_file::CaptureInlet;
+use crate::emulated::door::Door;
+use crate::finished::{Finished, Network};
+use crate::meters::{Meters, Phases};
+use crate::os::clock::Clock;
+use crate::os::processors;
+use crate::outbox::{Beat, Outbox};
+use farfield_base::{Duration, Instant, Window};
+use farfield_emulator::{Lateness, Packet, Shard};
+use farfield_measure::Histogram;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Things done before the server is listened to again.
+const STEPS_A_TURN: usize = 64;
+/// Reads of the gateway before what is due is looked at again.
+const READS_A_TURN: usize = 16;
+/// The collector hears from a worker at least this often.
+const BEAT: Duration = Duration::from_ms(100);
+/// What is due sooner than this is waited for without sleeping.
+const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(60);
+
+pub(crate) struct Worker {
+    shard: Shard,
+    door: Door,
+    clock: Clock,
+    phases: Phases,
+    outbox: Outbox,
+    capture: Option<CaptureInlet>,
+    halt: Arc<AtomicBool>,
+    lags: Lags,
+    turns: Histogram,
+    meters: Meters,
+    packets: Vec<Packet>,
+    next_beat: Instant,
+}
+
+struct Lags {
+    window: Window,
+    begun: Histogram,
+    arrived: Histogram,
+}
+
+impl Lateness for Lags {
+    fn begun(&mut self, due: Instant, late: Duration) {
+        if self.window.contains(due) {
+            self.begun.record(late);
+        }
+    }
+
+    fn arrived(&mut self, due: Instant, late: Duration) {
+        if self.window.contains(due) {
+            self.arrived.record(late);
+        }
+    }
+}
+
+impl Worker {
+    pub fn new(
+        shard: Shard,
+        door: Door,
+        clock: Clock,
+        phases: Phases,
+        outbox: Outbox,
+        capture: Option<CaptureInlet>,
+        halt: Arc<AtomicBool>,
+    ) -> Worker {
+        let window = phases.window;
+        Worker {
+            shard,
+            door,
+            clock,
+            phases,
+            outbox,
+            capture,
+            halt,
+            lags: Lags { window, begun: Histogram::new(), arrived: Histogram::new() },
+            turns: Histogram::new(),
+            meters: Meters::new(window),
+            packets: Vec::new(),
+            next_beat: Instant::ZERO + BEAT,
+        }
+    }
+
+    /// Runs until the load is over and drained.
+    pub fn run(mut self) -> Finished {
+        // Without it timers are up to 50 µs late, which the lateness shows.
+        let _ = processors::wake_sharply();
+        wait_for_start(self.clock);
+        self.shard.start();
+        let mut failed = None;
+        loop {
+            let turn = self.clock.now();
+            self.meters.read(turn);
+            if self.is_over(turn) {
+                break;
+            }
+            let worked = self.do_what_is_due();
+            self.post_samples();
+            self.beat(turn);
+            match self.take_packets() {
+                Ok(took) if took || worked => {
+                    if self.phases.window.contains(turn) {
+                        self.turns.record(self.clock.now().since(turn));
+                    }
+                }
+                Ok(_) => self.sleep(),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        self.wind_up(failed)
+    }
+
+    /// Does what is due by now, up to a turn's share; false if nothing was.
+    fn do_what_is_due(&mut self) -> bool {
+        for step in 0..STEPS_A_TURN {
+            if !self.shard.step(self.clock.now(), &mut self.lags) {
+                return step > 0;
+            }
+            self.let_out();
+        }
+        true
+    }
+
+    /// Hands to the server what has come to its door.
+    fn let_out(&mut self) {
+        while let Some(departure) = self.shard.poll_departure() {
+            self.door.send(&departure);
+        }
+    }
+
+    /// Takes what the server sends, up to a turn's share; false if nothing came.
+    fn take_packets(&mut self) -> io::Result<bool> {
+        for read in 0..READS_A_TURN {
+            let packets = &mut self.packets;
+            if !self.door.receive(|packet| packets.push(packet))? {
+                return Ok(read > 0);
+            }
+            let now = self.clock.now();
+            // What was due before the packet came goes first.
+            while self.shard.step(now, &mut self.lags) {
+                self.let_out();
+            }
+            let mut packets = std::mem::take(&mut self.packets);
+            for packet in packets.drain(..) {
+                self.shard.handle_packet(now, packet);
+            }
+            self.packets = packets;
+            self.let_out();
+        }
+        Ok(true)
+    }
+
+    fn post_samples(&mut self) {
+        if let Some(capture) = &self.capture {
+            capture.push(self.shard.take_captured());
+        }
+        for sample in self.shard.take_samples() {
+            self.outbox.push(sample);
+        }
+    }
+
+    fn is_over(&mut self, now: Instant) -> bool {
+        if self.halt.load(Ordering::Relaxed) {
+            return true;
+        }
+        if now >= self.phases.window.measure_to {
+            self.shard.finish();
+        }
+        self.shard.population().is_done() || now >= self.phases.drain_until
+    }
+
+    fn sleep(&mut self) {
+        let before = self.clock.now();
+        let until = self.shard.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
+        let wait = until.since(before);
+        if wait <= TOO_SOON_TO_SLEEP {
+            return;
+        }
+        let wait = wait - TOO_SOON_TO_SLEEP;
+        let timeout = Timespec {
+            tv_sec: (wait.as_ns() / 1_000_000_000) as i64,
+            tv_nsec: (wait.as_ns() % 1_000_000_000) as i64,
+        };
+        let door = self.door.as_fd();
+        // Interrupted, it comes back with nothing, and the turn goes on.
+        let _ = poll(&mut [PollFd::new(&door, PollFlags::IN)], Some(&timeout));
+        self.meters.slept = self.meters.slept + self.clock.now().since(before);
+    }
+
+    fn beat(&mut self, now: Instant) {
+        if now < self.next_beat {
+            return;
+        }
+        self.next_beat = now + BEAT;
+        self.outbox.beat = self.standing();
+        self.outbox.post();
+    }
+
+    fn standing(&self) -> Beat {
+        Beat {
+            connections: self.shard.population().connections() as u64,
+            in_system: self.shard.population().in_system(),
+            connects: self.shard.connects(),
+        }
+    }
+
+    fn wind_up(mut self, failed: Option<io::Error>) -> Finished {
+        let now = self.clock.now();
+        self.shard.cut(now);
+        self.let_out();
+        self.post_samples();
+        self.outbox.beat = self.standing();
+        self.outbox.post();
+        Finished {
+            facts: self.meters.facts(now),
+            lateness: self.lags.begun,
+            turns: self.turns,
+            tally: self.shard.tally(),
+            in_system_area: self.shard.in_system_area(now),
+            stalls: self.outbox.stalls,
+            network: Some(Network {
+                departed: self.door.lateness,
+                arrived: self.lags.arrived,
+                door: self.door.counts,
+                drops: self.shard.drops(),
+                failed,
+            }),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a worker that is ready waits for the start that all share")]
+fn wait_for_start(clock: Clock) {
+    std::thread::sleep(clock.until_start().to_std());
+}

@@ -1,0 +1,53 @@
+//! When a run's parts begin and end, and what a worker used in the part that is measured.
+
+use crate::os::clock::thread_cpu;
+use farfield_base::{Duration, Instant, Window};
+use farfield_measure::facts::WorkerFacts;
+
+/// When the parts of a run begin and end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Phases {
+    pub window: Window,
+    /// What is still on its way then is cut.
+    pub drain_until: Instant,
+}
+
+/// Processor time and sleep of a worker, read at both ends of the measured window.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    edges: [Instant; 2],
+    readings: [Option<Reading>; 2],
+    /// All sleep of the worker so far.
+    pub slept: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    cpu: Duration,
+    slept: Duration,
+}
+
+impl Meters {
+    pub fn new(window: Window) -> Meters {
+        let edges = [window.measure_from, window.measure_to];
+        Meters { edges, readings: [None; 2], slept: Duration::ZERO }
+    }
+
+    /// Reads the meters if an end of the window has come.
+    pub fn read(&mut self, now: Instant) {
+        for (reading, edge) in self.readings.iter_mut().zip(self.edges) {
+            if reading.is_none() && now >= edge {
+                *reading = Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
+            }
+        }
+    }
+
+    /// What the worker used in the window, or from its start if the window never began.
+    pub fn facts(&self, now: Instant) -> WorkerFacts {
+        let end = self.readings[1].unwrap_or(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
+        let nothing = Reading { at: Instant::ZERO, cpu: Duration::ZERO, slept: Duration::ZERO };
+        let start = self.readings[0].unwrap_or(nothing);
+        WorkerFacts { cpu: end.cpu - start.cpu, wall: end.at.since(start.at), slept: end.slept - start.slept }
+    }
+}

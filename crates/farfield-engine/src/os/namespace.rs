@@ -1,0 +1,155 @@
+//! Network namespaces: one made, one entered by a thread, and the user namespace in which an ordinary user may make
+//! them (network_namespaces(7), user_namespaces(7)).
+//!
+//! Namespaces belong to threads: whoever enters one takes no other thread of the process along.
+
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+/// A network namespace, which lives at least as long as this does.
+#[derive(Debug, Clone)]
+pub struct Namespace {
+    link: Arc<OwnedFd>,
+}
+
+impl Namespace {
+    /// Makes one, empty but for a loopback interface that is down.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` past `user.max_net_namespaces`.
+    pub fn make() -> io::Result<Namespace> {
+        in_thread(|| {
+            unshare(UnshareFlags::NEWNET)?;
+            Namespace::current()
+        })
+    }
+
+    /// That of the calling thread.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read.
+    pub fn current() -> io::Result<Namespace> {
+        Namespace::at("/proc/thread-self/ns/net")
+    }
+
+    /// That of a process.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such process, `PermissionDenied` when it is another user's.
+    pub fn of_process(pid: u32) -> io::Result<Namespace> {
+        Namespace::at(&format!("/proc/{pid}/ns/net"))
+    }
+
+    fn at(path: &str) -> io::Result<Namespace> {
+        Ok(Namespace { link: Arc::new(File::open(path)?.into()) })
+    }
+
+    /// Runs `work` in a thread of its own inside, and waits for it. Threads and processes that `work` starts are
+    /// inside as well.
+    ///
+    /// # Errors
+    /// When the thread cannot be made or may not enter.
+    pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+        in_thread(|| {
+            self.enter()?;
+            Ok(work())
+        })
+    }
+
+    /// Moves the calling thread inside, for good.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_SYS_ADMIN` over the namespace.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+
+    /// Its inode, by which `/proc` tells namespaces apart. The kernel gives it to another namespace later.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn inode(&self) -> io::Result<u64> {
+        Ok(File::from(self.link.try_clone()?).metadata()?.ino())
+    }
+
+    /// A number that no other namespace gets until the machine restarts (`SO_NETNS_COOKIE`, Linux 5.14).
+    ///
+    /// # Errors
+    /// As [`inside`](Self::inside), and `ENOPROTOOPT` on older kernels.
+    pub fn cookie(&self) -> io::Result<u64> {
+        self.inside(current_cookie)?
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> rustix::fd::BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+/// The inode of a process' network namespace, if it may be seen.
+pub fn inode_of_process(pid: u32) -> Option<u64> {
+    fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|link| link.ino())
+}
+
+/// Moves the calling process, which must have one thread, into a user namespace of its own, where it has all
+/// capabilities and keeps its user and group, so that files and servers look as before.
+///
+/// # Errors
+/// `EINVAL` with more than one thread, `EPERM` or `ENOSPC` where the machine forbids it.
+pub fn enter_user_namespace() -> io::Result<()> {
+    let user = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
+    unshare(UnshareFlags::NEWUSER)?;
+    // A group may be mapped only once the process can no longer drop groups (user_namespaces(7)).
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Lets children of the calling thread, not the thread, have a PID namespace of their own.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` past `user.max_pid_namespaces`.
+pub fn new_pid_namespace_for_children() -> io::Result<()> {
+    unshare(UnshareFlags::NEWPID)
+}
+
+/// Runs `work` in a thread of its own, and waits.
+fn in_thread<R: Send>(work: impl FnOnce() -> io::Result<R> + Send) -> io::Result<R> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("farfield inside".into()).spawn_scoped(scope, work)?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[expect(unsafe_code, reason = "unsharing can be unsafe, for descriptors")]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    assert!(!flags.contains(UnshareFlags::FILES));
+    // SAFETY: descriptors stay shared, which is the one thing that the call asks for.
+    Ok(unsafe { unshare_unsafe(flags) }?)
+}
+
+#[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
+fn current_cookie() -> io::Result<u64> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let mut cookie: u64 = 0;
+    let mut length = size_of_val(&cookie) as libc::socklen_t;
+    // SAFETY: the descriptor is open; the pointers are those of a live `u64`, which the option writes, and of the
+    // length of it.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
+}

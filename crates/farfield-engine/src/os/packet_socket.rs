@@ -1,0 +1,124 @@
+//! Packet sockets on one end of a veth pair (packet(7)), behind the same virtio-net header as TUN has. Where there
+//! are several, the kernel spreads what arrives over them by a [`Steering`].
+
+use crate::os::steering::Steering;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+use std::io;
+
+/// Opens a non-blocking socket on `interface`, in the calling thread's network namespace. It hears all protocols
+/// but not what leaves, and its packets pass no queueing discipline.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` from a kernel without packet sockets.
+pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    // With no protocol it hears nothing until it is bound, so that nothing of other interfaces gets in.
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    set(&socket, libc::PACKET_VNET_HDR, &1)?;
+    set(&socket, libc::PACKET_IGNORE_OUTGOING, &1)?;
+    set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    if sockopt::set_socket_recv_buffer_size_force(&socket, receive_bytes).is_err() {
+        // Inside a user namespace the machine's `net.core.rmem_max` holds, and the kernel cuts to it.
+        sockopt::set_socket_recv_buffer_size(&socket, receive_bytes)?;
+    }
+    bind(&socket, interface)?;
+    Ok(socket)
+}
+
+/// Has what arrives spread over the sockets that joined, which are numbered as they joined.
+///
+/// # Errors
+/// `EINVAL` for sockets that differ.
+pub fn spread(sockets: &[OwnedFd], steering: &Steering) -> io::Result<()> {
+    const GROUP: u32 = 1;
+    for socket in sockets {
+        set(socket, libc::PACKET_FANOUT, &(GROUP | libc::PACKET_FANOUT_CBPF << 16))?;
+    }
+    let mut program = steering.classic();
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    set(&sockets[0], libc::PACKET_FANOUT_DATA, &program)
+}
+
+/// Packets that found the socket's buffer full since the last call.
+///
+/// # Errors
+/// None that is known.
+#[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
+pub fn dropped(socket: impl AsFd) -> io::Result<u32> {
+    let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of_val(&stats) as libc::socklen_t;
+    // SAFETY: the descriptor is open while borrowed; the pointers are those of a live `tpacket_stats`, which the
+    // option writes, and of the length of it.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut stats).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(stats.tp_drops) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the interface `name` do checksums and cut segments itself, which leaves nothing to do in what it sends.
+///
+/// # Errors
+/// `EOPNOTSUPP` if the device cannot.
+#[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
+pub fn switch_offload_off(name: &str) -> io::Result<()> {
+    const SET_TX_CHECKSUM: u32 = 0x17;
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // The kernel cuts no segments whose checksums it must do anyway: this one switch ends both.
+    let mut value = Value { command: SET_TX_CHECKSUM, data: 0 };
+    // SAFETY: all-zero is a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the descriptor is open; the request and the value it points to live until the call returns.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "the options have no safe wrapper in rustix")]
+fn set<T>(socket: impl AsFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live value, of the
+    // type that the option takes: `c_int` or, for the fan-out's program, `sock_fprog` whose filter the caller holds.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            std::ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "the address has no safe form in rustix")]
+fn bind(socket: impl AsFd, interface: u32) -> io::Result<()> {
+    // SAFETY: all-zero is a valid `sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as libc::c_int;
+    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live `sockaddr_ll`.
+    let result = unsafe {
+        libc::bind(
+            socket.as_fd().as_raw_fd(),
+            (&raw const address).cast(),
+            size_of_val(&address) as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

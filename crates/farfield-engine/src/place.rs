@@ -1,0 +1,247 @@
+//! The place of the emulated plane: a network namespace in which a real server runs, and a gateway before it, whose
+//! queues carry real packets between the server's kernel and the clients in this process.
+//!
+//! A [`Place`] is [built](Place::build) from a [`PlaceSpec`], says in its [report](Place::report) what it came to be,
+//! hands out its [queues](Place::queues), starts the server's [command](Place::start_server), and takes everything
+//! down when it is dropped. What a run that was killed left behind, the next one clears away.
+//!
+//! It needs root, or [`gain_privilege`] first thing in `main`. It depends on no program of the machine.
+
+mod error;
+mod gateway;
+mod prefix;
+mod processes;
+mod queue;
+mod record;
+mod report;
+mod server;
+mod settings;
+mod spec;
+
+pub use crate::os::namespace::Namespace;
+pub use error::PlaceError;
+pub use prefix::{Family, Prefix, PrefixError};
+pub use queue::Queue;
+pub use report::{GatewayDrops, PlaceReport, ServerSetting};
+pub use server::{Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use spec::{Device, PlaceSpec, ServerTcp};
+
+use crate::os::namespace;
+use crate::os::netlink::Netlink;
+use gateway::Gateway;
+use record::Record;
+use settings::Wanted;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+/// RFC 791, section 3.2.
+const MTU_MIN: u32 = 68;
+/// RFC 8200, section 5: below it the place has no IPv6.
+const MTU_MIN_V6: u32 = 1_280;
+const MTU_MAX: u32 = 65_535;
+
+/// By what right this process builds places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// It had it: it is root, or in a user namespace already.
+    Had,
+    /// It went into a user namespace.
+    UserNamespace,
+}
+
+/// Sees to it that this process may build places: an ordinary user's goes into a user namespace of its own, in which
+/// it stays the same user, and keeps its network. To be called while it has one thread.
+///
+/// # Errors
+/// [`PlaceError::UserNamespace`] where the machine forbids it; nothing has changed then.
+pub fn gain_privilege() -> Result<Privilege, PlaceError> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(Privilege::Had);
+    }
+    namespace::enter_user_namespace().map_err(|source| PlaceError::UserNamespace { source })?;
+    Ok(Privilege::UserNamespace)
+}
+
+/// A network namespace with a gateway in it.
+#[derive(Debug)]
+pub struct Place {
+    namespace: Namespace,
+    gateway: Mutex<Gateway>,
+    report: PlaceReport,
+    /// What to put back in a namespace that is not ours.
+    restore: Vec<(String, String)>,
+    server: Vec<IpAddr>,
+    // Last, so that the record goes after what it tells of.
+    _record: Option<Record>,
+}
+
+impl Place {
+    /// Makes a network namespace and builds the gateway in it. The calling process stays where it is.
+    ///
+    /// # Errors
+    /// What is missing and what would mend it; nothing is left then.
+    pub fn build(spec: &PlaceSpec) -> Result<Place, PlaceError> {
+        record::clear_leftovers();
+        let namespace = Namespace::make().map_err(|source| PlaceError::Namespace { source })?;
+        let user = rustix::process::geteuid().is_root();
+        let whose = if user { "made for the run" } else { "made for the run, in a user namespace" };
+        Place::build_in(namespace, spec, whose.to_owned(), None)
+    }
+
+    /// Builds the gateway in the network namespace of a process that runs already, and is to be reached at the
+    /// spec's addresses, which are added. Settings that were asked for are put back at the end. Needs root.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn of_process(pid: u32, spec: &PlaceSpec) -> Result<Place, PlaceError> {
+        record::clear_leftovers();
+        let refused = |source| PlaceError::Process { pid, source };
+        let namespace = Namespace::of_process(pid).map_err(refused)?;
+        namespace.inside(|| ()).map_err(refused)?;
+        Place::build_in(namespace, spec, format!("that of process {pid}"), Some(pid))
+    }
+
+    fn build_in(
+        namespace: Namespace,
+        spec: &PlaceSpec,
+        whose: String,
+        of: Option<u32>,
+    ) -> Result<Place, PlaceError> {
+        check(spec)?;
+        let mut record = Record::write(&namespace, of);
+        let built = namespace
+            .inside(|| build_inside(spec, of.is_none()))
+            .map_err(|source| PlaceError::Namespace { source })??;
+        let restore = if of.is_some() { built.before } else { Vec::new() };
+        if let Some(record) = &mut record {
+            record.keep(&restore);
+        }
+        let report = PlaceReport { namespace: whose, ..built.report };
+        Ok(Place {
+            namespace,
+            gateway: Mutex::new(built.gateway),
+            report,
+            restore,
+            server: built.server,
+            _record: record,
+        })
+    }
+
+    /// What was set, as the kernel gives it back.
+    pub fn report(&self) -> &PlaceReport {
+        &self.report
+    }
+
+    /// The gateway's queues, in order. Each is for one thread; asked again, it gives the same ones.
+    pub fn queues(&self) -> Vec<Queue> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner).queues()
+    }
+
+    /// What the gateway lost since it was made.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    pub fn drops(&self) -> io::Result<GatewayDrops> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
+    }
+
+    /// The network namespace, to be entered by threads that are to run in it.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Runs `work` in a thread of its own inside, and waits for it: see [`Namespace::inside`].
+    ///
+    /// # Errors
+    /// When the thread cannot be made.
+    pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+        self.namespace.inside(work)
+    }
+
+    /// Starts the server's command inside, and returns when it is ready.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or is not ready in time; it is gone then.
+    pub fn start_server(&self, spec: &ServerSpec) -> Result<RunningServer, ServerError> {
+        RunningServer::start(&self.namespace, &self.server, spec)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.restore.is_empty() {
+            // If the namespace cannot be entered any more, there is nothing to put back either.
+            let _ = self.namespace.inside(|| settings::restore(&self.restore));
+        }
+    }
+}
+
+/// What the thread inside brings back.
+struct Built {
+    gateway: Gateway,
+    report: PlaceReport,
+    server: Vec<IpAddr>,
+    before: Vec<(String, String)>,
+}
+
+fn build_inside(spec: &PlaceSpec, own: bool) -> Result<Built, PlaceError> {
+    if own {
+        settings::make(&settings::of_own_namespace())?;
+        loopback_up().map_err(|source| PlaceError::Interface { what: "loopback".into(), source })?;
+    }
+    let v6 = spec.mtu >= MTU_MIN_V6 && settings::has_ipv6();
+    let mut gateway = Gateway::open(spec)?;
+    gateway.set_up(spec, v6)?;
+    let wanted = settings::of_tcp(&spec.tcp);
+    let before = settings::make(&wanted)?;
+    let report = report(spec, &gateway, v6, &wanted);
+    Ok(Built { gateway, report, server: gateway::addresses(spec, v6), before })
+}
+
+fn loopback_up() -> io::Result<()> {
+    let mut netlink = Netlink::open()?;
+    let loopback = netlink.index_of("lo")?;
+    netlink.up(loopback)
+}
+
+fn report(spec: &PlaceSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) -> PlaceReport {
+    let tun = gateway.queue_bytes.is_none();
+    let clients = [Some(spec.clients_v4.to_string()), v6.then(|| spec.clients_v6.to_string())];
+    let program = if tun { "eBPF" } else { "classic BPF" };
+    let several = spec.queues.get() > 1;
+    PlaceReport {
+        namespace: String::new(),
+        device: if tun { "tun" } else { "packet" }.to_owned(),
+        instead_of_tun: gateway.instead_of_tun.clone(),
+        interface: gateway.name.clone(),
+        queues: spec.queues.get(),
+        steering: several.then(|| format!("index of the client's address modulo queues, by {program}")),
+        mtu: spec.mtu,
+        offload: spec.offload,
+        queue_packets: tun.then_some(spec.queue_packets),
+        queue_bytes: gateway.queue_bytes,
+        qdisc: gateway.qdisc.clone(),
+        server: gateway::addresses(spec, v6).iter().map(IpAddr::to_string).collect(),
+        clients: clients.into_iter().flatten().collect(),
+        initial_window: spec.tcp.initial_window,
+        receive_processors: spec.receive_processors.clone(),
+        settings: settings::report(wanted),
+    }
+}
+
+/// What could not work, found before anything is made.
+fn check(spec: &PlaceSpec) -> Result<(), PlaceError> {
+    if !(MTU_MIN..=MTU_MAX).contains(&spec.mtu) {
+        return Err(PlaceError::Mtu { mtu: spec.mtu });
+    }
+    if spec.clients_v4.contains(spec.server_v4) {
+        let (address, clients) = (spec.server_v4.to_string(), spec.clients_v4.to_string());
+        return Err(PlaceError::Overlap { address, clients });
+    }
+    if spec.clients_v6.contains(spec.server_v6) {
+        let (address, clients) = (spec.server_v6.to_string(), spec.clients_v6.to_string());
+        return Err(PlaceError::Overlap { address, clients });
+    }
+    Ok(())
+}

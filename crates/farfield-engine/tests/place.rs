@@ -1,0 +1,252 @@
+//! A place and its gateway against the kernel that they are made of: packets in, the kernel's answers out.
+
+mod place_scene;
+
+use farfield_base::Bytes;
+use farfield_engine::place::{Command, Prefix};
+use farfield_engine::place::{Device, Place, PlaceError, PlaceSpec, Queue, ServerSpec, ServerTcp};
+use farfield_wire::{Addresses, ChecksumNeed, Message, Transport, UdpRepr, VnetHeader};
+use place_scene::{echo, packet, ping, place, receive, send, skip};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::num::NonZeroU32;
+
+fn on(device: Device) -> PlaceSpec {
+    PlaceSpec { device, ..PlaceSpec::default() }
+}
+
+/// A place with nothing on its interface but what the test makes: IPv6 has manners of its own.
+fn quiet(device: Device) -> PlaceSpec {
+    PlaceSpec { mtu: 1_200, ..on(device) }
+}
+
+fn v4(spec: &PlaceSpec, index: u128) -> IpAddr {
+    spec.clients_v4.address(index).into()
+}
+
+fn v6(spec: &PlaceSpec, index: u128) -> IpAddr {
+    spec.clients_v6.address(index).into()
+}
+
+fn echoes(test: &str, device: Device) {
+    let spec = PlaceSpec { receive_processors: vec![0], ..on(device) };
+    let Some(place) = place(test, &spec) else { return };
+    let queue = &mut place.queues()[0];
+    for (sequence, client) in (0..).zip([v4(&spec, 1), v4(&spec, 0x1_ffff), v6(&spec, 1), v6(&spec, 1 << 79)])
+    {
+        let data = vec![sequence as u8; 100 * usize::from(sequence)];
+        ping(queue, &spec, client, sequence, &data);
+        let received = receive(queue, client).expect("the kernel answers");
+        assert_eq!(echo(&received), (sequence, data));
+        assert_eq!(received.header.gso, None);
+    }
+}
+
+#[test]
+fn the_kernel_answers_through_tun() {
+    echoes("the_kernel_answers_through_tun", Device::Tun);
+}
+
+#[test]
+fn the_kernel_answers_through_packet_sockets() {
+    echoes("the_kernel_answers_through_packet_sockets", Device::Packet);
+}
+
+fn steers(test: &str, device: Device) {
+    let spec = PlaceSpec { queues: NonZeroU32::new(3).unwrap(), ..on(device) };
+    let Some(place) = place(test, &spec) else { return };
+    let mut queues = place.queues();
+    assert_eq!(queues.len(), 3);
+    for index in [0, 1, 2, 3, 4, 5, 0x1_0000, 0x1_ffff] {
+        for client in [v4(&spec, index), v6(&spec, index), v6(&spec, index | 1 << 70)] {
+            ping(&mut queues[0], &spec, client, 1, b"which");
+            let at = (index % 3) as usize;
+            assert_eq!(spec.queue_of(client), at);
+            assert!(receive(&mut queues[at], client).is_some(), "{client} is not at queue {at}");
+        }
+    }
+}
+
+#[test]
+fn tun_queues_are_steered_by_client() {
+    steers("tun_queues_are_steered_by_client", Device::Tun);
+}
+
+#[test]
+fn packet_sockets_are_steered_by_client() {
+    steers("packet_sockets_are_steered_by_client", Device::Packet);
+}
+
+/// The server sends a datagram, and gets one whose checksum is left to do.
+fn offloads(test: &str, device: Device, offload: bool) {
+    let spec = PlaceSpec { offload, ..quiet(device) };
+    let Some(place) = place(test, &spec) else { return };
+    let server = place.inside(|| UdpSocket::bind((spec.server_v4, 9))).unwrap().unwrap();
+    let queue = &mut place.queues()[0];
+    let client = spec.clients_v4.address(5);
+    server.send_to(b"out", (client, 7)).unwrap();
+    let received = receive(queue, client.into()).expect("the datagram leaves");
+    if offload {
+        assert_eq!(received.header.checksum, ChecksumNeed::Partial { start: 20, offset: 6 });
+    } else {
+        let Transport::Udp(udp) = received.ip().transport().unwrap() else { panic!("{:?}", received.header) };
+        assert_eq!(received.header.checksum, ChecksumNeed::Whole);
+        assert!(udp.checksum_is_valid(&received.ip().addresses()));
+    }
+    let addresses = Addresses::V4 { source: client, destination: spec.server_v4 };
+    let udp = UdpRepr { source_port: 7, destination_port: 9 };
+    let mut bytes = packet(addresses, &Message::Udp(udp, b"in"));
+    bytes[26] ^= 0xff;
+    let checksum = ChecksumNeed::Partial { start: 20, offset: 6 };
+    send(queue, VnetHeader { checksum, ..VnetHeader::default() }, &bytes);
+    let mut buffer = [0; 16];
+    server.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    assert_eq!(server.recv_from(&mut buffer).unwrap(), (2, (client, 7).into()));
+}
+
+#[test]
+fn tun_leaves_checksums_to_do() {
+    offloads("tun_leaves_checksums_to_do", Device::Tun, true);
+}
+
+#[test]
+fn packet_sockets_leave_checksums_to_do() {
+    offloads("packet_sockets_leave_checksums_to_do", Device::Packet, true);
+}
+
+#[test]
+fn without_offload_tun_sends_whole_packets() {
+    offloads("without_offload_tun_sends_whole_packets", Device::Tun, false);
+}
+
+#[test]
+fn without_offload_packet_sockets_get_whole_packets() {
+    offloads("without_offload_packet_sockets_get_whole_packets", Device::Packet, false);
+}
+
+/// Every packet is either read or counted as dropped.
+fn counts_drops(test: &str, device: Device) {
+    const SENT: u64 = 400;
+    let spec = PlaceSpec { queue_packets: 16, ..quiet(device) };
+    let Some(place) = place(test, &spec) else { return };
+    let client = spec.clients_v4.address(5);
+    let server = place.inside(|| UdpSocket::bind((spec.server_v4, 9))).unwrap().unwrap();
+    for _ in 0..SENT {
+        server.send_to(&[0; 1_000], (client, 7)).unwrap();
+    }
+    let mut buffer = vec![0; Queue::READ_LEN];
+    let queue = &mut place.queues()[0];
+    let read = std::iter::from_fn(|| queue.read(&mut buffer).unwrap()).count() as u64;
+    let drops = place.drops().unwrap();
+    assert!(drops.to_clients > 0);
+    assert_eq!(read + drops.to_clients, SENT);
+    assert_eq!(place.drops().unwrap(), drops);
+}
+
+#[test]
+fn what_tun_drops_is_counted() {
+    counts_drops("what_tun_drops_is_counted", Device::Tun);
+}
+
+#[test]
+fn what_packet_sockets_drop_is_counted() {
+    counts_drops("what_packet_sockets_drop_is_counted", Device::Packet);
+}
+
+#[test]
+fn the_servers_tcp_is_as_asked() {
+    let tcp = ServerTcp {
+        congestion_control: Some("reno".into()),
+        sack: Some(false),
+        timestamps: Some(false),
+        window_scaling: Some(false),
+        initial_window: Some(32),
+        somaxconn: Some(77),
+        syn_backlog: Some(99),
+        syn_cookies: Some(false),
+        syn_ack_retries: Some(2),
+        abort_on_overflow: Some(true),
+        receive_buffer_max: Some(Bytes(1 << 20)),
+        send_buffer_max: Some(Bytes(8 << 10)),
+        settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "17".to_owned())].into(),
+    };
+    let spec = PlaceSpec { tcp, ..PlaceSpec::default() };
+    let Some(place) = place("the_servers_tcp_is_as_asked", &spec) else { return };
+    let report = place.report();
+    let value = |name: &str| {
+        let setting = report.settings.iter().find(|setting| setting.name == name);
+        setting.and_then(|setting| setting.value.clone()).unwrap()
+    };
+    for (name, wanted) in [
+        ("net.ipv4.tcp_congestion_control", "reno"),
+        ("net.ipv4.tcp_sack", "0"),
+        ("net.ipv4.tcp_timestamps", "0"),
+        ("net.ipv4.tcp_window_scaling", "0"),
+        ("net.core.somaxconn", "77"),
+        ("net.ipv4.tcp_max_syn_backlog", "99"),
+        ("net.ipv4.tcp_syncookies", "0"),
+        ("net.ipv4.tcp_synack_retries", "2"),
+        ("net.ipv4.tcp_abort_on_overflow", "1"),
+        ("net.ipv4.tcp_wmem", "4096 8192 8192"),
+        ("net.ipv4.tcp_no_metrics_save", "1"),
+        ("net.ipv4.tcp_fin_timeout", "17"),
+    ] {
+        assert_eq!(value(name), wanted, "{name}");
+    }
+    assert!(value("net.ipv4.tcp_rmem").ends_with(" 1048576"));
+    assert_eq!((report.mtu, report.clients[0].as_str()), (1_500, "198.18.0.0/15"));
+    // What `ip` says is an oracle of the routes, where there is one.
+    let command = || std::process::Command::new("ip").args(["route", "show", "198.18.0.0/15"]).output();
+    match place.inside(command).unwrap() {
+        Ok(output) => {
+            let routes = String::from_utf8(output.stdout).unwrap();
+            assert!(routes.contains("initcwnd 32") && routes.contains("src 192.0.2.1"), "{routes}");
+        }
+        Err(error) => skip("the_servers_tcp_is_as_asked (routes)", &format!("ip: {error}")),
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_with_its_key() {
+    let refused = |spec: &PlaceSpec| Place::build(spec).unwrap_err();
+    let small = PlaceSpec { mtu: 67, ..PlaceSpec::default() };
+    assert!(matches!(refused(&small), PlaceError::Mtu { mtu: 67 }));
+    let clients_v4 = Prefix::new(Ipv4Addr::new(192, 0, 0, 0), 8).unwrap();
+    let overlap = PlaceSpec { clients_v4, ..PlaceSpec::default() };
+    assert!(matches!(refused(&overlap), PlaceError::Overlap { .. }));
+    let tcp = ServerTcp { congestion_control: Some("none-such".into()), ..ServerTcp::default() };
+    let spec = PlaceSpec { tcp, ..PlaceSpec::default() };
+    if place("what_cannot_be_is_said_with_its_key", &PlaceSpec::default()).is_some() {
+        let said = refused(&spec).to_string();
+        assert!(said.contains("tcp_congestion_control = \"none-such\""), "{said}");
+    }
+}
+
+#[test]
+fn a_gateway_in_the_namespace_of_a_running_server() {
+    let test = "a_gateway_in_the_namespace_of_a_running_server";
+    let Some(home) = place(test, &PlaceSpec::default()) else { return };
+    let fin_timeout =
+        || home.inside(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_fin_timeout")).unwrap().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let command = Command::Program(vec!["sleep".into(), "1000".into()]);
+    let server = home.start_server(&ServerSpec::new(command, directory.path().join("log"))).unwrap();
+    let before = fin_timeout();
+    for device in [Device::Auto, Device::Packet] {
+        let spec = PlaceSpec {
+            server_v4: Ipv4Addr::new(192, 0, 2, 9),
+            clients_v4: Prefix::new(Ipv4Addr::new(10, 1, 0, 0), 16).unwrap(),
+            tcp: ServerTcp {
+                settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "23".to_owned())].into(),
+                ..ServerTcp::default()
+            },
+            ..quiet(device)
+        };
+        let place = Place::of_process(server.pid(), &spec).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(fin_timeout(), "23\n");
+        let queue = &mut place.queues()[0];
+        ping(queue, &spec, v4(&spec, 3), 1, b"there?");
+        assert!(receive(queue, v4(&spec, 3)).is_some());
+        drop(place);
+        assert_eq!(fin_timeout(), before);
+    }
+}

@@ -1,0 +1,190 @@
+//! The server's processes: ready, stopped, and gone whatever happens to us.
+
+mod place_scene;
+
+use farfield_base::Duration;
+use farfield_engine::place::{Command, Containment, Place, PlaceSpec, Ready, ServerError, ServerSpec};
+use place_scene::{place, skip};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Stdio;
+
+const OWNER: &str = "FARFIELD_PLACE_OWNER";
+
+/// A server of two processes that say nothing.
+const TWO_SLEEPERS: &str = "sleep 1000 & sleep 1000";
+
+fn shell(line: &str, directory: &Path) -> ServerSpec {
+    ServerSpec::new(Command::Shell(line.into()), directory.join("log"))
+}
+
+/// A server that listens, if the machine has the means.
+fn listener(test: &str, port: u16) -> Option<String> {
+    let python = std::process::Command::new("python3").arg("--version").output();
+    if python.is_err() {
+        skip(test, "python3 is not there");
+        return None;
+    }
+    Some(format!("exec python3 -u -m http.server {port}"))
+}
+
+/// Descriptors of all processes in the PID namespace of `init`, itself included.
+fn all_of(init: u32) -> Vec<OwnedFd> {
+    let inode = |pid: &str| fs::metadata(format!("/proc/{pid}/ns/pid")).ok().map(|link| link.ino());
+    let wanted = inode(&init.to_string()).unwrap();
+    let names = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pids = names.filter(|name| name.parse::<u32>().is_ok() && inode(name) == Some(wanted));
+    pids.map(|pid| pidfd_open(Pid::from_raw(pid.parse().unwrap()).unwrap(), PidfdFlags::empty()).unwrap())
+        .collect()
+}
+
+fn has_ended(process: &OwnedFd, patience: Timespec) -> bool {
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&patience)).unwrap() == 1
+}
+
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+const SOON: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+#[test]
+fn a_server_gets_ready_and_is_gone_afterwards() {
+    let test = "a_server_gets_ready_and_is_gone_afterwards";
+    let spec = PlaceSpec::default();
+    let Some(place) = place(test, &spec) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let Some(line) = listener(test, 80) else { return };
+    let ready = ServerSpec { ready: Ready::Tcp(80), ..shell(&line, directory.path()) };
+    let mut server = place.start_server(&ready).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(*server.containment(), Containment::PidNamespace);
+    assert!(place.inside(|| TcpStream::connect((spec.server_v6, 80))).unwrap().is_err());
+    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
+    assert!(server.runs());
+    assert!(server.cpu() > Duration::from_ms(1), "an interpreter started: {}", server.cpu());
+    let processes = all_of(server.pid());
+    assert!(processes.len() >= 2);
+    let status = server.stop().unwrap();
+    assert_eq!(status.code(), Some(128 + 15));
+    assert!(processes.iter().all(|process| has_ended(process, NOW)));
+    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_err());
+}
+
+#[test]
+fn a_server_that_does_not_stop_is_killed() {
+    let Some(place) = place("a_server_that_does_not_stop_is_killed", &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let started = directory.path().join("started");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &started, rustix::fs::Mode::RWXU).unwrap();
+    let line = format!("trap '' TERM; echo > {}; while :; do sleep 1000; done", started.display());
+    let spec = ServerSpec { stop_timeout: Duration::from_ms(50), ..shell(&line, directory.path()) };
+    let server = place.start_server(&spec).unwrap();
+    // The other end is opened once the trap is set.
+    fs::read(&started).unwrap();
+    let processes = all_of(server.pid());
+    drop(server);
+    assert!(processes.iter().all(|process| has_ended(process, NOW)));
+}
+
+#[test]
+fn a_daemon_is_stopped_as_well() {
+    let test = "a_daemon_is_stopped_as_well";
+    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(line) = listener(test, 8080) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let line = format!("(setsid sh -c '{line}' &) ; exit 0");
+    let spec = ServerSpec { ready: Ready::Tcp(8080), ..shell(&line, directory.path()) };
+    let mut server = place.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let processes = all_of(server.pid());
+    assert_eq!(server.stop().unwrap().code(), Some(0));
+    assert!(processes.iter().all(|process| has_ended(process, NOW)));
+}
+
+#[test]
+fn a_server_that_never_gets_ready_is_quoted() {
+    let Some(place) = place("a_server_that_never_gets_ready_is_quoted", &PlaceSpec::default()) else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let ready_timeout = Duration::from_ms(300);
+    let spec = shell("echo I would rather sleep; exec sleep 1000", directory.path());
+    let spec = ServerSpec { ready: Ready::Tcp(80), ready_timeout, ..spec };
+    let said = place.start_server(&spec).unwrap_err();
+    assert!(matches!(said, ServerError::NotReady { .. }), "{said}");
+    assert!(said.to_string().contains("I would rather sleep"), "{said}");
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_quoted() {
+    let Some(place) = place("a_server_that_ends_at_once_is_quoted", &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let spec =
+        ServerSpec { ready: Ready::Tcp(80), ..shell("echo no configuration >&2; exit 4", directory.path()) };
+    let said = place.start_server(&spec).unwrap_err().to_string();
+    assert!(said.contains("exit status: 4") && said.contains("no configuration"), "{said}");
+    let program = Command::Program(vec!["/no/such/server".into()]);
+    let said = place.start_server(&ServerSpec::new(program, directory.path().join("log"))).unwrap_err();
+    assert!(matches!(said, ServerError::Start { .. }), "{said}");
+    let spec = ServerSpec { processors: vec![1_000], ..shell("exit 0", directory.path()) };
+    let said = place.start_server(&spec).unwrap_err();
+    assert!(matches!(said, ServerError::Processors { .. }), "{said}");
+}
+
+#[test]
+fn a_thread_inside_serves_inside() {
+    let spec = PlaceSpec::default();
+    let Some(place) = place("a_thread_inside_serves_inside", &spec) else { return };
+    let listener = place.inside(|| TcpListener::bind((spec.server_v4, 80))).unwrap().unwrap();
+    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
+    assert!(listener.accept().is_ok());
+    assert!(TcpListener::bind((spec.server_v4, 80)).is_err(), "this thread is where it was");
+}
+
+/// Two in one: the test starts its own program again, as the owner of a place that it then kills.
+#[test]
+fn a_server_dies_with_an_owner_that_is_killed() {
+    let test = "a_server_dies_with_an_owner_that_is_killed";
+    if let Some(directory) = std::env::var_os(OWNER) {
+        own_a_place_until_killed(Path::new(&directory));
+    }
+    let Some(_other) = place(test, &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(OWNER, directory.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let said = lines.find_map(|line| Some(line.split_once("server ")?.1.to_owned())).unwrap();
+    let processes = all_of(said.parse().unwrap());
+    assert_eq!(processes.len(), 4, "the init, the shell and two sleepers");
+    let record = format!("place-{}-0.json", owner.id());
+    let records = || {
+        let directories = ["/run/farfield".into(), std::env::temp_dir().join("farfield-0")];
+        directories.iter().filter(|directory| directory.join(&record).exists()).count()
+    };
+    assert_eq!(records(), 1);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(processes.iter().all(|process| has_ended(process, SOON)));
+    drop(Place::build(&PlaceSpec::default()).unwrap());
+    assert_eq!(records(), 0);
+}
+
+fn own_a_place_until_killed(directory: &Path) -> ! {
+    let place = Place::build(&PlaceSpec::default()).unwrap();
+    let server = place.start_server(&shell(TWO_SLEEPERS, directory)).unwrap();
+    // The shell has forked once both are asleep, which the test sees as their number.
+    while all_of(server.pid()).len() < 4 {
+        std::thread::yield_now();
+    }
+    println!("server {}", server.pid());
+    loop {
+        std::thread::park();
+    }
+}

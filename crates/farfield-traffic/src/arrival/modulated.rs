@@ -1,0 +1,161 @@
+//! Arrivals at a rate that is itself random: doubly stochastic processes (Cox 1955).
+//!
+//! An environment holds a rate for a while, then another: states of a Markov chain, slots of a noise, the number
+//! of sources that are on, the number of sessions under way. Events of rate one, Poisson or even, are put
+//! through the inverse of the cumulative rate as it unfolds, so that however high a peak is, all of it comes.
+//!
+//! Every environment starts in its stationary law: the expected rate is the mean from the first instant on, and
+//! there is no warming up. Steps end on whole nanoseconds and time is counted from the step's begin, so that
+//! nothing drifts. Drawing allocates only where a table must grow, or where a new block of noise begins.
+
+use super::markov::{Markov, Walk};
+use super::noise::{Blocks, NoiseRate};
+use super::onoff::{OnOff, Sources};
+use super::sessions::{Sessions, UnderWay};
+use super::{ArrivalProcess, Process, Spacing};
+use farfield_base::random::Stream;
+use farfield_base::{Duration, Instant};
+use rand::SeedableRng;
+use rand_distr::{Distribution as _, Exp1};
+use std::sync::Arc;
+
+/// A rate that is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    /// When the next step begins; [`Instant::MAX`] if none does.
+    pub(super) until: Instant,
+    /// Arrivals a second.
+    pub(super) rate: f64,
+}
+
+/// What rules the rate, ready to start.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Environment {
+    Noise(NoiseRate),
+    Markov(Markov),
+    OnOff(OnOff),
+    Sessions(Sessions),
+}
+
+impl Environment {
+    /// Arrivals with this environment.
+    pub(super) fn process(self, spacing: Spacing) -> ArrivalProcess {
+        ArrivalProcess { process: Process::Modulated { environment: Arc::new(self), spacing } }
+    }
+
+    /// The expected rate at any instant, in arrivals a second.
+    pub(super) fn mean_rate(&self) -> f64 {
+        match self {
+            Environment::Noise(noise) => noise.mean_rate(),
+            Environment::Markov(chain) => chain.mean_rate(),
+            Environment::OnOff(sources) => sources.mean_rate(),
+            Environment::Sessions(sessions) => sessions.mean_rate(),
+        }
+    }
+
+    /// The Hurst parameter of the counts, as theory has it.
+    pub(super) fn hurst(&self) -> f64 {
+        match self {
+            Environment::Noise(noise) => noise.hurst(),
+            Environment::Markov(_) => 0.5,
+            Environment::OnOff(sources) => sources.hurst(),
+            Environment::Sessions(sessions) => sessions.hurst(),
+        }
+    }
+
+    fn start(&self, stream: Stream) -> Running {
+        match self {
+            Environment::Noise(noise) => Running::Noise(Box::new(noise.start(stream))),
+            Environment::Markov(chain) => Running::Markov(Box::new(chain.start(stream))),
+            Environment::OnOff(sources) => Running::OnOff(Box::new(sources.start(stream))),
+            Environment::Sessions(sessions) => Running::Sessions(Box::new(sessions.start(stream))),
+        }
+    }
+}
+
+/// An environment under way. Boxed, because an arrival process of another kind should not carry its size.
+#[derive(Debug, Clone)]
+enum Running {
+    Noise(Box<Blocks>),
+    Markov(Box<Walk>),
+    OnOff(Box<Sources>),
+    Sessions(Box<UnderWay>),
+}
+
+impl Running {
+    fn step(&mut self) -> Step {
+        match self {
+            Running::Noise(blocks) => blocks.step(),
+            Running::Markov(walk) => walk.step(),
+            Running::OnOff(sources) => sources.step(),
+            Running::Sessions(sessions) => sessions.step(),
+        }
+    }
+}
+
+/// The arrivals of one run.
+#[derive(Debug, Clone)]
+pub(super) struct Modulated {
+    environment: Running,
+    gaps: UnitGaps,
+    begins: Instant,
+    until: Instant,
+    rate: f64,
+    /// Where in the step the latest arrival was, and where the step ends, in seconds from its begin.
+    at_s: f64,
+    length_s: f64,
+}
+
+impl Modulated {
+    pub(super) fn start(environment: &Environment, spacing: Spacing, mut stream: Stream) -> Modulated {
+        // Two streams out of the process's one: spacing must not move the environment's luck.
+        let environment = environment.start(Stream::from_rng(&mut stream));
+        let gaps = match spacing {
+            Spacing::Poisson => UnitGaps::Poisson(stream),
+            Spacing::Even => UnitGaps::Even { next: 0.5 },
+        };
+        let begins = Instant::ZERO;
+        Modulated { environment, gaps, begins, until: begins, rate: 0.0, at_s: 0.0, length_s: 0.0 }
+    }
+
+    pub(super) fn next(&mut self) -> Option<Instant> {
+        let mut need = self.gaps.next();
+        loop {
+            let room = self.rate * (self.length_s - self.at_s);
+            if need < room {
+                self.at_s += need / self.rate;
+                return Some((self.begins + Duration::from_secs_f64(self.at_s)).min(self.until));
+            }
+            need -= room;
+            if self.until == Instant::MAX {
+                self.at_s = self.length_s;
+                return None;
+            }
+            let step = self.environment.step();
+            self.begins = self.until;
+            self.until = step.until.max(self.begins);
+            self.rate = step.rate;
+            self.at_s = 0.0;
+            self.length_s = self.until.since(self.begins).as_secs_f64();
+        }
+    }
+}
+
+/// Gaps between events of rate one.
+#[derive(Debug, Clone)]
+enum UnitGaps {
+    Poisson(Stream),
+    /// A half before the first, so that every stretch holds its share to within one arrival.
+    Even {
+        next: f64,
+    },
+}
+
+impl UnitGaps {
+    fn next(&mut self) -> f64 {
+        match self {
+            UnitGaps::Poisson(stream) => Exp1.sample(stream),
+            UnitGaps::Even { next } => std::mem::replace(next, 1.0),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Models from logs: sessions, pages and popularity are found in an access log, and laws are fitted to them.
+//!
+//! - [`log`]: lines of a log into requests, a stream of bytes at a time;
+//! - [`visits`]: the requests of all visitors, kept in columns within a stated limit;
+//! - [`session`], [`crawler`]: who is a user, where sessions begin and end, what is a page;
+//! - [`arrivals`]: whether sessions come as a Poisson process;
+//! - [`popularity`], [`locality`], [`site`]: what is asked for, how soon again, and from where;
+//! - [`points`] to [`ranking`]: maximum likelihood, mixtures, goodness of fit, and the order of laws;
+//! - [`report`]: all of it in one value, which serializes.
+//!
+//! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier, "Traffic
+//! Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is opened here:
+//! bytes come in as a reader.
+
+pub mod arrivals;
+pub mod crawler;
+mod estimate;
+pub mod family;
+pub mod goodness;
+pub mod information;
+mod intern;
+pub mod locality;
+pub mod log;
+pub mod mixture;
+pub mod model;
+pub mod points;
+pub mod popularity;
+pub mod ranking;
+pub mod report;
+pub mod reservoir;
+pub mod session;
+pub mod site;
+mod special;
+pub mod visits;
+
+pub use family::{Component, Family};
+pub use goodness::{Goodness, Subsamples, goodness, subsamples};
+pub use information::{StandardErrors, standard_errors};
+pub use mixture::{Effort, MixtureFit, fit_mixture};
+pub use model::Model;
+pub use points::{Points, PointsError};
+pub use ranking::{Candidate, Estimate, FitError, Ranking, Trials, fit_single, rank};
+pub use report::{FitReport, FitSettings, Variable, VariableFit};
+pub use visits::{Limits, Taking, Visits};

@@ -1,0 +1,174 @@
+//! Maximum likelihood for one law from weighted values: the M step of the EM algorithm, and with the counts as
+//! weights the whole fit of a single law.
+//!
+//! Updates are those of Liu et al. 1999, section 2.3, with what its text leaves out: the Pareto law's scale
+//! (its exponent's update there holds for a scale of 1), the Weibull law's scale (the profile likelihood),
+//! and the gamma law (Minka 2002, "Estimating a Gamma distribution").
+
+use super::family::{Component, Family};
+use super::points::Points;
+use super::special::{digamma, trigamma};
+
+/// How narrow a law may get: the parameter that says so is kept within a bound. Without one, a part of a
+/// mixture can shrink onto one tied value, and the likelihood has no maximum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Narrowest(f64);
+
+impl Narrowest {
+    /// None but what keeps numbers finite.
+    pub(super) const FREE: Narrowest = Narrowest(0.0);
+
+    /// For a part of a mixture fitted to `points`: a spread (in units or, for laws of values above zero, in
+    /// logarithms) not below a twentieth of that of the middle half of all values.
+    pub(super) fn part_of(family: Family, points: &Points) -> Narrowest {
+        /// The normal law's quartiles are this many standard deviations apart.
+        const QUARTILES: f64 = 1.349;
+        let (low, middle, high) = (points.quantile(0.25), points.quantile(0.5), points.quantile(0.75));
+        let or_else = |spread: f64, other: f64| if spread > 0.0 { spread } else { other };
+        let spread = or_else((high - low) / QUARTILES, points.deviation());
+        // At most 1: a law of widely spread values has parts that are narrow beside it.
+        let logarithmic = or_else((high / low.max(1e-300)).ln() / QUARTILES, 1.0).min(1.0);
+        let narrow = logarithmic / 20.0;
+        Narrowest(match family {
+            Family::Normal => spread / 20.0,
+            Family::Lognormal => narrow,
+            Family::Weibull => 1.3 / narrow,
+            Family::Gamma => 1.0 / (narrow * narrow),
+            Family::InverseGaussian => middle.abs().max(1e-300) / (narrow * narrow),
+            Family::Pareto => 1.0 / narrow,
+            Family::Exponential | Family::Geometric => 0.0,
+        })
+    }
+
+    fn at_least(self, spread: f64) -> f64 {
+        spread.max(self.0).max(1e-12)
+    }
+
+    fn at_most(self, shape: f64) -> f64 {
+        shape.min(if self.0 > 0.0 { self.0 } else { 1e12 })
+    }
+}
+
+/// Sums over the values that a family needs.
+struct Sums {
+    weight: f64,
+    x: f64,
+    ln_x: f64,
+}
+
+/// The law of `family` that makes `points`, weighted with `weights`, most likely. `scale` fixes a Pareto law's.
+/// `None` if the weights leave nothing to fit. Of all laws of that scale and within `narrowest` this one is the
+/// likeliest, so that an EM step built on it cannot lose likelihood.
+pub(super) fn likeliest(
+    family: Family,
+    points: &Points,
+    weights: &[f64],
+    scale: Option<f64>,
+    narrowest: Narrowest,
+) -> Option<Component> {
+    let mut sums = Sums { weight: 0.0, x: 0.0, ln_x: 0.0 };
+    for (at, weight) in weights.iter().enumerate() {
+        if *weight > 0.0 {
+            sums.weight += weight;
+            sums.x += weight * points.values[at];
+            sums.ln_x += weight * points.logs[at];
+        }
+    }
+    if sums.weight <= 1e-9 * points.n {
+        return None;
+    }
+    let mean = sums.x / sums.weight;
+    let ln_mean = sums.ln_x / sums.weight;
+    let average = |of: &dyn Fn(usize) -> f64| average(weights, sums.weight, of);
+    let theta = match family {
+        Family::Exponential => [mean, 0.0],
+        Family::Geometric => [(1.0 / mean).min(1.0), 0.0],
+        Family::Normal => {
+            let variance = average(&|at| (points.values[at] - mean).powi(2));
+            [mean, narrowest.at_least(variance.sqrt())]
+        }
+        Family::Lognormal => {
+            let variance = average(&|at| (points.logs[at] - ln_mean).powi(2));
+            [ln_mean, narrowest.at_least(variance.sqrt())]
+        }
+        Family::Pareto => {
+            let scale = scale.unwrap_or_else(|| least(points, weights));
+            let above = ln_mean - scale.ln();
+            [narrowest.at_most(if above > 1e-12 { 1.0 / above } else { 1e12 }), scale]
+        }
+        Family::InverseGaussian => {
+            // The paper's Σ w (x − μ)² / μ² x, summed without cancelling.
+            let spread = average(&|at| (points.values[at] / mean - 1.0).powi(2) / points.values[at]);
+            [mean, narrowest.at_most(if spread > 0.0 { 1.0 / spread } else { 1e12 })]
+        }
+        Family::Weibull => weibull(points, weights, ln_mean, narrowest),
+        Family::Gamma => {
+            let shape = narrowest.at_most(gamma_shape((mean.ln() - ln_mean).max(0.0)));
+            [shape, mean / shape]
+        }
+    };
+    theta.iter().all(|t| t.is_finite()).then(|| Component::known(family, theta))
+}
+
+fn average(weights: &[f64], total: f64, of: &dyn Fn(usize) -> f64) -> f64 {
+    weights.iter().enumerate().filter(|(_, w)| **w > 0.0).map(|(at, w)| w * of(at)).sum::<f64>() / total
+}
+
+fn least(points: &Points, weights: &[f64]) -> f64 {
+    let first = weights.iter().position(|weight| *weight > 0.0).unwrap_or(0);
+    points.values[first]
+}
+
+/// The shape k solves ln k − ψ(k) = `s`, where s is the logarithm of the mean less the mean of the logarithms.
+fn gamma_shape(s: f64) -> f64 {
+    if s < 1e-12 {
+        return 1e12;
+    }
+    let mut shape = (3.0 - s + ((s - 3.0).powi(2) + 24.0 * s).sqrt()) / (12.0 * s);
+    for _ in 0..50 {
+        // Newton's step in 1 / k, which converges from this start for every s.
+        let step = (-s + shape.ln() - digamma(shape)) / (shape * shape * (1.0 / shape - trigamma(shape)));
+        let next = 1.0 / (1.0 / shape + step);
+        let change = (next / shape - 1.0).abs();
+        shape = next;
+        if change < 1e-13 {
+            break;
+        }
+    }
+    shape
+}
+
+/// The shape solves Σ w xᵏ ln x / Σ w xᵏ − 1/k − (mean of ln x) = 0, whose left side grows in k: Newton's method
+/// inside a bracket. Powers are of x over the largest x, which cannot overflow.
+fn weibull(points: &Points, weights: &[f64], ln_mean: f64, narrowest: Narrowest) -> [f64; 2] {
+    let used = || weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
+    let ln_most = used().map(|(at, _)| points.logs[at]).fold(f64::NEG_INFINITY, f64::max);
+    let powers = |shape: f64| {
+        used().fold([0.0; 4], |[total, s0, s1, s2], (at, weight)| {
+            let ln_x = points.logs[at] - ln_most;
+            let power = weight * (shape * ln_x).exp();
+            [total + weight, s0 + power, s1 + power * ln_x, s2 + power * ln_x * ln_x]
+        })
+    };
+    let (mut low, mut high) = (1e-4, narrowest.at_most(1e6));
+    let mut shape = 1.0f64.min(high);
+    for _ in 0..100 {
+        let [_, s0, s1, s2] = powers(shape);
+        let value = s1 / s0 - 1.0 / shape - (ln_mean - ln_most);
+        let slope = s2 / s0 - (s1 / s0).powi(2) + 1.0 / (shape * shape);
+        if value > 0.0 {
+            high = shape
+        } else {
+            low = shape
+        }
+        let newton = shape - value / slope;
+        let next = if newton > low && newton < high { newton } else { (low * high).sqrt() };
+        let change = (next / shape - 1.0).abs();
+        shape = next;
+        if change < 1e-13 {
+            break;
+        }
+    }
+    let [total, s0, ..] = powers(shape);
+    [shape, (ln_most + (s0 / total).ln() / shape).exp()]
+}

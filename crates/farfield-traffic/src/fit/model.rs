@@ -1,0 +1,155 @@
+//! A law that was or may be fitted: one [`Component`], or a finite mixture of several.
+
+use super::family::Component;
+use super::points::Points;
+use crate::distribution::{Distribution, DistributionSpec, Mixture};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// Components with their weights, which sum to 1. One component alone has weight 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    parts: Vec<(f64, Component)>,
+}
+
+impl Model {
+    /// One law.
+    pub fn single(component: Component) -> Model {
+        Model { parts: vec![(1.0, component)] }
+    }
+
+    /// A mixture of laws whose weights are above 0; they are scaled to sum to 1. `None` without any part, or if
+    /// a weight is not above 0.
+    pub fn mixture(mut parts: Vec<(f64, Component)>) -> Option<Model> {
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        let good = total.is_finite() && parts.iter().all(|(weight, _)| *weight > 0.0);
+        parts.iter_mut().for_each(|(weight, _)| *weight /= total);
+        (good && !parts.is_empty()).then_some(Model { parts })
+    }
+
+    /// The components with their weights.
+    pub fn parts(&self) -> &[(f64, Component)] {
+        &self.parts
+    }
+
+    /// How many numbers were estimated: the parameters, and all weights but one.
+    pub fn free_parameters(&self) -> usize {
+        self.parts.iter().map(|(_, part)| part.parameters().len()).sum::<usize>() + self.parts.len() - 1
+    }
+
+    /// The law that draws. Parameters that came from a fit are always good ones.
+    pub fn distribution(&self) -> Distribution {
+        let of = |part: &Component| part.distribution().expect("a component's parameters are good");
+        match self.parts.as_slice() {
+            [(_, part)] => of(part),
+            parts => {
+                let laws = parts.iter().map(|(weight, part)| (*weight, of(part))).collect();
+                Distribution::Mixture(Mixture::new(laws).expect("weights are above 0"))
+            }
+        }
+    }
+
+    /// The law as a scenario writes it; parameters are bare numbers (seconds, bytes, counts).
+    pub fn spec(&self) -> DistributionSpec {
+        let written = match self.parts.as_slice() {
+            [(_, part)] => table(part),
+            parts => {
+                let parts: Vec<_> = parts
+                    .iter()
+                    .map(|(weight, part)| json!({ "weight": weight, "of": table(part) }))
+                    .collect();
+                json!({ "law": "mixture", "parts": parts })
+            }
+        };
+        serde_json::from_value(written).expect("what a component writes, a spec reads")
+    }
+
+    /// ln of the density at `x`; `ln_x` is ln `x`.
+    pub(super) fn ln_density(&self, x: f64, ln_x: f64) -> f64 {
+        match self.parts.as_slice() {
+            [(_, part)] => part.ln_density(x, ln_x),
+            parts => {
+                let ln = |(weight, part): &(f64, Component)| weight.ln() + part.ln_density(x, ln_x);
+                let most = parts.iter().map(ln).fold(f64::NEG_INFINITY, f64::max);
+                if most == f64::NEG_INFINITY {
+                    return most;
+                }
+                most + parts.iter().map(|part| (ln(part) - most).exp()).sum::<f64>().ln()
+            }
+        }
+    }
+
+    /// (P(X ≤ x), P(X > x)), each exact where it is small.
+    pub fn cdf_and_tail(&self, x: f64) -> (f64, f64) {
+        self.parts.iter().fold((0.0, 0.0), |(cdf, tail), (weight, part)| {
+            let (below, above) = part.cdf_and_tail(x);
+            (cdf + weight * below, tail + weight * above)
+        })
+    }
+
+    /// The logarithm of the likelihood of `points`: of their densities, or of the probabilities of whole numbers
+    /// where the law is a geometric one.
+    pub fn ln_likelihood(&self, points: &Points) -> f64 {
+        points
+            .values
+            .iter()
+            .zip(&points.logs)
+            .zip(&points.counts)
+            .map(|((x, ln_x), count)| count * self.ln_density(*x, *ln_x))
+            .sum()
+    }
+}
+
+/// The families' names, joined: `weibull + inverse-gaussian`.
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (_, part)) in self.parts.iter().enumerate() {
+            let joint = if at == 0 { "" } else { " + " };
+            write!(f, "{joint}{}", part.family())?;
+        }
+        Ok(())
+    }
+}
+
+fn table(part: &Component) -> Value {
+    let mut table = Map::new();
+    table.insert("law".to_owned(), part.family().name().into());
+    for (name, value) in part.family().parameters().iter().zip(part.parameters()) {
+        table.insert((*name).to_owned(), (*value).into());
+    }
+    Value::Object(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::Family;
+    use super::*;
+    use crate::distribution::Distribution;
+
+    fn component(family: Family, theta: [f64; 2]) -> Component {
+        Component::new(family, theta).expect("good parameters")
+    }
+
+    #[test]
+    fn a_fit_is_a_law_of_a_scenario() {
+        for family in Family::ALL {
+            let model = Model::single(component(family, [0.5, 0.25]));
+            let mut none = |_: &std::path::Path| unreachable!("no file is named");
+            assert_eq!(model.spec().resolve(&mut none).expect("no file"), model.distribution(), "{family}");
+        }
+        let parts = vec![
+            (3.0, component(Family::Weibull, [0.15, 2.0])),
+            (1.0, component(Family::InverseGaussian, [39.5, 10.54])),
+        ];
+        let model = Model::mixture(parts).expect("good weights");
+        let mut none = |_: &std::path::Path| unreachable!("no file is named");
+        let Ok(Distribution::Mixture(_)) = model.spec().resolve(&mut none) else { panic!("not a mixture") };
+        assert_eq!((model.to_string().as_str(), model.free_parameters()), ("weibull + inverse-gaussian", 5));
+    }
+
+    #[test]
+    fn weights_must_be_above_zero() {
+        assert_eq!(Model::mixture(vec![]), None);
+        assert_eq!(Model::mixture(vec![(0.0, component(Family::Exponential, [1.0, 0.0]))]), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! What the scenario says of clients, links and server, checked and turned into what the emulated and the simulated
+//! plane run on.
+//!
+//! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
+
+use super::laying::Laying;
+use super::{Plane, Scenario, Url};
+use farfield_base::Duration;
+use farfield_emulator::Servers;
+use farfield_emulator::capture::CapturePlan;
+use farfield_emulator::layout::{Block, Layout, nearest_multiple};
+use farfield_engine::plane::{Capture, EmulatedNetwork};
+use farfield_traffic::LoadSpec;
+use farfield_traffic::file::Load;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// What cannot be meant, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The key, from the outermost table inwards.
+    pub key: String,
+    /// What is wrong with it, and what would do.
+    pub sentence: String,
+}
+
+impl Mistake {
+    /// That `sentence` holds of `key`.
+    pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
+        Mistake { key: key.into(), sentence: sentence.to_string() }
+    }
+}
+
+/// The blocks around all clients with IPv4 and with IPv6 addresses.
+pub type Around = [Option<Block>; 2];
+
+impl Scenario {
+    /// Lays out the network, if this is a plane that has one, and says where its clients are. Files come from `load`.
+    ///
+    /// # Errors
+    /// The first mistake in what is said of clients, links, server and capture.
+    pub fn network(&self, load: &mut Load<'_>) -> Result<Option<(EmulatedNetwork, Around)>, Mistake> {
+        if self.plane == Plane::Sockets {
+            return Ok(None);
+        }
+        self.check_server()?;
+        let spec = self.network.clone().unwrap_or_default();
+        let laid = Laying::new(self, &spec, load).lay_out()?;
+        self.check_timeout(laid.round_trips.largest)?;
+        self.check_descriptors(spec.shards)?;
+        self.check_thresholds(&laid)?;
+        let clients = laid.network.clients.len() as u32;
+        let network = EmulatedNetwork {
+            plan: Arc::new(laid.network),
+            nodes: laid.nodes,
+            round_trips: laid.round_trips,
+            shards: spec.shards,
+            processors: spec.processors.clone(),
+            capture: self.captured(clients)?,
+        };
+        Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
+    }
+
+    /// The server's addresses and port.
+    pub fn servers(&self) -> Servers {
+        let server = self.server.clone().unwrap_or_default();
+        let port = server.port(self.target.as_ref().map(Url::port));
+        Servers { v4: server.ipv4, v6: server.ipv6, port }
+    }
+
+    fn check_server(&self) -> Result<(), Mistake> {
+        let server = self.server.clone().unwrap_or_default();
+        if self.plane == Plane::Simulated {
+            let model =
+                "the simulated plane has a model in place of a server, see [simulated]; remove this key";
+            return match (&self.target, &self.server) {
+                (Some(_), _) => Err(Mistake::at("target", model)),
+                (None, Some(spec)) if spec.command.is_some() => Err(Mistake::at("server.command", model)),
+                _ => Ok(()),
+            };
+        }
+        let started = server.command.is_some() || server.pid.is_some();
+        if server.command.is_some() && server.pid.is_some() {
+            return Err(Mistake::at(
+                "server.pid",
+                "a server is either started or runs already; remove one of `command` and `pid`",
+            ));
+        }
+        if self.target.is_some() && !started {
+            return Err(Mistake::at(
+                "target",
+                "the emulated plane reaches only a server in a network namespace: say how to start one with \
+                 server.command, or which process it is with server.pid",
+            ));
+        }
+        match (&self.target, server.port) {
+            (Some(url), Some(port)) if url.port() != port.get() => {
+                let sentence =
+                    format!("the port is {port}, and the target's is {}; write one of them", url.port());
+                Err(Mistake::at("server.port", sentence))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or attempts are
+    /// dropped whose answer is on its way. Here the round trip is known.
+    fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
+        let (key, timeout) = match &self.load {
+            LoadSpec::Overload(overload) => ("load.timeout", Some(overload.timeout())),
+            _ => ("connections.abandon-after", self.connections.abandon_after),
+        };
+        match timeout {
+            Some(timeout) if timeout <= largest => Err(Mistake::at(
+                key,
+                format!(
+                    "T = {timeout} is no longer than the largest round trip, {largest}: attempts would be dropped \
+                     whose answer is on its way; write more than {largest}"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Descriptors stay on one shard with the clients that their attempts are of.
+    fn check_descriptors(&self, shards: NonZeroU32) -> Result<(), Mistake> {
+        let LoadSpec::Overload(overload) = &self.load else { return Ok(()) };
+        let (descriptors, shards) = (overload.descriptors.get(), shards.get());
+        if descriptors.is_multiple_of(shards) {
+            return Ok(());
+        }
+        let nearest = nearest_multiple(descriptors, shards);
+        Err(Mistake::at(
+            "load.descriptors",
+            format!(
+                "{descriptors} descriptors cannot be dealt out over {shards} shards; the nearest number that can is \
+                 {nearest}"
+            ),
+        ))
+    }
+
+    /// Thresholds of one class name a class that there is.
+    fn check_thresholds(&self, laid: &Layout) -> Result<(), Mistake> {
+        let names: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
+        for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
+            let strange =
+                list.iter().filter_map(|threshold| threshold.class()).find(|name| !names.contains(name));
+            if let Some(name) = strange {
+                let told = format!("there is no class `{name}`; there are `{}`", names.join("`, `"));
+                return Err(Mistake::at(key, told));
+            }
+        }
+        Ok(())
+    }
+
+    fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {
+        let Some(spec) = &self.capture else { return Ok(None) };
+        let filter = spec.filter.clone().unwrap_or_default();
+        for (key, list) in [("capture.clients", &spec.clients), ("capture.filter.clients", &filter.clients)] {
+            if let Some(none) = list.iter().find(|&&client| client >= clients) {
+                let last = clients - 1;
+                return Err(Mistake::at(key, format!("there is no client {none}; they are 0 to {last}")));
+            }
+        }
+        let plan = CapturePlan {
+            gateway: spec.gateway,
+            clients: spec.clients.clone(),
+            of_clients: filter.clients,
+            port: filter.port,
+        };
+        let nothing = !plan.gateway && plan.clients.is_empty();
+        Ok((!nothing).then(|| Capture { plan, snap: spec.snap.map(NonZeroU32::get) }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
+
+use farfield_base::Duration;
+use farfield_traffic::distribution::TimesSpec;
+use farfield_traffic::{Amount, Dimension, DistributionSpec};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// `[simulated]`: the model of a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SimulatedSpec {
+    /// m: connections that are served at once.
+    pub workers: NonZeroU32,
+    /// The longest accept queue.
+    pub backlog: NonZeroU32,
+    /// How long a connection may be idle; without it, for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_alive_timeout: Option<Duration>,
+    /// How long a worker takes for a request.
+    pub service_time: TimesSpec,
+    /// The size of a reply's body.
+    pub reply_size: SizesSpec,
+}
+
+/// A distribution of sizes, in bytes where no unit stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "DistributionSpec")]
+pub struct SizesSpec(pub DistributionSpec);
+
+impl TryFrom<DistributionSpec> for SizesSpec {
+    type Error = &'static str;
+
+    fn try_from(spec: DistributionSpec) -> Result<SizesSpec, &'static str> {
+        match spec.dimension() {
+            Some(Dimension::Time) => Err("these are times where sizes are wanted; write them as `1KiB`"),
+            _ => Ok(SizesSpec(spec)),
+        }
+    }
+}
+
+impl Default for SimulatedSpec {
+    fn default() -> SimulatedSpec {
+        let kibibyte = "1KiB".parse().expect("a size");
+        SimulatedSpec {
+            workers: NonZeroU32::new(8).expect("not 0"),
+            backlog: NonZeroU32::new(511).expect("not 0"),
+            keep_alive_timeout: None,
+            service_time: Duration::from_us(100).into(),
+            reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
+        }
+    }
+}
+
+/// `[capture]`: packets kept in `capture.pcapng`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct CaptureSpec {
+    /// All packets between the network and the server.
+    pub gateway: bool,
+    /// Clients whose packets are seen at their own interface, by number from 0.
+    pub clients: Vec<u32>,
+    /// Bytes kept of each packet; all if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snap: Option<NonZeroU32>,
+    /// Which packets are kept; all if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterSpec>,
+}
+
+/// `[capture.filter]`: a packet is kept if all that is said holds of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct FilterSpec {
+    /// It is of one of these clients.
+    pub clients: Vec<u32>,
+    /// It is TCP from or to this port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+}

@@ -1,0 +1,413 @@
+//! A TCP as written: a profile, and what differs from it.
+
+use farfield_base::{Bytes, Duration};
+use farfield_tcp::delayed_ack::DelayedAckPolicy;
+use farfield_tcp::rtt::RtoLimits;
+use farfield_tcp::syn::SynSchedule;
+use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery};
+use serde::de::value::MapAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::num::NonZeroU16;
+
+/// A profile's name, or a table that begins with one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TcpSpec(Written);
+
+/// Whose defaults hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// 4.4BSD, as the papers of the late 1990s measured.
+    Bsd,
+    /// A Linux of today.
+    #[default]
+    Linux,
+    /// Windows.
+    Windows,
+}
+
+/// The keys: those of [`Config`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct Written {
+    profile: Profile,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mss: Option<NonZeroU16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receive_buffer: Option<Buffer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reassembly_max: Option<Buffer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window_scaling: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamps: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sack: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery: Option<Recovery>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion: Option<Congestion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_window: Option<FirstFlight>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limited_transmit: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nagle: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rto: Option<Rto>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    syn: Option<Schedule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    syn_ack: Option<Schedule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abandon_after: Option<Limit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delayed_ack: Option<DelayedAck>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_wait: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fin_wait_2: Option<Limit>,
+}
+
+/// Bytes of memory: from 1 to 1 GiB, the largest window there is (RFC 7323, section 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Bytes", into = "Bytes")]
+struct Buffer(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Recovery {
+    Reno,
+    NewReno,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Congestion {
+    Reno,
+    Cubic,
+}
+
+/// A number of segments, or the rule of an RFC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Either", into = "Either")]
+enum FirstFlight {
+    Segments(u8),
+    Rfc5681,
+    Rfc6928,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Number(i64),
+    Word(String),
+}
+
+/// A time, or `"never"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+struct Limit(Option<Duration>);
+
+/// The waits after each SYN.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Duration>", into = "Vec<Duration>")]
+struct Schedule(Vec<Duration>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct Rto {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granularity: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct DelayedAck {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heartbeat: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quick_segments: Option<u8>,
+}
+
+/// Puts what was written in the place of what the profile has.
+fn put<T>(place: &mut T, written: Option<T>) {
+    if let Some(value) = written {
+        *place = value;
+    }
+}
+
+impl TcpSpec {
+    /// The behaviour that is meant.
+    pub fn config(&self) -> Config {
+        let written = &self.0;
+        let mut config = match written.profile {
+            Profile::Bsd => Config::bsd(),
+            Profile::Linux => Config::linux(),
+            Profile::Windows => Config::windows(),
+        };
+        put(&mut config.mss, written.mss.map(NonZeroU16::get));
+        put(&mut config.receive_buffer, written.receive_buffer.map(|buffer| buffer.0));
+        // What may come out of order is what the window has room for, unless said.
+        put(&mut config.reassembly_max, written.reassembly_max.or(written.receive_buffer).map(|max| max.0));
+        put(&mut config.window_scaling, written.window_scaling);
+        put(&mut config.timestamps, written.timestamps);
+        put(&mut config.sack, written.sack);
+        put(&mut config.recovery, written.recovery.map(Recovery::meant));
+        put(&mut config.congestion, written.congestion.map(Congestion::meant));
+        put(&mut config.initial_window, written.initial_window.map(FirstFlight::meant));
+        put(&mut config.limited_transmit, written.limited_transmit);
+        put(&mut config.nagle, written.nagle);
+        written.rto.unwrap_or_default().lay_over(&mut config.rto);
+        put(&mut config.syn, written.syn.as_ref().map(Schedule::meant));
+        put(&mut config.syn_ack, written.syn_ack.as_ref().map(Schedule::meant));
+        put(&mut config.abandon_after, written.abandon_after.map(|limit| limit.0));
+        written.delayed_ack.unwrap_or_default().lay_over(&mut config.delayed_ack);
+        put(&mut config.time_wait, written.time_wait);
+        put(&mut config.fin_wait_2, written.fin_wait_2.map(|limit| limit.0));
+        config
+    }
+
+    /// Whether the MSS was written, and does not follow from the MTU.
+    pub fn mss_is_given(&self) -> bool {
+        self.0.mss.is_some()
+    }
+}
+
+impl Rto {
+    fn lay_over(self, limits: &mut RtoLimits) {
+        put(&mut limits.initial, self.initial);
+        put(&mut limits.min, self.min);
+        put(&mut limits.max, self.max);
+        put(&mut limits.granularity, self.granularity);
+    }
+}
+
+impl DelayedAck {
+    fn lay_over(self, policy: &mut DelayedAckPolicy) {
+        put(&mut policy.delay, self.delay);
+        put(&mut policy.heartbeat, self.heartbeat);
+        put(&mut policy.quick_segments, self.quick_segments);
+    }
+}
+
+impl Recovery {
+    fn meant(self) -> LossRecovery {
+        match self {
+            Recovery::Reno => LossRecovery::Reno,
+            Recovery::NewReno => LossRecovery::NewReno,
+        }
+    }
+}
+
+impl Congestion {
+    fn meant(self) -> Algorithm {
+        match self {
+            Congestion::Reno => Algorithm::Reno,
+            Congestion::Cubic => Algorithm::Cubic,
+        }
+    }
+}
+
+impl FirstFlight {
+    fn meant(self) -> InitialWindow {
+        match self {
+            FirstFlight::Segments(count) => InitialWindow::Segments(count),
+            FirstFlight::Rfc5681 => InitialWindow::Rfc5681,
+            FirstFlight::Rfc6928 => InitialWindow::Rfc6928,
+        }
+    }
+}
+
+impl Schedule {
+    fn meant(&self) -> SynSchedule {
+        SynSchedule::new(self.0.iter().copied()).expect("it was neither empty nor too long when it was read")
+    }
+}
+
+impl TryFrom<Bytes> for Buffer {
+    type Error = String;
+
+    fn try_from(bytes: Bytes) -> Result<Buffer, String> {
+        let fits = u32::try_from(bytes.0).ok().filter(|bytes| (1..=1 << 30).contains(bytes));
+        fits.map(Buffer).ok_or_else(|| format!("a buffer of {bytes} cannot be; write from 1 byte to 1GiB"))
+    }
+}
+
+impl From<Buffer> for Bytes {
+    fn from(buffer: Buffer) -> Bytes {
+        Bytes(buffer.0.into())
+    }
+}
+
+impl TryFrom<Either> for FirstFlight {
+    type Error = String;
+
+    fn try_from(written: Either) -> Result<FirstFlight, String> {
+        match written {
+            Either::Number(count @ 1..=255) => Ok(FirstFlight::Segments(count as u8)),
+            Either::Word(word) if word == "rfc5681" => Ok(FirstFlight::Rfc5681),
+            Either::Word(word) if word == "rfc6928" => Ok(FirstFlight::Rfc6928),
+            Either::Number(count) => Err(refuse_window(&count)),
+            Either::Word(word) => Err(refuse_window(&word)),
+        }
+    }
+}
+
+fn refuse_window(given: &dyn fmt::Display) -> String {
+    format!("`{given}` is no initial window; write 1 to 255 segments, \"rfc5681\" or \"rfc6928\"")
+}
+
+impl From<FirstFlight> for Either {
+    fn from(window: FirstFlight) -> Either {
+        match window {
+            FirstFlight::Segments(count) => Either::Number(count.into()),
+            FirstFlight::Rfc5681 => Either::Word("rfc5681".to_owned()),
+            FirstFlight::Rfc6928 => Either::Word("rfc6928".to_owned()),
+        }
+    }
+}
+
+impl TryFrom<String> for Limit {
+    type Error = farfield_base::QuantityError;
+
+    fn try_from(text: String) -> Result<Limit, Self::Error> {
+        if text == "never" { Ok(Limit(None)) } else { text.parse().map(|time| Limit(Some(time))) }
+    }
+}
+
+impl From<Limit> for String {
+    fn from(limit: Limit) -> String {
+        limit.0.map_or("never".to_owned(), |time| time.to_string())
+    }
+}
+
+impl TryFrom<Vec<Duration>> for Schedule {
+    type Error = String;
+
+    fn try_from(waits: Vec<Duration>) -> Result<Schedule, String> {
+        match SynSchedule::new(waits.iter().copied()) {
+            Some(_) => Ok(Schedule(waits)),
+            None => {
+                Err("write 1 to 255 waits, one after each SYN, such as [\"1s\", \"2s\", \"4s\"]".to_owned())
+            }
+        }
+    }
+}
+
+impl From<Schedule> for Vec<Duration> {
+    fn from(schedule: Schedule) -> Vec<Duration> {
+        schedule.0
+    }
+}
+
+impl Serialize for TcpSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let alone = Written { profile: self.0.profile, ..Written::default() };
+        if self.0 == alone { self.0.profile.serialize(serializer) } else { self.0.serialize(serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for TcpSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TcpSpec, D::Error> {
+        struct NameOrTable;
+        impl<'de> de::Visitor<'de> for NameOrTable {
+            type Value = TcpSpec;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "\"linux\", \"bsd\" or \"windows\", or a table such as { profile = \"bsd\", mss = 536 }",
+                )
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<TcpSpec, E> {
+                let profile = Profile::deserialize(de::value::StrDeserializer::new(name))?;
+                Ok(TcpSpec(Written { profile, ..Written::default() }))
+            }
+            fn visit_map<M: de::MapAccess<'de>>(self, map: M) -> Result<TcpSpec, M::Error> {
+                Written::deserialize(MapAccessDeserializer::new(map)).map(TcpSpec)
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Class {
+        tcp: TcpSpec,
+    }
+
+    fn read(text: &str) -> Result<TcpSpec, String> {
+        let class: Class = toml::from_str(text).map_err(|error| error.to_string())?;
+        let written = toml::to_string(&class).expect("TOML");
+        assert_eq!(toml::from_str::<Class>(&written).expect("its own text").tcp, class.tcp, "{written}");
+        Ok(class.tcp)
+    }
+
+    #[test]
+    fn a_profile_is_its_name() {
+        assert_eq!(read("tcp = 'bsd'").unwrap().config(), Config::bsd());
+        assert_eq!(read("tcp = 'windows'").unwrap().config(), Config::windows());
+        assert_eq!(read("tcp = {}").unwrap().config(), Config::linux());
+    }
+
+    #[test]
+    fn what_is_written_replaces_what_the_profile_has() {
+        let text =
+            "[tcp]\nprofile = 'bsd'\nmss = 536\nsack = true\nreceive-buffer = '64KiB'\nrto.min = '300ms'
+            syn = ['2s', '4s']\nabandon-after = 'never'\ninitial-window = 'rfc5681'\ncongestion = 'cubic'
+            recovery = 'new-reno'\ndelayed-ack = { delay = '0s' }\nwindow-scaling = true\ntimestamps = true
+            limited-transmit = true\nnagle = false\ntime-wait = '1s'\nfin-wait-2 = '9s'\nsyn-ack = ['1s']";
+        let tcp = read(text).unwrap();
+        assert!(tcp.mss_is_given());
+        let seconds = Duration::from_secs;
+        let bsd = Config::bsd();
+        let expected = Config {
+            mss: 536,
+            sack: true,
+            receive_buffer: 65_536,
+            reassembly_max: 65_536,
+            rto: RtoLimits { min: Duration::from_ms(300), ..bsd.rto },
+            syn: SynSchedule::new([seconds(2), seconds(4)]).unwrap(),
+            syn_ack: SynSchedule::new([seconds(1)]).unwrap(),
+            abandon_after: None,
+            initial_window: InitialWindow::Rfc5681,
+            congestion: Algorithm::Cubic,
+            recovery: LossRecovery::NewReno,
+            delayed_ack: DelayedAckPolicy { delay: Duration::ZERO, ..bsd.delayed_ack },
+            window_scaling: true,
+            timestamps: true,
+            limited_transmit: true,
+            nagle: false,
+            time_wait: seconds(1),
+            fin_wait_2: Some(seconds(9)),
+        };
+        assert_eq!(tcp.config(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_says_what_would() {
+        let refuse = |text: &str, hint: &str| {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(hint), "{error}");
+        };
+        refuse("tcp = 'lynux'", "`linux`");
+        refuse("tcp = { mss = 0 }", "nonzero");
+        refuse("tcp = { mtu = 1500 }", "unknown field `mtu`");
+        refuse("tcp = { initial-window = 0 }", "1 to 255 segments");
+        refuse("tcp = { syn = [] }", "1 to 255 waits");
+        refuse("tcp = { receive-buffer = '2GiB' }", "1GiB");
+        refuse("tcp = { abandon-after = 'soon' }", "300ms");
+    }
+}
