@@ -224,6 +224,7 @@ fn report(spec: &PlaceSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) -> P
         qdisc: gateway.qdisc.clone(),
         server: gateway::addresses(spec, v6).iter().map(IpAddr::to_string).collect(),
         clients: clients.into_iter().flatten().collect(),
+        congestion_control: spec.tcp.congestion_control.clone(),
         initial_window: spec.tcp.initial_window,
         receive_processors: spec.receive_processors.clone(),
         settings: settings::report(wanted),

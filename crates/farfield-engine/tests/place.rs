@@ -200,8 +200,22 @@ fn the_servers_tcp_is_as_asked() {
         Ok(output) => {
             let routes = String::from_utf8(output.stdout).unwrap();
             assert!(routes.contains("initcwnd 32") && routes.contains("src 192.0.2.1"), "{routes}");
+            assert!(routes.contains("congctl reno"), "{routes}");
         }
         Err(error) => skip("the_servers_tcp_is_as_asked (routes)", &format!("ip: {error}")),
+    }
+}
+
+/// Outside the first namespace the kernel makes only unrestricted algorithms the default; routes take any.
+#[test]
+fn every_congestion_control_of_the_kernel_can_be_asked_for() {
+    let names = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    for name in names.split_whitespace() {
+        let tcp = ServerTcp { congestion_control: Some(name.to_owned()), ..ServerTcp::default() };
+        let spec = PlaceSpec { tcp, ..PlaceSpec::default() };
+        let test = "every_congestion_control_of_the_kernel_can_be_asked_for";
+        let Some(place) = place(test, &spec) else { return };
+        assert_eq!(place.report().congestion_control.as_deref(), Some(name));
     }
 }
 

@@ -18,6 +18,7 @@ const LINK_HEADER_LEN: usize = 16;
 const NESTED: u16 = 0x8000;
 const VETH_INFO_PEER: u16 = 1;
 const ROUTE_METRIC_INITCWND: u16 = 11;
+const ROUTE_METRIC_CONGESTION: u16 = 16;
 const ROUTE_ON_LINK: u32 = 4;
 const QDISC_ROOT: u32 = 0xffff_ffff;
 
@@ -47,7 +48,7 @@ pub struct LinkStats {
 }
 
 /// Where packets to a prefix go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// The prefix' address.
     pub to: IpAddr,
@@ -61,6 +62,8 @@ pub struct Route {
     pub source: IpAddr,
     /// The initial congestion window of connections that take the route, in segments.
     pub initial_window: Option<u32>,
+    /// Their congestion control, by name.
+    pub congestion_control: Option<String>,
 }
 
 /// One end of a veth pair.
@@ -218,8 +221,14 @@ impl Netlink {
         if let Some(gateway) = route.gateway {
             message = message.address(libc::RTA_GATEWAY, gateway);
         }
+        let mut metrics = Message { bytes: Vec::new() };
         if let Some(segments) = route.initial_window {
-            let metrics = Message { bytes: Vec::new() }.word(ROUTE_METRIC_INITCWND, segments);
+            metrics = metrics.word(ROUTE_METRIC_INITCWND, segments);
+        }
+        if let Some(name) = &route.congestion_control {
+            metrics = metrics.text(ROUTE_METRIC_CONGESTION, name);
+        }
+        if !metrics.bytes.is_empty() {
             message = message.put(libc::RTA_METRICS | NESTED, &metrics.bytes);
         }
         self.order(message)

@@ -226,6 +226,7 @@ pub(super) fn addresses(spec: &PlaceSpec, v6: bool) -> Vec<IpAddr> {
 
 fn routes(spec: &PlaceSpec, interface: u32, v6: bool) -> Vec<Route> {
     let initial_window = spec.tcp.initial_window;
+    let congestion_control = spec.tcp.congestion_control.clone().filter(|name| settings::is_available(name));
     let v4 = Route {
         to: spec.clients_v4.network().into(),
         to_bits: spec.clients_v4.bits(),
@@ -233,6 +234,7 @@ fn routes(spec: &PlaceSpec, interface: u32, v6: bool) -> Vec<Route> {
         gateway: Some(NEXT_HOP_V4.into()),
         source: spec.server_v4.into(),
         initial_window,
+        congestion_control: congestion_control.clone(),
     };
     let v6 = v6.then(|| Route {
         to: spec.clients_v6.network().into(),
@@ -241,6 +243,7 @@ fn routes(spec: &PlaceSpec, interface: u32, v6: bool) -> Vec<Route> {
         gateway: Some(NEXT_HOP_V6.into()),
         source: spec.server_v6.into(),
         initial_window,
+        congestion_control,
     });
     std::iter::once(v4).chain(v6).collect()
 }

@@ -31,6 +31,8 @@ pub struct PlaceReport {
     pub server: Vec<String>,
     /// The prefixes routed to the gateway.
     pub clients: Vec<String>,
+    /// The congestion control that the routes to clients ask for, if it was set; it outranks the kernel's setting.
+    pub congestion_control: Option<String>,
     /// What the routes' initial congestion window is, in segments, if it was set.
     pub initial_window: Option<u32>,
     /// Processors that do the receive work for the server, if they were chosen.

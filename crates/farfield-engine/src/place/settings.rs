@@ -34,6 +34,14 @@ const REPORTED: [&str; 16] = [
     "net.ipv4.tcp_max_tw_buckets",
 ];
 
+const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+
+/// Whether the kernel has this congestion control.
+pub(super) fn is_available(congestion_control: &str) -> bool {
+    let names = read("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
+    names.split_whitespace().any(|name| name == congestion_control)
+}
+
 /// Whether new interfaces get IPv6. To be called inside.
 pub(super) fn has_ipv6() -> bool {
     read("net.ipv6.conf.default.disable_ipv6").is_some_and(|value| value == "0")
@@ -102,6 +110,8 @@ pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, PlaceErro
         }
         match write(name, value) {
             Ok(()) => before.extend(old.map(|old| (name.clone(), old))),
+            // Only the first namespace may make any algorithm the default; routes to clients may name it anywhere.
+            Err(_) if name == CONGESTION_CONTROL && is_available(value) => {}
             Err(source) if *asked => {
                 restore(&before);
                 let (name, value) = (name.clone(), value.clone());

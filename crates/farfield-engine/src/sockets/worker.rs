@@ -4,8 +4,10 @@
 //! either. Each wake and each read gets a clock reading of its own; how late wakes come and how long a turn
 //! takes go into histograms that the verdict reads.
 //!
-//! A turn first reads all sockets that have something, and only then hands it to the users, who send. A send over
-//! loopback does the receiver's work too, and would make the replies read after it look late.
+//! A turn first reads the sockets that have something, and only then hands it to the users, who send. A send over
+//! loopback does the receiver's work too, and would make the replies read after it look late. But what is due goes
+//! before what has come: as soon as a send is due no further socket is read, and between replies that are handed on
+//! those sends are made that have become due.
 
 use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
@@ -24,6 +26,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Wakes fired before sockets are looked at again, so that arrivals past capacity do not starve replies.
 const WAKES_A_TURN: usize = 64;
+/// Wakes fired between replies: a send that is due waits for one reply at most, and replies are not starved.
+const WAKES_A_REPLY: usize = 2;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
@@ -97,7 +101,7 @@ impl Worker {
         loop {
             let turn = self.host.clock.now();
             self.meters.read(turn);
-            self.fire_due();
+            self.fire_due(WAKES_A_TURN);
             if self.is_over(turn) {
                 break;
             }
@@ -117,8 +121,9 @@ impl Worker {
         self.wind_up()
     }
 
-    fn fire_due(&mut self) {
-        for _ in 0..WAKES_A_TURN {
+    /// Fires what is due, so many wakes at most.
+    fn fire_due(&mut self, most: usize) {
+        for _ in 0..most {
             let now = self.host.clock.now();
             let Some((due, wake)) = self.host.wheel.pop_due(now) else { return };
             if wake.begins_load() && self.phases.window.contains(due) {
@@ -142,10 +147,13 @@ impl Worker {
         }
     }
 
-    /// Reads once from each socket that has something, until the buffer is full or the events are told.
+    /// Reads once from each socket that has something, until the buffer is full, the events are told or a wake is due.
     fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>) {
         let mut filled = 0;
+        let due = self.host.wheel.next_at().unwrap_or(Instant::MAX);
+        let mut at = Instant::ZERO;
         while READ_BUFFER - filled >= READ_LEAST
+            && at < due
             && let Some(event) = events.next()
         {
             let Some(key) = self.host.key_of(event.data.u64()) else { continue };
@@ -173,7 +181,8 @@ impl Worker {
             } else {
                 What::Writable
             };
-            self.heard.push(Heard { key, at: self.host.clock.now(), what });
+            at = self.host.clock.now();
+            self.heard.push(Heard { key, at, what });
         }
     }
 
@@ -202,6 +211,7 @@ impl Worker {
                 }
             }
             self.tell();
+            self.fire_due(WAKES_A_REPLY);
         }
         self.heard = heard;
     }
