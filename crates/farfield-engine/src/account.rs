@@ -33,12 +33,18 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
 
 /// What is known of the network beside what its workers saw: the device's losses among it.
 pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
-    let (Plane::Emulated(emulated), Some(network)) = (&settings.plane, &mut facts.network) else { return };
-    network.clients = emulated.network.plan.clients.len() as u64;
+    let Some(network) = &mut facts.network else { return };
+    let laid_out = match &settings.plane {
+        Plane::Sockets { .. } => return,
+        Plane::Emulated(emulated) => &emulated.network,
+        Plane::Simulated(simulated) => &simulated.network,
+    };
+    network.clients = laid_out.plan.clients.len() as u64;
     network.shards = settings.workers.get().into();
-    network.gateway = Some(emulated.place.report().device.clone());
-    let round_trips = emulated.network.round_trips;
+    let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
+    let Plane::Emulated(emulated) = &settings.plane else { return };
+    network.gateway = Some(emulated.place.report().device.clone());
     match emulated.place.drops() {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
         Err(error) => facts.warnings.push(format!("cannot tell what the gateway lost: {error}")),

@@ -125,7 +125,8 @@ impl<'a> Collector<'a> {
         let _ = returns[parcel.worker].try_send(parcel.samples);
     }
 
-    fn record(&mut self, samples: &[Sample]) {
+    /// Folds samples, and keeps them as far as they are asked for.
+    pub fn record(&mut self, samples: &[Sample]) {
         for sample in samples {
             self.fold.record(sample);
         }

@@ -41,6 +41,7 @@ impl Crew<'_> {
     pub fn gather(&self) -> Vec<Users> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
+            Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
             Plane::Sockets { .. } => {
                 numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect()
             }
@@ -69,7 +70,7 @@ impl Crew<'_> {
     ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
         let mut queues = match &self.settings.plane {
             Plane::Emulated(emulated) => emulated.place.queues(),
-            Plane::Sockets { .. } => Vec::new(),
+            _ => Vec::new(),
         };
         // Taken from the end, the first worker gets the first.
         queues.reverse();

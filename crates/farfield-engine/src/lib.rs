@@ -21,6 +21,7 @@ pub mod plane;
 pub mod reach;
 pub mod run;
 pub mod run_directory;
+mod simulated;
 pub mod sockets;
 
 pub use collector::Progress;

@@ -11,7 +11,9 @@ use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
 use crate::os::processors;
 use crate::outbox::Outbox;
+use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
+use crate::simulated;
 use crate::sockets::Sources;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
@@ -83,6 +85,8 @@ pub enum Plane {
     },
     /// Emulated clients on an emulated network.
     Emulated(Box<Emulated>),
+    /// Emulated clients and a model of a server, in virtual time.
+    Simulated(Box<SimulatedPlane>),
 }
 
 /// What a run leaves on disk.
@@ -120,6 +124,9 @@ pub enum RunError {
     /// The capture cannot be begun.
     #[error("cannot begin capture.pcapng: {0}")]
     Capture(#[source] io::Error),
+    /// There is nothing to simulate.
+    #[error(transparent)]
+    Simulation(farfield_emulator::simulation::SimulationError),
     /// A worker cannot be started.
     #[error("cannot start a worker: {0}")]
     Worker(#[source] io::Error),
@@ -139,6 +146,9 @@ pub fn run(
     let keeping =
         settings.output.as_ref().map(|output| begin_files(output, &settings.heading)).transpose()?;
     let started = unix_seconds();
+    if let Plane::Simulated(plane) = &settings.plane {
+        return simulated::run(&settings, plane, phases, keeping, started);
+    }
     let capture = begin_capture(&settings, started)?;
 
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
@@ -153,14 +163,9 @@ pub fn run(
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
-    let asked = Asked {
-        heading: &settings.heading,
-        limits: &settings.limits,
-        thresholds: &settings.thresholds,
-        series_file: settings.output.as_ref().map(|_| "series.parquet"),
-    };
     let classes = settings.plane.classes();
-    let mut collector = Collector::new(window, &classes, workers, asked, &settings.aborts, keeping);
+    let mut collector =
+        Collector::new(window, &classes, workers, asked(&settings), &settings.aborts, keeping);
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
     collector.facts.warnings = settings.warnings.clone();
@@ -191,6 +196,16 @@ pub fn run(
     Ok(finish(collector, until, started))
 }
 
+/// What the summary is to say beside what was measured.
+pub(crate) fn asked(settings: &Settings) -> Asked<'_> {
+    Asked {
+        heading: &settings.heading,
+        limits: &settings.limits,
+        thresholds: &settings.thresholds,
+        series_file: settings.output.as_ref().map(|_| "series.parquet"),
+    }
+}
+
 fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
     if processors_asked.is_empty() {
         return Ok(());
@@ -217,7 +232,7 @@ impl Plane {
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {
-            Plane::Sockets { .. } => Vec::new(),
+            Plane::Sockets { .. } | Plane::Simulated(_) => Vec::new(),
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
@@ -229,6 +244,7 @@ impl Plane {
         match self {
             Plane::Sockets { .. } => "sockets",
             Plane::Emulated(_) => "emulated",
+            Plane::Simulated(_) => "simulated",
         }
     }
 }
@@ -255,7 +271,7 @@ fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
 }
 
 /// Judges the run and writes what it leaves. A file that cannot be written is a warning: the result is there.
-fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
+pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
     if let Some(directory) = directory

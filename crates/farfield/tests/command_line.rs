@@ -402,3 +402,30 @@ fn nobody_needs_to_read_to_the_end() {
     assert_eq!(status.code(), Some(0));
     place.farfield("report run").exits(0);
 }
+
+/// In virtual time the same scenario leaves the same samples and the same packets, on any number of threads.
+#[test]
+fn a_simulation_leaves_the_same_bytes_on_any_number_of_threads() {
+    let place = Place::new();
+    place.write(
+        "sim.toml",
+        "plane = 'simulated'\nseed = 3\nrun = { warm-up = '500ms', duration = '2s' }\n\
+         load = { model = 'hybrid', arrivals = '100/s', think = '200ms' }\n\
+         [network]\nclients = 300\nclass = [{ name = 'dsl', access = 'dsl' }, { name = 'lossy', rtt = '60ms', down = { loss = '2%' } }]\n\
+         [simulated]\nworkers = 2\nservice-time = '2ms'\n[capture]\ngateway = true",
+    );
+    let runs = std::cell::Cell::new(0);
+    let left = |shards: &str| {
+        runs.set(runs.get() + 1);
+        let directory = format!("run-{}", runs.get());
+        let ended = place.farfield(&format!("run sim.toml -q --shards {shards} -o {directory}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ["samples.parquet", "capture.pcapng"]
+            .map(|file| std::fs::read(place.path(&directory).join(file)).unwrap())
+    };
+    let once = left("1");
+    assert!(once.iter().all(|bytes| bytes.len() > 1_000));
+    for shards in ["1", "2", "3"] {
+        assert!(left(shards) == once, "on {shards}");
+    }
+}

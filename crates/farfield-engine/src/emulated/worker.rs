@@ -112,7 +112,7 @@ impl Worker {
                         self.turns.record(self.clock.now().since(turn));
                     }
                 }
-                Ok(_) => self.sleep(),
+                Ok(_) => self.sleep(turn),
                 Err(error) => {
                     failed = Some(error);
                     break;
@@ -181,8 +181,11 @@ impl Worker {
         self.shard.population().is_done() || now >= self.phases.drain_until
     }
 
-    fn sleep(&mut self) {
+    /// Sleeps until something is due or comes, after a turn from `turn` on in which nothing was. Waiting awake counts as
+    /// sleep: the worker had nothing to do.
+    fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
+        self.meters.slept = self.meters.slept + before.since(turn);
         let until = self.shard.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
         let wait = until.since(before);
         if wait <= TOO_SOON_TO_SLEEP {

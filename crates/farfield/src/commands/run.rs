@@ -60,11 +60,7 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
         PlaneSettings::Emulated(plane) => {
             settings.plane = engine::Plane::Emulated(set_up(*plane, &directory)?.into());
         }
-        PlaneSettings::Simulated(_) => {
-            return Err(Problem::failed(
-                "the simulated plane cannot be run as yet; write plane = \"emulated\"",
-            ));
-        }
+        PlaneSettings::Simulated(plane) => settings.plane = engine::Plane::Simulated(plane),
     }
     settings.output = Some(Output {
         directory: created,

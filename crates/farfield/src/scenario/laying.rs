@@ -105,7 +105,7 @@ impl<'a, 'l> Laying<'a, 'l> {
                 Some(Bottleneck { up, down })
             }
         };
-        let (clients, shards) = (self.clients(), self.spec.shards);
+        let (clients, shards) = (self.clients(), self.scenario.dealt_over(self.spec));
         let frame = Frame { clients, shards, servers: self.scenario.servers() };
         layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))
     }
@@ -122,7 +122,8 @@ impl<'a, 'l> Laying<'a, 'l> {
             LoadSpec::Closed(closed) => closed.users.get(),
             _ => USUAL_CLIENTS,
         };
-        let usual = users.checked_next_multiple_of(self.spec.shards.get()).unwrap_or(users);
+        let usual =
+            users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);
         self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")
     }
 
@@ -265,7 +266,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         let routes =
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
         let graph = Graph { topology: &models, routes: &routes, server, members };
-        graph.lay_out(self.spec.shards, self.scenario.servers()).map_err(|error| self.misplaced(&error))
+        graph
+            .lay_out(self.scenario.dealt_over(self.spec), self.scenario.servers())
+            .map_err(|error| self.misplaced(&error))
     }
 
     /// Where a layout's mistake stands.

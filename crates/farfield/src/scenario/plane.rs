@@ -4,6 +4,7 @@
 //! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
 
 use super::laying::Laying;
+use super::network::NetworkSpec;
 use super::{Plane, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
@@ -47,7 +48,7 @@ impl Scenario {
         let spec = self.network.clone().unwrap_or_default();
         let laid = Laying::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
-        self.check_descriptors(spec.shards)?;
+        self.check_descriptors(self.dealt_over(&spec))?;
         self.check_thresholds(&laid)?;
         let clients = laid.network.clients.len() as u32;
         let network = EmulatedNetwork {
@@ -59,6 +60,12 @@ impl Scenario {
             capture: self.captured(clients)?,
         };
         Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
+    }
+
+    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on
+    /// how many threads there are.
+    pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
+        if self.plane == Plane::Simulated { NonZeroU32::MIN } else { network.shards }
     }
 
     /// The server's addresses and port.
