@@ -30,6 +30,9 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Drive a 
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "generate" -d 'Print shell completions, the man page or the summary\'s schema'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 'Users: how many a closed load has, or how many an open load may have at once' -r
@@ -82,6 +85,67 @@ complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d '
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'The layout of the lines; seen from the first of them unless said' -r -f -a "common\t'The Common Log Format'
+combined\t'Common, with the referrer and the user agent'
+extended\t'The W3C\'s Extended Log File Format'
+json\t'A JSON object a line'
+gn\t'The GN/WN server\'s'"
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken' -r -f -a "seconds\t'Seconds'
+milliseconds\t'Milliseconds'
+microseconds\t'Microseconds'"
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-max -d 'A request later than this after the one before begins a session' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l seed -d 'The seed of all choices by chance' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -s o -l out -d 'The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l target -d 'The server that the scenario drives, with the log\'s own paths. Without one it drives the built-in server, which answers with as many bytes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l objects -d 'The objects that the scenario and the site have at most, the most popular ones' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l keep-query -d 'Requests that differ behind the ? are for different objects'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l single-laws -d 'Try single laws only, no mixtures: a quick look'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l format -d 'The layout of the lines; seen from the first of them unless said' -r -f -a "common\t'The Common Log Format'
+combined\t'Common, with the referrer and the user agent'
+extended\t'The W3C\'s Extended Log File Format'
+json\t'A JSON object a line'
+gn\t'The GN/WN server\'s'"
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken' -r -f -a "seconds\t'Seconds'
+milliseconds\t'Milliseconds'
+microseconds\t'Microseconds'"
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-max -d 'A request later than this after the one before begins a session' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l seed -d 'The seed of all choices by chance' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l workers -d 'Workers of the server, each of which holds one connection' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l rtt -d 'The round trip between users and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l gain -d 'What a page takes longer on a new connection; two round trips unless said' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l page -d 'How long a page on a kept connection holds a worker; one round trip unless said' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l timeout -d 'The server\'s present timeout, to compare with' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l keep-query -d 'Requests that differ behind the ? are for different objects'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l single-laws -d 'Try single laws only, no mixtures: a quick look'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l leavers-close -d 'Users who leave close their connection; unless said they leave it to the timeout'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from help" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_seen_subcommand_from make show read help" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_seen_subcommand_from make show read help" -f -a "make" -d 'Write a site as files of exactly its sizes, for any web server to serve'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_seen_subcommand_from make show read help" -f -a "show" -d 'Print a model that comes with farfield, to begin one\'s own with'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_seen_subcommand_from make show read help" -f -a "read" -d 'Take a folder of files as a site: pages by their HTML, with what they embed and link to'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_seen_subcommand_from make show read help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from make" -l seed -d 'The seed of the site, as `site-seed` of the requests' -r
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from read" -s o -l out -d 'Where to put the site' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "make" -d 'Write a site as files of exactly its sizes, for any web server to serve'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print a model that comes with farfield, to begin one\'s own with'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "read" -d 'Take a folder of files as a site: pages by their HTML, with what they embed and link to'
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema help" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema help" -f -a "completions" -d 'Completions for a shell'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema help" -f -a "man" -d 'The man page'
@@ -94,12 +158,19 @@ complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "man" -d 'The man page'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "run" -d 'Drive a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "generate" -d 'Print shell completions, the man page or the summary\'s schema'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "run" -d 'Drive a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "generate" -d 'Print shell completions, the man page or the summary\'s schema'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write a site as files of exactly its sizes, for any web server to serve'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, to begin one\'s own with'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "read" -d 'Take a folder of files as a site: pages by their HTML, with what they embed and link to'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "completions" -d 'Completions for a shell'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "man" -d 'The man page'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "schema" -d 'The JSON schema of summary.json'

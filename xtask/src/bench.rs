@@ -4,6 +4,7 @@
 //! in each turn: its median survives a machine that is busy with other things, absolute figures do not.
 
 mod closed;
+mod far;
 mod generator;
 pub mod hold;
 mod lab;
@@ -62,6 +63,9 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "one-request", run: closed::one_request },
     Bench { name: "open-loop", run: open::half_of_capacity },
     Bench { name: "overload", run: overload::attempts },
+    Bench { name: "far", run: far::against_wrk },
+    Bench { name: "far-backbone", run: far::backbone },
+    Bench { name: "far-throughput", run: far::throughput },
     Bench { name: "users-memory", run: memory::users },
     Bench { name: "samples-memory", run: memory::samples },
 ];

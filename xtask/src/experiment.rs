@@ -9,6 +9,8 @@ mod column;
 mod drive;
 mod page;
 mod plan;
+mod server;
+mod site;
 
 use crate::process;
 use anyhow::{Context, Result, bail};
@@ -45,6 +47,9 @@ pub struct ExperimentArgs {
     /// Where to keep the pages.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// A sentence that the pages end their account of the machine with, such as on what else ran there.
+    #[arg(long, value_name = "SENTENCE")]
+    note: Option<String>,
     /// The farfield to run; built if absent.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -64,7 +69,7 @@ pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
         (false, false) => Length::Full,
     };
     for experiment in &experiments {
-        let at = |point: &Point| format!("experiment {}, {}={}", experiment.name, point.vary, point.value);
+        let at = |point: &Point| format!("experiment {}, {:?}", experiment.name, point.sets);
         points(experiment, length)
             .iter()
             .try_for_each(|point| stand.check(point).with_context(|| at(point)))?;
@@ -85,7 +90,12 @@ pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
             all_hold &= findings.iter().all(|finding| finding.holds != Some(false));
         }
         if let Some(folder) = folder {
-            let provenance = Provenance { length, machine: stand.machine()?, tries_max: args.tries };
+            let provenance = Provenance {
+                length,
+                machine: stand.machine()?,
+                tries_max: args.tries,
+                note: args.note.clone(),
+            };
             keep(folder, experiment, &rows, &findings, &provenance)?;
         }
     }
@@ -107,13 +117,19 @@ fn named(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
 /// Every run of an experiment, curve by curve.
 fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
     let mut points = Vec::new();
-    for (number, curve) in experiment.plan.curves.iter().enumerate() {
-        points.extend(experiment.values(length).into_iter().map(|value| Point {
-            curve: number,
-            scenario: experiment.scenario(curve, length),
-            vary: experiment.plan.varied(curve).to_owned(),
-            value,
-        }));
+    let run = |(_, curve): &(usize, &plan::Curve)| !curve.highest;
+    for (number, curve) in experiment.plan.curves.iter().enumerate().filter(run) {
+        let point = |value| {
+            Some(Point {
+                curve: number,
+                scenario: experiment.scenario(curve, length),
+                sets: experiment.plan.sets(curve, value)?,
+                value,
+                server: curve.server.or(experiment.plan.server),
+                sends_at: curve.sends_at.clone(),
+            })
+        };
+        points.extend(experiment.values(length).into_iter().filter_map(point));
     }
     points
 }
@@ -122,11 +138,25 @@ fn measure(stand: &Stand, experiment: &Experiment, length: Length, tries_max: u3
     let points = points(experiment, length);
     let measure = |(number, point): (usize, &Point)| {
         let curve = &experiment.plan.curves[point.curve].name;
-        let Point { vary, value, .. } = point;
-        eprintln!("{} {}/{}: {curve}, {vary}={value}", experiment.name, number + 1, points.len());
+        let (name, label, value) = (&experiment.name, &experiment.plan.label, point.value);
+        eprintln!("{name} {}/{}: {curve}, {label} {value}", number + 1, points.len());
         stand.measure(point, tries_max)
     };
-    points.iter().enumerate().map(measure).collect()
+    let mut rows: Vec<Row> = points.iter().enumerate().map(measure).collect::<Result<_>>()?;
+    rows.extend(highest(experiment, &rows));
+    Ok(rows)
+}
+
+/// The rows of curves that are the highest of all others, at each value.
+fn highest(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
+    let plan = &experiment.plan;
+    let y = plan.charts()[0].y;
+    let higher = |a: &&Row, b: &&Row| y.of(a).unwrap_or(0.0).total_cmp(&y.of(b).unwrap_or(0.0));
+    let values = rows.iter().filter(|row| row.curve == rows[0].curve).map(|row| row.value);
+    let at = |value| rows.iter().filter(move |row| row.value == value).max_by(higher);
+    let best: Vec<&Row> = values.filter_map(at).collect();
+    let curves = (0..plan.curves.len()).filter(|&curve| plan.curves[curve].highest);
+    curves.flat_map(|curve| best.iter().map(move |&row| Row { curve, ..row.clone() })).collect()
 }
 
 fn keep(
@@ -137,9 +167,13 @@ fn keep(
     provenance: &Provenance,
 ) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let page = page::page(experiment, rows, findings, provenance);
-    for (ending, text) in [("md", page), ("svg", chart::chart(experiment, rows))] {
-        let file = folder.join(format!("{}.{ending}", experiment.name));
+    let mut files =
+        vec![(format!("{}.md", experiment.name), page::page(experiment, rows, findings, provenance))];
+    for (number, chart) in experiment.plan.charts().iter().enumerate() {
+        files.push((page::figure(experiment, number), chart::chart(experiment, chart, rows)));
+    }
+    for (name, text) in files {
+        let file = folder.join(name);
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
         eprintln!("{}", file.display());
     }
@@ -173,6 +207,20 @@ mod tests {
         assert_eq!(names(&[]).unwrap().len(), all().len());
         let error = names(&["figure-1"]).unwrap_err().to_string();
         assert!(error.contains("`figure-1`") && error.contains("s-client-figure-5"), "{error}");
+    }
+
+    #[test]
+    fn a_curve_may_be_the_highest_of_all() {
+        let text = plan::tests::TEXT.replace(
+            "[[experiment.claim]]",
+            "[[experiment.curve]]\nname = 'capacity'\nhighest = true\n[[experiment.claim]]",
+        );
+        let experiment = Experiment::parse("e", &text).unwrap();
+        assert!(points(&experiment, Length::Full).iter().all(|point| point.curve < 2));
+        let row = column::tests::row;
+        let rows = [row(0, 1, 50.0, 1.0), row(0, 2, 70.0, 2.0), row(1, 1, 60.0, 3.0), row(1, 2, 65.0, 4.0)];
+        let expected = [row(2, 1, 60.0, 3.0), row(2, 2, 70.0, 2.0)];
+        assert_eq!(highest(&experiment, &rows), expected);
     }
 
     /// Every scenario that any form of any experiment runs is one that farfield accepts.

@@ -27,6 +27,9 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "lighttpd", package: "lighttpd" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
+    Tool { program: "ping", package: "iputils-ping" },
+    Tool { program: "traceroute", package: "traceroute" },
+    Tool { program: "tracepath", package: "iputils-tracepath" },
 ];
 
 /// What the benches need.

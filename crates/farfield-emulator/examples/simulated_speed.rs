@@ -2,12 +2,17 @@
 //! the number of clients, and what a second thread adds.
 //!
 //! ```text
-//! cargo run --release -p farfield-emulator --example simulated_speed -- [clients …]
+//! cargo run --release -p farfield-emulator --example simulated_speed -- [what[:seconds] …]
 //! ```
 //!
-//! Users think for ten seconds in the mean and then ask for 1 KB, one request a connection, at 50 ms of round trip.
-//! A packet event is a packet at the end of a stage of its way. Rates on one thread are by processor time, so that
-//! others on the machine do not count; what threads add is by the clock and needs a quiet machine.
+//! `1000` is so many clients behind links of their own and one router; `1000open` keeps their connections open;
+//! `1000backbone` puts them behind IP-TNE's backbone of four subnetworks; `shards` is one thread beside two. The seconds
+//! are virtual.
+//!
+//! Users think for ten seconds in the mean and then ask for 1 KB, one request a connection, at 50 ms of round trip and
+//! more. A packet event is a packet at the end of a stage of its way. Rates on one thread are by processor time, so that
+//! others on the machine count only for what they take of the caches; what a second thread adds is by the clock, in
+//! alternating pairs, and needs a quiet machine.
 
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Window};
@@ -43,10 +48,11 @@ fn far_away(clients: u32) -> NetworkPlan {
     network(clients, own, vec![RoutePlan::direct(0)], Vec::new())
 }
 
-/// IP-TNE's backbone of four subnetworks, the server's link shared by all.
-fn backbone(clients: u32) -> NetworkPlan {
-    let trunk = link("delay = '1ms'\nrate = '1Gbit'\nqueue = '1MiB'");
-    let stem = link("rate = '1Gbit'\nqueue = '1MiB'");
+/// IP-TNE's backbone of four subnetworks, the server's link shared by all: `delay` on clients' own links, `rate` on all
+/// others.
+fn backbone(clients: u32, delay: &str, rate: &str) -> NetworkPlan {
+    let trunk = link(&format!("delay = '1ms'\nrate = '{rate}'\nqueue = '1MiB'"));
+    let stem = link(&format!("rate = '{rate}'\nqueue = '1MiB'"));
     let router = |id| NodePlan { id, kind: NodeKind::Router };
     let switch = |subnet| NodePlan { id: 100 + subnet, kind: NodeKind::Switch };
     // Up: 0 to 3 from router i+1 to router i (or the server), 4 to 7 the stems; down: the same, 8 on.
@@ -65,7 +71,7 @@ fn backbone(clients: u32) -> NetworkPlan {
     };
     let links = |model: &Arc<LinkModel>| (0..4).map(|_| Arc::clone(model)).collect::<Vec<_>>();
     let shared = [links(&trunk), links(&stem), links(&trunk), links(&stem)].concat();
-    let own = link("delay = '100us'\nrate = '100Mbit'\nqueue = '64KiB'");
+    let own = link(&format!("delay = '{delay}'\nrate = '100Mbit'\nqueue = '64KiB'"));
     network(clients, own, (0..4).map(route).collect(), shared)
 }
 
@@ -145,16 +151,19 @@ fn memory() -> (f64, f64) {
     (field("VmHWM:").unwrap_or(f64::NAN), field("VmRSS:").unwrap_or(f64::NAN))
 }
 
-fn curve(clients: u32, keep: bool) {
-    let kind = if keep { "open" } else { "thinking" };
-    let policy = if keep { "policy = 'persistent'" } else { "policy = 'one-request'" };
+fn curve(clients: u32, kind: &str, secs: Option<u64>) {
+    let network = match kind {
+        "backbone" => backbone(clients, "25ms", "10Gbit"),
+        _ => far_away(clients),
+    };
+    let policy = if kind == "open" { "policy = 'persistent'" } else { "policy = 'one-request'" };
     let document = format!(
         "load = {{ model = 'closed', users = {clients}, ramp = '10s', think = {{ law = 'exponential', mean = '10s' }} }}\n[policy]\n{policy}"
     );
     // About three million requests, or two turns of everybody.
-    let secs = (3_000_000.0 / f64::from(clients) * 10.0).clamp(12.0, 200.0);
+    let secs = secs.unwrap_or((3_000_000.0 / f64::from(clients) * 10.0).clamp(12.0, 200.0) as u64);
     let (_, before) = memory();
-    let simulation = simulation(far_away(clients), &document, Duration::from_secs(secs as u64), 1);
+    let simulation = simulation(network, &document, Duration::from_secs(secs), 1);
     let (simulated, wall, took) = timed(&simulation);
     let (most, _) = memory();
     let samples = simulated.samples.len() as f64 * 96.0 / 1024.0;
@@ -171,32 +180,54 @@ fn curve(clients: u32, keep: bool) {
     );
 }
 
-fn shards(clients: u32) {
+/// Pairs of runs on one thread and on two: enough for a median that one slow moment does not move.
+const PAIRS: usize = 9;
+
+fn shards(clients: u32, secs: Option<u64>) {
     let document = format!(
         "load = {{ model = 'closed', users = {clients}, think = '20ms' }}\n[policy]\npolicy = 'one-request'"
     );
-    let mut alone = f64::NAN;
-    for threads in [1, 2, 1, 2] {
-        let simulation = simulation(backbone(clients), &document, Duration::from_secs(3), threads);
-        let (simulated, took, cpu) = timed(&simulation);
-        let rate = simulated.events as f64 / took / 1e6;
-        if threads == 1 {
-            alone = rate;
-        }
+    let turn = |threads| {
+        let network = backbone(clients, "100us", "1Gbit");
+        let simulation = simulation(network, &document, Duration::from_secs(secs.unwrap_or(1)), threads);
+        let (simulated, wall, processors) = timed(&simulation);
+        (simulated.events as f64 / wall / 1e6, processors / wall, simulated)
+    };
+    let (mut alone, mut together, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        let ((one, _, simulated), (two, busy, same)) = (turn(1), turn(2));
+        assert_eq!(simulated.events, same.events, "threads change nothing that happens");
         println!(
-            "{clients:>9} clients, {threads} shards: {:>8} requests, {:>9} events, {rate:.2} million a second, {:.2} × one; {cpu:.1} s of processors in {took:.1} s; {} windows",
+            "{clients} clients, {} requests, {} events in {} windows: {one:.2} million a second on one thread, {two:.2} on two, which had {busy:.2} processors: {:.2} times",
             simulated.samples.len(),
             simulated.events,
-            rate / alone,
             simulated.windows,
+            two / one,
         );
+        alone.push(one);
+        together.push(two);
+        ratios.push(two / one);
     }
+    println!(
+        "Median of {PAIRS} pairs: {} and {} million events a second, {} times",
+        spread(&mut alone),
+        spread(&mut together),
+        spread(&mut ratios)
+    );
+}
+
+/// Median, least and greatest.
+fn spread(values: &mut [f64]) -> String {
+    values.sort_by(f64::total_cmp);
+    let &mut [least, .., most] = values else { return "nothing".into() };
+    format!("{:.2} ({least:.2}–{most:.2})", values[values.len() / 2])
 }
 
 fn main() {
     let mut asked: Vec<String> = std::env::args().skip(1).collect();
     if asked.is_empty() {
-        asked = ["1000", "10000", "100000", "1000000", "shards"].map(str::to_owned).to_vec();
+        let all = ["1000", "10000", "100000", "1000000", "1000backbone", "1000000backbone", "shards"];
+        asked = all.map(str::to_owned).to_vec();
     }
     println!(
         "{:>9} {:>9} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9} {:>11} {:>7}",
@@ -212,10 +243,15 @@ fn main() {
         "wall s"
     );
     for word in asked {
-        match (word.strip_suffix("open"), word.parse()) {
-            (_, Ok(clients)) => curve(clients, false),
-            (Some(clients), _) => curve(clients.parse().expect("a number"), true),
-            _ => shards(4096),
+        let (word, secs) = match word.split_once(':') {
+            Some((word, secs)) => (word, secs.parse().ok()),
+            None => (&word[..], None),
+        };
+        let kind = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        match (kind, word.trim_end_matches(kind).parse()) {
+            ("", Ok(clients)) => curve(clients, "thinking", secs),
+            (kind @ ("open" | "backbone"), Ok(clients)) => curve(clients, kind, secs),
+            _ => shards(4096, secs),
         }
     }
 }

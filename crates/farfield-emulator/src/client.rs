@@ -28,7 +28,9 @@ pub(crate) struct Client {
 pub(crate) enum Own {
     /// There are none.
     None,
-    /// Links that tell at once what becomes of a packet behind the last: one stage.
+    /// One link that tells at once what becomes of a packet, as most are.
+    Single(Link, Stream),
+    /// Several of that kind as one: one stage.
     Compound(Compound),
     /// Links that do not: a stage each.
     Chain(Box<[Wire]>),
@@ -102,6 +104,12 @@ impl Own {
             };
             models.iter().enumerate().map(wire).collect::<Vec<_>>()
         };
+        if let [model] = models
+            && model.tells_at_once()
+            && let Some((link, chance)) = wires().pop()
+        {
+            return Own::Single(link, chance);
+        }
         match Compound::new(wires()) {
             Ok(compound) => Own::Compound(compound),
             Err(_) => Own::Chain(
@@ -114,7 +122,7 @@ impl Own {
     fn stages(&self) -> u8 {
         match self {
             Own::None => 0,
-            Own::Compound(_) => 1,
+            Own::Single(..) | Own::Compound(_) => 1,
             Own::Chain(wires) => wires.len() as u8,
         }
     }

@@ -110,11 +110,16 @@ impl World {
         match self.reach {
             Reach::Whole => false,
             Reach::Clients => flight.up && stage >= self.own_stages(self.way_of(flight.client).1, true),
-            Reach::Shared => {
-                let route = self.way_of(flight.client).0;
-                !flight.up && stage >= self.plan.routes[route as usize].down.len()
-            }
+            Reach::Shared => self.is_beyond_shared(flight),
+            Reach::Near => !flight.up && stage >= 1,
+            Reach::Far => flight.up || self.is_beyond_shared(flight),
         }
+    }
+
+    /// True if only its client's own links are before the packet.
+    pub fn is_beyond_shared(&self, flight: &Flight) -> bool {
+        let route = self.way_of(flight.client).0;
+        !flight.up && usize::from(flight.stage) >= self.plan.routes[route as usize].down.len()
     }
 
     /// Hands the packet to the world that its next stage is in.
@@ -204,6 +209,7 @@ impl World {
                 };
                 match if up { &mut client.up } else { &mut client.down } {
                     Own::None => unreachable!("a stage is a link"),
+                    Own::Single(link, chance) => link.offer_of(memory, now, packet, chance),
                     Own::Compound(compound) => compound.offer_of(memory, now, packet),
                     Own::Chain(wires) => {
                         let Wire { link, chance, .. } = &mut wires[usize::from(hop)];

@@ -23,6 +23,7 @@ pub mod layout;
 mod lingering;
 pub mod offload;
 pub mod packet;
+mod patience;
 pub mod plan;
 pub mod server;
 mod shard;

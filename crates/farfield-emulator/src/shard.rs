@@ -77,6 +77,7 @@ impl Shard {
                 self.population.handle_wake(&mut self.world, due, due, wake);
             }
             Event::Timer { place, serial } => self.world.handle_timer(place, serial),
+            Event::Waits(queue) => self.world.handle_waits(queue),
             Event::Packet(place) => {
                 if !self.world.flights[place as usize].up {
                     lateness.arrived(due, wall.since(due));

@@ -1,7 +1,9 @@
 //! The simulated plane: users, network and a model of a server in virtual time, on any number of threads.
 //!
 //! A simulation is made of *parts* that share nothing: up to sixteen of clients, each with their own links, TCP and
-//! users, and the *hub*, which holds the shared links and the server. What the parts are follows from the plan alone;
+//! users, and the *hub*, which holds the shared links and the server. Where the delay of the first link away from the
+//! server allows it, the shared links behind that one are a part of their own, the *far side*, which halves what one
+//! thread must do at most and makes windows longer. What the parts are follows from the plan alone;
 //! how many threads turn them does not matter to anything that happens. That is why the same seed gives the same
 //! bytes on one thread and on three.
 //!
@@ -21,6 +23,7 @@ pub mod window;
 
 use crate::plan::NetworkPlan;
 use crate::server::{ServerFacts, ServerPlan};
+use crate::world::Reach;
 use crate::{Directory, Drops, Packet};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
@@ -137,8 +140,10 @@ pub fn simulate_with(
     let directory = Arc::new(Directory::new(network));
     let part = |number| part::Part::new(simulation, simulation.users(number, parts), &directory);
     let parts = (0..parts).map(part).collect();
-    let hub = hub::Hub::new(simulation, &directory, tap);
-    Ok(turn::turn(parts, hub, windows, simulation))
+    let far = windows.has_far_side().then(|| hub::Links::new(simulation, &directory, Reach::Far));
+    let reach = if far.is_some() { Reach::Near } else { Reach::Shared };
+    let hub = hub::Hub::new(simulation, &directory, reach, tap);
+    Ok(turn::turn(parts, hub, far, windows, simulation))
 }
 
 impl Simulation {

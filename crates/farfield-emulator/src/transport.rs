@@ -1,6 +1,7 @@
 //! What users ask of their transport, asked of emulated TCP.
 
 use crate::packet::{Packet, Tcp};
+use crate::patience::{Front, Owner, Put};
 use crate::world::{Event, Socket, Told, UNBOUND, World};
 use bytes::Bytes;
 use farfield_base::{Instant, Sample};
@@ -87,11 +88,24 @@ impl World {
             self.remove(place);
             return self.lingering.take(now, client, port, wait);
         }
-        if let Some(at) = socket.tcp.poll_timer()
-            && at < socket.timer_at
-        {
-            socket.timer_at = at;
-            self.wheel.schedule(at, Event::Timer { place, serial: socket.serial });
+        self.arm_timer(place);
+    }
+
+    fn arm_timer(&mut self, place: u32) {
+        let socket = &mut self.connections[place as usize];
+        let Some(at) = socket.tcp.poll_timer().filter(|at| *at < socket.timer_at) else { return };
+        let serial = socket.serial;
+        match self.patience.put(self.now, at, Owner { place, serial }) {
+            Put::OnWheel => {
+                socket.timer_at = at;
+                self.wheel.schedule(at, Event::Timer { place, serial });
+            }
+            Put::Queued { asks_at, first_of } => {
+                socket.timer_at = asks_at;
+                if let Some(queue) = first_of {
+                    self.wheel.schedule(asks_at, Event::Waits(queue));
+                }
+            }
         }
     }
 
@@ -103,8 +117,28 @@ impl World {
             return;
         }
         socket.timer_at = Instant::MAX;
+        if socket.tcp.poll_timer().is_some_and(|at| at > now) {
+            return self.arm_timer(place);
+        }
         socket.tcp.handle_timer(now);
         self.flush(place);
+    }
+
+    /// Timers of a queue of waits may be due.
+    pub fn handle_waits(&mut self, queue: u16) {
+        let now = self.now;
+        loop {
+            let connections = &self.connections;
+            let front = self.patience.front(queue, now, |owner, asks_at| {
+                let socket = connections.get(owner.place as usize);
+                socket.is_some_and(|socket| socket.serial == owner.serial && socket.timer_at == asks_at)
+            });
+            match front {
+                Front::Due(Owner { place, serial }) => self.handle_timer(place, serial),
+                Front::At(at) => return self.wheel.schedule(at, Event::Waits(queue)),
+                Front::None => return,
+            }
+        }
     }
 
     /// Queues for the user what the connection at `place` has to tell.

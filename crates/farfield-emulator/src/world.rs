@@ -5,6 +5,7 @@ use crate::client::{Client, Wire};
 use crate::directory::Directory;
 use crate::lingering::Lingering;
 use crate::packet::Packet;
+use crate::patience::Patience;
 use crate::plan::NetworkPlan;
 use crate::server::Alarm;
 use bytes::Bytes;
@@ -44,6 +45,8 @@ pub(crate) struct World {
     /// For each slot of the population's connections, the place of the one that is bound to it.
     pub bound: Vec<u32>,
     pub sockets_begun: u32,
+    /// Timers of connections that are not on the wheel.
+    pub patience: Patience,
     pub lingering: Lingering,
     pub flights: Slab<Flight>,
     pub reassembler: Reassembler,
@@ -63,6 +66,8 @@ pub(crate) enum Event {
     Wake(Wake),
     /// A timer of the connection at `place` may be due.
     Timer { place: u32, serial: u32 },
+    /// Timers of a queue of waits may be due.
+    Waits(u16),
     /// A packet under way has come to the end of its stage.
     Packet(u32),
     /// A queue has decided on a packet that waited.
@@ -78,8 +83,12 @@ pub(crate) enum Reach {
     Whole,
     /// Clients and their own links.
     Clients,
-    /// Shared links: what is between clients' own and the server. Clients go by their numbers here.
+    /// Shared links: what is between clients' own and the server. Clients go by their numbers here and below.
     Shared,
+    /// Of the shared links those towards the server, and the first away from it.
+    Near,
+    /// Shared links away from the server, but the first.
+    Far,
 }
 
 /// A packet between worlds.
@@ -107,7 +116,7 @@ pub(crate) struct Socket {
     pub serial: u32,
     /// Whose it is, until its user has closed it.
     pub key: Option<ConnectionKey>,
-    /// The earliest timer event on the wheel that is its own.
+    /// When it is asked next whether a timer is due: at the earliest one's deadline, or before.
     pub timer_at: Instant,
     /// What links remember of its losses, where losses belong to connections.
     pub up_losses: Memory,
@@ -201,7 +210,9 @@ impl World {
         (shard, shards): (u32, u32),
         reach: Reach,
     ) -> World {
-        let own = |number: &usize| *number as u32 % shards == shard && reach != Reach::Shared;
+        let own = |number: &usize| {
+            *number as u32 % shards == shard && matches!(reach, Reach::Whole | Reach::Clients)
+        };
         let clients = (0..plan.clients.len()).filter(own).map(|number| {
             let client = &plan.clients[number];
             Client::new(number as u32, client, &plan.classes[usize::from(client.class)], seed)
@@ -227,6 +238,7 @@ impl World {
             connections: Slab::new(),
             bound: Vec::new(),
             sockets_begun: 0,
+            patience: Patience::default(),
             lingering: Lingering::default(),
             flights: Slab::new(),
             reassembler: Reassembler::new(ReassemblyLimits::default()),

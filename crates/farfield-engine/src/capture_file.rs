@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches of packets on their way to the writer.
-const BATCHES: usize = 64;
+/// Batches of packets on their way to the writer, one for each turn of a worker in which packets were seen: some seconds
+/// in which the writer, which stands back, gets no processor.
+const BATCHES: usize = 4096;
 
 /// A capture that is being written.
 #[derive(Debug)]

@@ -6,8 +6,13 @@
 //! and because slots are first-in first-out at every level and a slot is dealt out before the wheel enters its
 //! time, events leave in order of `(time, order of scheduling)`, exactly.
 //!
-//! Events lie in one slab and are linked by index: no allocation an event once the slab has grown. There is
-//! no cancelling; whoever is woken checks whether it still cares.
+//! The wheel goes from event to event, not from slot to slot: it takes the earliest of the first slot straight out,
+//! and deals the others out by how they differ from that one. Most events are so dealt out once or twice on their
+//! way, whatever the level they began on.
+//!
+//! Events of a slot lie side by side in chunks, and chunks in one slab: dealing out reads memory in order, and
+//! nothing is allocated for an event once the slab has grown. There is no cancelling; whoever is woken checks whether
+//! it still cares.
 
 use farfield_base::Instant;
 
@@ -16,6 +21,8 @@ const SLOTS: usize = 1 << DIGIT_BITS;
 /// 11 digits of 6 bits cover the 64 bits of an instant.
 const LEVELS: usize = 11;
 const NIL: u32 = u32::MAX;
+/// Events of a chunk: enough to read in order, few enough not to waste a chunk on a slot with one event.
+const CHUNK: usize = 10;
 
 /// Events in order of time, and of scheduling where times are equal.
 #[derive(Debug)]
@@ -25,22 +32,35 @@ pub struct Wheel<E> {
     /// For each level, a bit for each slot that holds something.
     occupied: [u64; LEVELS],
     slots: Box<[[Slot; SLOTS]; LEVELS]>,
-    nodes: Vec<Node<E>>,
+    chunks: Vec<Chunk<E>>,
+    /// The first of the chunks that are not in use.
     free: u32,
     len: usize,
 }
 
+/// The chunks of a slot, by place.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    head: u32,
-    tail: u32,
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Slot = Slot { first: NIL, last: NIL };
+
+#[derive(Debug)]
+struct Chunk<E> {
+    /// The chunk after it in its slot, or on the free list.
+    next: u32,
+    /// Its events are those of `from..to`; none is left only while it is on the free list.
+    from: u8,
+    to: u8,
+    events: [Entry<E>; CHUNK],
 }
 
 #[derive(Debug)]
-struct Node<E> {
+struct Entry<E> {
     at: u64,
-    next: u32,
-    /// `None` while the node is on the free list.
+    /// `None` outside of the chunk's `from..to`.
     event: Option<E>,
 }
 
@@ -56,8 +76,8 @@ impl<E> Wheel<E> {
         Wheel {
             elapsed: 0,
             occupied: [0; LEVELS],
-            slots: Box::new([[Slot { head: NIL, tail: NIL }; SLOTS]; LEVELS]),
-            nodes: Vec::new(),
+            slots: Box::new([[EMPTY; SLOTS]; LEVELS]),
+            chunks: Vec::new(),
             free: NIL,
             len: 0,
         }
@@ -76,33 +96,32 @@ impl<E> Wheel<E> {
     /// Has `event` come out at `at`. An instant that the wheel has passed counts as the one it stands at: the
     /// event is late, but it comes, after those already due then.
     pub fn schedule(&mut self, at: Instant, event: E) {
-        let at = at.as_ns().max(self.elapsed);
-        let node = Node { at, next: NIL, event: Some(event) };
-        let index = if self.free == NIL {
-            self.nodes.push(node);
-            u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 - 1 events wait at once")
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
-        };
         self.len += 1;
-        self.append(index, at);
+        self.append(at.as_ns().max(self.elapsed), event);
     }
 
     /// Takes the next event if it is due at `now` or before, with the instant it was scheduled for.
     pub fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
+        let now = now.as_ns();
         loop {
             let (level, slot) = self.first_slot()?;
             let start = self.slot_start(level, slot);
-            if start > now.as_ns() {
+            if start > now {
+                return None;
+            }
+            if level == 0 {
+                self.elapsed = self.elapsed.max(start);
+                return Some(self.take_first(slot));
+            }
+            let (earliest, only) = self.earliest(level, slot);
+            if earliest <= now {
+                self.elapsed = earliest;
+                return Some((Instant::from_ns(earliest), self.take_earliest(level, slot, earliest)));
+            }
+            if only {
                 return None;
             }
             self.elapsed = self.elapsed.max(start);
-            if level == 0 {
-                return Some(self.take_first(slot));
-            }
             self.deal_out(level, slot);
         }
     }
@@ -110,14 +129,7 @@ impl<E> Wheel<E> {
     /// When the next event is due. Looks through one slot: cheap while timers are spread, and exact.
     pub fn next_at(&self) -> Option<Instant> {
         let (level, slot) = self.first_slot()?;
-        let mut earliest = u64::MAX;
-        let mut index = self.slots[level][slot].head;
-        while index != NIL {
-            let node = &self.nodes[index as usize];
-            earliest = earliest.min(node.at);
-            index = if level == 0 { NIL } else { node.next };
-        }
-        Some(Instant::from_ns(earliest))
+        Some(Instant::from_ns(self.earliest(level, slot).0))
     }
 
     /// The occupied slot that comes first in time: on the lowest occupied level, for everything on a level is
@@ -134,50 +146,119 @@ impl<E> Wheel<E> {
         above.checked_shl(shift + DIGIT_BITS).unwrap_or(0) | ((slot as u64) << shift)
     }
 
-    fn append(&mut self, index: u32, at: u64) {
+    /// When the earliest event of an occupied slot is due, and whether it is the slot's only one.
+    fn earliest(&self, level: usize, slot: usize) -> (u64, bool) {
+        let (mut earliest, mut count) = (u64::MAX, 0);
+        let mut place = self.slots[level][slot].first;
+        while place != NIL {
+            let chunk = &self.chunks[place as usize];
+            let events = &chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
+            earliest = events.iter().fold(earliest, |earliest, entry| earliest.min(entry.at));
+            count += events.len();
+            // All of a slot of level 0 is due at once.
+            place = if level == 0 { NIL } else { chunk.next };
+        }
+        (earliest, count == 1)
+    }
+
+    fn append(&mut self, at: u64, event: E) {
         let differing = at ^ self.elapsed;
         let level = (63 - (differing | 1).leading_zeros()) / DIGIT_BITS;
         let slot = ((at >> (level * DIGIT_BITS)) as usize) & (SLOTS - 1);
         let level = level as usize;
-        self.occupied[level] |= 1 << slot;
-        let place = &mut self.slots[level][slot];
-        if place.tail == NIL {
-            place.head = index;
+        let last = self.slots[level][slot].last;
+        let place = match self.chunks.get(last as usize) {
+            Some(chunk) if usize::from(chunk.to) < CHUNK => last,
+            _ => self.extend(level, slot),
+        };
+        let chunk = &mut self.chunks[place as usize];
+        chunk.events[usize::from(chunk.to)] = Entry { at, event: Some(event) };
+        chunk.to += 1;
+    }
+
+    /// Adds an empty chunk to a slot.
+    fn extend(&mut self, level: usize, slot: usize) -> u32 {
+        let place = if self.free == NIL {
+            let events = std::array::from_fn(|_| Entry { at: 0, event: None });
+            self.chunks.push(Chunk { next: NIL, from: 0, to: 0, events });
+            u32::try_from(self.chunks.len() - 1).expect("fewer than 2^32 chunks of events wait at once")
         } else {
-            self.nodes[place.tail as usize].next = index;
+            let place = self.free;
+            let chunk = &mut self.chunks[place as usize];
+            self.free = std::mem::replace(&mut chunk.next, NIL);
+            (chunk.from, chunk.to) = (0, 0);
+            place
+        };
+        self.occupied[level] |= 1 << slot;
+        let Slot { first, last } = &mut self.slots[level][slot];
+        if *last == NIL {
+            *first = place;
+        } else {
+            self.chunks[*last as usize].next = place;
         }
-        place.tail = index;
+        *last = place;
+        place
     }
 
     /// Moves what lies in a slot to the levels below, in order.
     fn deal_out(&mut self, level: usize, slot: usize) {
-        let mut index = self.clear(level, slot);
-        while index != NIL {
-            let node = &mut self.nodes[index as usize];
-            let (at, next) = (node.at, node.next);
-            node.next = NIL;
-            self.append(index, at);
-            index = next;
+        let mut place = self.clear(level, slot);
+        while place != NIL {
+            let chunk = &self.chunks[place as usize];
+            for index in chunk.from..chunk.to {
+                let entry = &mut self.chunks[place as usize].events[usize::from(index)];
+                let at = entry.at;
+                if let Some(event) = entry.event.take() {
+                    self.append(at, event);
+                }
+            }
+            place = self.release(place);
         }
+    }
+
+    /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and moves the
+    /// others to the levels below.
+    fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64) -> E {
+        let mut place = self.slots[level][slot].first;
+        let event = loop {
+            let chunk = &mut self.chunks[place as usize];
+            let events = &mut chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
+            if let Some(entry) = events.iter_mut().find(|entry| entry.at == earliest) {
+                break entry.event.take().expect("an entry in use holds its event");
+            }
+            place = chunk.next;
+        };
+        self.len -= 1;
+        self.deal_out(level, slot);
+        event
     }
 
     fn clear(&mut self, level: usize, slot: usize) -> u32 {
         self.occupied[level] &= !(1 << slot);
-        std::mem::replace(&mut self.slots[level][slot], Slot { head: NIL, tail: NIL }).head
+        std::mem::replace(&mut self.slots[level][slot], EMPTY).first
+    }
+
+    /// Puts a chunk on the free list; returns the one after it.
+    fn release(&mut self, place: u32) -> u32 {
+        let next = std::mem::replace(&mut self.chunks[place as usize].next, self.free);
+        self.free = place;
+        next
     }
 
     fn take_first(&mut self, slot: usize) -> (Instant, E) {
-        let index = self.slots[0][slot].head;
-        let node = &mut self.nodes[index as usize];
-        let event = node.event.take().expect("a linked node holds its event");
-        let at = node.at;
-        let next = std::mem::replace(&mut node.next, self.free);
-        self.free = index;
+        let place = self.slots[0][slot].first;
+        let chunk = &mut self.chunks[place as usize];
+        let entry = &mut chunk.events[usize::from(chunk.from)];
+        let (at, event) = (entry.at, entry.event.take().expect("an entry in use holds its event"));
+        chunk.from += 1;
         self.len -= 1;
-        if next == NIL {
-            self.clear(0, slot);
-        } else {
-            self.slots[0][slot].head = next;
+        if chunk.from == chunk.to {
+            let next = self.release(place);
+            if next == NIL {
+                self.clear(0, slot);
+            } else {
+                self.slots[0][slot].first = next;
+            }
         }
         (Instant::from_ns(at), event)
     }

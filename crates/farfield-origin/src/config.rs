@@ -7,6 +7,7 @@ use farfield_base::{Duration, Share};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 /// The settings of an origin; as text (TOML), keys are in kebab-case and absent ones keep their default.
 ///
@@ -43,6 +44,10 @@ pub struct OriginConfig {
     /// After so many replies a connection is closed, told by `Connection: close` on the last. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_requests: Option<NonZeroU32>,
+    /// A folder whose files are served as they are, before anything else of the same path; relative to where the
+    /// program runs. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
     /// The generated site.
     pub site: SiteConfig,
 }
@@ -60,6 +65,7 @@ impl Default for OriginConfig {
             backlog: 4096,
             keep_alive_timeout: None,
             keep_alive_requests: None,
+            root: None,
             site: SiteConfig::default(),
         }
     }

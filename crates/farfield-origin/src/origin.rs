@@ -6,6 +6,7 @@
 //! not hold it up.
 
 use crate::config::OriginConfig;
+use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
 use farfield_base::Duration;
@@ -15,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -42,6 +44,14 @@ pub enum OriginError {
         /// What the system said.
         source: io::Error,
     },
+    /// The files to serve cannot be read.
+    #[error("cannot read the files below {}: {source}", root.display())]
+    Root {
+        /// The folder.
+        root: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A thread or its event loop could not be made.
     #[error(
         "cannot start a thread of the origin: {0}; see the limits on processes and open files (`ulimit -u -n`)"
@@ -62,9 +72,16 @@ impl Origin {
     /// Binds, listens and serves. When this returns, connections are taken.
     ///
     /// # Errors
-    /// [`OriginError`] if the address cannot be listened on or a thread cannot be made; nothing is left running.
+    /// [`OriginError`] if the address cannot be listened on, the files cannot be read or a thread cannot be made;
+    /// nothing is left running.
     pub fn start(config: OriginConfig) -> Result<Origin, OriginError> {
-        let service = Arc::new(Service::new(&config));
+        let files = match &config.root {
+            Some(root) => {
+                Files::read(root).map_err(|source| OriginError::Root { root: root.clone(), source })?
+            }
+            None => Files::default(),
+        };
+        let service = Arc::new(Service::new(&config, files));
         let connections = Connections::new(&config, Arc::clone(&service));
         let first = event_loop()?;
         let others: Vec<Runtime> =

@@ -1,5 +1,7 @@
 //! What a path asks for. Pure parsing: paths in, values out; nothing is allocated or formatted.
 //!
+//! What lies below the origin's [root](crate::root) comes before all of these.
+//!
 //! | path | reply |
 //! | --- | --- |
 //! | `/` | what the server offers |

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::config::OriginConfig;
 use crate::failures::Failures;
 use crate::queue::ServiceQueue;
+use crate::root::{File, Files};
 use crate::route::{ObjectKind, Refusal, Route};
 use crate::site::Site;
 use farfield_base::random::Seed;
@@ -69,6 +70,7 @@ impl Tally {
 /// What all connections of an origin share.
 #[derive(Debug)]
 pub(crate) struct Service {
+    files: Files,
     site: Site,
     clock: Clock,
     service_time: Duration,
@@ -89,9 +91,10 @@ const IMAGE: HeaderValue = HeaderValue::from_static("image/png");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 impl Service {
-    pub(crate) fn new(config: &OriginConfig) -> Service {
+    pub(crate) fn new(config: &OriginConfig, files: Files) -> Service {
         let seed = Seed(config.seed);
         Service {
+            files,
             site: Site::generate(config.site, seed),
             clock: Clock::start(),
             service_time: config.service_time,
@@ -109,13 +112,19 @@ impl Service {
     /// Answers a request, the `nth` of its connection (from 1). An error ends the connection.
     pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
         let number = self.tally.requests.fetch_add(1, Relaxed);
-        let route = Route::parse(request.uri().path());
+        let file = self.files.find(request.uri().path());
+        let route = match file {
+            Some(_) => Err(Refusal::Unknown), // not come to: the file is the reply
+            None => Route::parse(request.uri().path()),
+        };
         // All of the body is read on every path: what is left of it would cost the connection.
         let received = read_to_end(request.into_body()).await?;
         self.serve(route).await;
         let mut reply = if self.failures.strikes(number) {
             self.tally.errors.fetch_add(1, Relaxed);
             reply(StatusCode::SERVICE_UNAVAILABLE, TEXT, text("Failed on purpose, by the error rate.\n"))
+        } else if let Some(File { content_type, body }) = file {
+            reply(StatusCode::OK, content_type, ReplyBody::Whole(body))
         } else {
             route.and_then(|route| self.reply_to(route, received)).unwrap_or_else(refuse)
         };

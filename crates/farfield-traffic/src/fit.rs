@@ -4,30 +4,37 @@
 //! - [`visits`]: the requests of all visitors, kept in columns within a stated limit;
 //! - [`session`], [`crawler`]: who is a user, where sessions begin and end, what is a page;
 //! - [`arrivals`]: whether sessions come as a Poisson process;
+//! - [`counts`]: requests by slot of time, and how long their number remembers;
 //! - [`popularity`], [`locality`], [`site`]: what is asked for, how soon again, and from where;
 //! - [`points`] to [`ranking`]: maximum likelihood, mixtures, goodness of fit, and the order of laws;
-//! - [`report`]: all of it in one value, which serializes.
+//! - [`report`]: all of it in one value, which serializes;
+//! - [`scenario`]: a load and a set of requests from the report;
+//! - [`keepalive`]: the keep-alive timeout that the fitted think times call for.
 //!
 //! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier, "Traffic
 //! Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is opened here:
 //! bytes come in as a reader.
 
 pub mod arrivals;
+pub mod counts;
 pub mod crawler;
 mod estimate;
 pub mod family;
 pub mod goodness;
 pub mod information;
 mod intern;
+pub mod keepalive;
 pub mod locality;
 pub mod log;
 pub mod mixture;
 pub mod model;
+mod number;
 pub mod points;
 pub mod popularity;
 pub mod ranking;
 pub mod report;
 pub mod reservoir;
+pub mod scenario;
 pub mod session;
 pub mod site;
 mod special;

@@ -3,6 +3,7 @@
 //! - [`distribution`]: the laws that think times, gaps and counts follow;
 //! - [`arrival`]: the instants at which requests or sessions come;
 //! - [`request`]: what is asked for, and in which order;
+//! - [`site`]: objects, pages, links and popularity, from models and from files;
 //! - [`load`]: the models of load, which put the three together;
 //! - [`fit`]: models from access logs;
 //! - [`series`]: what counts of requests over time tell: dispersion, memory, the Hurst parameter.
@@ -23,6 +24,7 @@ pub mod fit;
 pub mod load;
 pub mod request;
 pub mod series;
+pub mod site;
 
 pub use amount::{Amount, Dimension};
 pub use arrival::{ArrivalProcess, ArrivalSpec, Arrivals};
@@ -30,3 +32,4 @@ pub use distribution::{Distribution, DistributionSpec};
 pub use file::{FileError, Load};
 pub use load::{LoadModel, LoadSpec};
 pub use request::{Page, Request, RequestId, RequestSet, RequestSetSpec, RequestSpec};
+pub use site::{Site, SiteModel, SiteModelSpec};

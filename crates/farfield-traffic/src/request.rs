@@ -7,15 +7,19 @@
 //! How a request becomes bytes (Host, Content-Length, the version) is the business of HTTP, not of this module.
 
 mod parts;
+mod site;
 mod spec;
 
 pub use parts::{BodySpec, Filler, Headers, PartError, Target, Weight};
+pub use site::{SiteSource, SourceError};
 pub use spec::{Order, RequestSetSpec, RequestSpec, SetError};
 
 use crate::alias::AliasTable;
+use crate::site::walk::Walk;
 use bytes::Bytes;
 use farfield_base::random::Stream;
 use http::{HeaderName, HeaderValue, Method};
+use std::sync::Arc;
 
 /// A place in the list of a set's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +59,15 @@ pub struct RequestSet {
 enum Choice {
     Weighted(AliasTable),
     InOrder,
+    /// Places in the list of pages, gone through as the list itself is in order. Shared, so that a clone costs nothing.
+    Sequence(Arc<[u32]>),
+    Walk(Arc<Walk>),
+}
+
+/// Where the `turn`-th turn of `client` among `clients` is in a list of `of` places that all go through together.
+fn place(client: u64, clients: u64, turn: u64, of: usize) -> usize {
+    let of = of as u64; // below 2³², so that nothing here overflows
+    ((client % of + (turn % of) * (clients % of)) % of) as usize
 }
 
 impl RequestSet {
@@ -83,14 +96,18 @@ impl RequestSet {
     ///   page after the other;
     /// - in a hybrid load, with the session's index as `client` and 1 as `clients`, a session begins one page
     ///   after the session before it, and goes on from there.
+    ///
+    /// With stack distances, the same, in a list in which each page stands as often as it is asked for. On a walk, it is
+    /// `turn` links away from the page that `client` started with, anew after every [`LEG`](crate::site::walk::LEG)
+    /// pages; this alone takes longer the larger `turn` is, up to that.
     pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
         match &self.choice {
             Choice::Weighted(table) => &self.pages[table.sample(rng)],
-            Choice::InOrder => {
-                let pages = self.pages.len() as u64; // below 2³², so that nothing here overflows
-                let place = client % pages + (turn % pages) * (clients % pages);
-                &self.pages[(place % pages) as usize]
+            Choice::InOrder => &self.pages[place(client, clients, turn, self.pages.len())],
+            Choice::Sequence(sequence) => {
+                &self.pages[sequence[place(client, clients, turn, sequence.len())] as usize]
             }
+            Choice::Walk(walk) => &self.pages[walk.page(client, turn) as usize],
         }
     }
 }

@@ -14,6 +14,7 @@ use farfield_traffic::fit::session::Kinds;
 use farfield_traffic::fit::{FitReport, FitSettings, Limits, Taking, Trials, Variable, Visits};
 use proptest::prelude::*;
 use std::fmt::Write;
+use std::io::Read;
 use std::path::Path;
 
 const COMMON: LogFormat = LogFormat::Common { transfer: None };
@@ -339,6 +340,9 @@ fn known_sessions_come_back() {
         |page: &farfield_traffic::fit::site::FittedPage| page.next.iter().map(|f| f.count).sum::<u64>();
     assert!(report.site.pages.iter().all(|page| followed(page) + page.ends == page.clicks));
     assert_eq!(report.site.requests_covered, 1.0);
+    let counts = report.counts.as_ref().expect("a long log");
+    assert_eq!((counts.slots as f64 * counts.mean).round(), counts.slots as f64 * counts.mean);
+    assert!(counts.hurst.len() >= 4 && counts.caveats.len() <= 2, "{counts:?}");
     let json = serde_json::to_string(&report).expect("it serializes");
     assert!(serde_json::from_str::<FitReport>(&json).is_ok_and(|again| again.popularity.objects == 401));
 }
@@ -382,22 +386,29 @@ fn what_comes_after_a_limit_is_counted() {
     assert_eq!((visits.len(), visits.left_out(), visits.path(0)), (2, 3, &b"/a"[..]));
 }
 
-/// Published traces, where someone has put them: the folder is named in `FARFIELD_LOGS`, and its logs are
-/// compressed in a way that is read here.
+/// Published traces, where somebody has put them: in the folder that `FARFIELD_LOGS` names, or in `shared/data/logs` beside
+/// the checkout.
 #[test]
 fn published_logs_read() {
-    let Some(folder) = std::env::var_os("FARFIELD_LOGS") else { return skipped() };
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/logs");
+    let folder = std::env::var_os("FARFIELD_LOGS").map_or(beside, Into::into);
+    if !folder.is_dir() {
+        return skipped();
+    }
     let check = |name: &str, format: &LogFormat, broken_max: u64| {
-        let Ok(file) = std::fs::File::open(Path::new(&folder).join(name)) else { return skipped() };
+        let file = std::fs::File::open(folder.join(name)).expect(name);
+        let mut start = Vec::new();
+        let mut log = decompressed(file).expect("it opens");
+        log.by_ref().take(65_536).read_to_end(&mut start).expect("it reads");
+        assert_eq!(LogFormat::detect(&start).as_ref(), Some(format), "{name}");
         let mut reader = LogReader::new(LogParser::new(format));
-        let log = decompressed(file).expect("it opens");
-        reader.read(log, &mut |_| ()).expect("it reads");
+        reader.read(start.as_slice().chain(log), &mut |_| ()).expect("it reads");
         let tally = reader.tally();
         assert!(tally.broken <= broken_max && tally.requests > 9_000, "{name}: {tally:?}");
     };
-    check("nasa_jul95_first10k.clf.gz", &COMMON, 0);
-    check("nginx_2025_combined_10k.log.gz", &COMMON, 20);
-    check("sdsc-http.txt.gz", &LogFormat::Gn, 20);
+    check("nasa_jul95_first10k.clf.xz", &COMMON, 0);
+    check("nginx_2025_combined_10k.log.xz", &COMMON, 20);
+    check("sdsc-http.txt.xz", &LogFormat::Gn, 20);
 }
 
 fn skipped() {
@@ -405,7 +416,61 @@ fn skipped() {
         use std::io::Write as _;
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         let _ = file.and_then(|mut file| {
-            writeln!(file, "published_logs_read: FARFIELD_LOGS names no folder with them")
+            writeln!(file, "published_logs_read: there is no folder of published logs, see FARFIELD_LOGS")
         });
     }
+}
+
+/// The law that a scenario takes is one that explains the data as well as any, and a single one where that does.
+#[test]
+fn a_single_law_is_preferred_and_reads_from_its_estimates() {
+    let log = known_log(1_000);
+    let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
+    let trials = Trials { pairs_of_best: 2, subsamples: 50, ..Trials::default() };
+    let report = FitReport::of(&visits, reader.tally(), &FitSettings { trials, ..FitSettings::default() });
+    for (variable, law) in [(Variable::ThinkTime, "lognormal"), (Variable::Clicks, "geometric")] {
+        let fit = report.variable(variable).expect("the log has it");
+        let preferred = fit.ranking.preferred(fit.mean).expect("there are laws");
+        assert_eq!(preferred.name, law, "{variable:?}");
+        assert!((preferred.mean() / fit.mean - 1.0).abs() < 0.05);
+    }
+    for fit in &report.variables {
+        for candidate in &fit.ranking.candidates {
+            let model = candidate.model().expect("estimates make a law");
+            assert_eq!(model.to_string(), candidate.name);
+            let (one, other) = (model.distribution().mean(), candidate.mean());
+            assert!(one == other || (one / other - 1.0).abs() < 1e-9, "{}: {one} {other}", candidate.name);
+        }
+    }
+}
+
+/// Fit, generate, fit again: the same laws, within what both fits can tell.
+#[test]
+fn traffic_of_a_report_is_like_the_log() {
+    let log = known_log(2_000);
+    let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
+    let report = FitReport::of(&visits, reader.tally(), &quick());
+    let traffic = report.traffic(10.0, &mut |object| object.path.clone()).expect("a log with sessions");
+    let model = traffic.load.resolve(&mut |_| unreachable!("no file")).expect("no file");
+    let farfield_traffic::LoadModel::Hybrid { arrivals, requests, think, .. } = model else {
+        panic!("hybrid")
+    };
+    // Sessions every 20 s, ten times as fast; four clicks; lognormal think times of mean e^(3 + 0.5² / 2).
+    let rate = arrivals.mean_rate().expect("Poisson").as_per_second();
+    assert!((rate / 0.5 - 1.0).abs() < 0.08, "{rate}");
+    assert!((requests.mean() / 4.0 - 1.0).abs() < 0.08, "{}", requests.mean());
+    assert!((think.mean() / (0.1 * 3.125f64.exp()) - 1.0).abs() < 0.05, "{}", think.mean());
+    let mut none = |_: &Path| unreachable!("no file");
+    let set = traffic.requests.resolve(&mut none, farfield_base::random::Seed(1)).expect("no file");
+    assert!(set.pages().iter().all(|page| page.embedded.len() == 2), "two images a page");
+    let pages = report.site.pages.len();
+    assert_eq!(set.pages().len(), pages);
+}
+
+#[test]
+fn a_log_without_users_makes_no_traffic() {
+    let log = "h - - [01/Jul/1995:00:00:01 -0400] \"GET /a HTTP/1.0\" 404 1\n".repeat(3);
+    let (visits, reader) = visits(&COMMON, log.as_bytes());
+    let report = FitReport::of(&visits, reader.tally(), &quick());
+    assert!(report.traffic(1.0, &mut |object| object.path.clone()).is_err());
 }

@@ -1,5 +1,8 @@
 //! What was typed. Every flag of `run` is short for a key of the scenario; [`crate::overlay`] says which.
 
+pub mod fit;
+pub mod site;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -24,6 +27,12 @@ pub enum Command {
     Report(ReportFlags),
     /// Tell what this machine allows, and how to allow more.
     Doctor,
+    /// Make a scenario like the traffic in an access log, and show how like it is.
+    Fit(Box<fit::FitFlags>),
+    /// Advise on a server's settings, from an access log.
+    Advise(Box<fit::AdviseFlags>),
+    /// Make sites to serve, from models, and take folders of files as sites.
+    Site(site::SiteFlags),
     /// Print shell completions, the man page or the summary's schema.
     #[command(hide = true)]
     Generate(GenerateFlags),

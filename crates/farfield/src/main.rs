@@ -24,6 +24,9 @@ fn main() -> ExitCode {
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Report(report)) => commands::report::report(&report),
         Some(Command::Doctor) => commands::doctor::doctor(),
+        Some(Command::Fit(fit)) => commands::fit::fit(&fit),
+        Some(Command::Advise(advise)) => commands::advise::advise(&advise),
+        Some(Command::Site(site)) => commands::site::site(&site),
         Some(Command::Generate(what)) => commands::generate::generate(&what),
     };
     done.unwrap_or_else(|problem| problem.tell()).into()

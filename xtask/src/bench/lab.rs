@@ -104,6 +104,11 @@ impl Lab {
         &self.farfield
     }
 
+    /// The processor that servers run on.
+    pub fn server_cpu(&self) -> usize {
+        self.server_cpu
+    }
+
     /// A folder for what runs leave.
     pub fn scratch(&self) -> &Path {
         self.scratch.path()

@@ -8,12 +8,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The size of the object that is asked for, in bytes.
 const OBJECT_BYTES: usize = 1024;
+/// The size of a large one.
+const LARGE_OBJECT_BYTES: usize = 64 * 1024;
 
 /// A server that runs.
 #[derive(Debug)]
@@ -23,14 +25,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// nginx with one worker on processor `cpu`, serving `/1k`; its files go to `folder`.
+    /// nginx with one worker on processor `cpu`, serving `/1k` and `/64k`; its files go to `folder`.
     pub fn nginx(program: &Path, folder: &Path, cpu: usize) -> Result<Server> {
         let address = free_address()?;
-        let site = folder.join("site");
-        fs::create_dir_all(&site)?;
-        fs::write(site.join("1k"), "x".repeat(OBJECT_BYTES))?;
-        let file = folder.join("nginx.conf");
-        fs::write(&file, nginx_conf(folder, address, nix::unistd::geteuid().is_root()))?;
+        let file = nginx_files(folder, address)?;
         let mut nginx = Command::new(program);
         nginx.arg("-e").arg(folder.join("error.log")).arg("-c").arg(file);
         Server::start(&nginx, address, cpu)
@@ -84,6 +82,18 @@ impl Drop for Server {
         let _ = i32::try_from(self.child.id()).map(|pid| kill(Pid::from_raw(pid), Signal::SIGTERM));
         let _ = self.child.wait();
     }
+}
+
+/// Writes what nginx serves, `/1k` and `/64k`, and its configuration, whose path is returned.
+pub fn nginx_files(folder: &Path, address: SocketAddr) -> Result<PathBuf> {
+    let site = folder.join("site");
+    fs::create_dir_all(&site)?;
+    for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
+        fs::write(site.join(name), "x".repeat(bytes))?;
+    }
+    let file = folder.join("nginx.conf");
+    fs::write(&file, nginx_conf(folder, address, nix::unistd::geteuid().is_root()))?;
+    Ok(file)
 }
 
 /// An address on loopback that is free now.

@@ -1,9 +1,9 @@
-//! A line chart as SVG text: axes from zero with round ticks, a line with markers for each curve, a legend.
+//! A line chart as SVG text: axes from zero with round ticks, or to the right by powers of two, a line with markers for each curve, a legend.
 //!
 //! It draws what the pages of experiments need and no more. Points of runs that call themselves invalid are hollow.
 
 use super::column::Row;
-use super::plan::Experiment;
+use super::plan::{Chart, Experiment, Scale};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -35,6 +35,8 @@ struct Axis {
     /// Where zero lies, and the last tick.
     from: f64,
     to: f64,
+    /// Of an axis by powers of two, the least number; its ticks are `step` doublings apart.
+    log_from: Option<f64>,
 }
 
 impl Axis {
@@ -47,12 +49,24 @@ impl Axis {
         let step = [1.0, 2.0, 5.0].map(|round| round * decade).into_iter().find(enough);
         let step = step.unwrap_or(10.0 * decade);
         // A number that lies on a tick but for rounding needs no tick above it.
-        Axis { step, steps: (most / step - 1e-9).ceil() as u32, from, to }
+        Axis { step, steps: (most / step - 1e-9).ceil() as u32, from, to, log_from: None }
+    }
+
+    /// An axis by powers of two from `least`, which must be above 0, to at least `most`.
+    fn log(least: f64, most: f64, from: f64, to: f64) -> Axis {
+        const STEPS_MAX: f64 = 9.0;
+        let doublings = (most / least).log2().max(1.0);
+        let step = (doublings / STEPS_MAX).ceil();
+        Axis { step, steps: (doublings / step - 1e-9).ceil() as u32, from, to, log_from: Some(least) }
     }
 
     /// Where `number` lies.
     fn place(&self, number: f64) -> f64 {
-        let part = number / (self.step * f64::from(self.steps));
+        let steps = match self.log_from {
+            Some(least) => (number / least).log2() / self.step,
+            None => number / self.step,
+        };
+        let part = steps / f64::from(self.steps);
         self.from + part * (self.to - self.from)
     }
 
@@ -60,28 +74,37 @@ impl Axis {
     fn ticks(&self) -> impl Iterator<Item = (String, f64)> {
         let decimals = (-self.step.log10().floor()).max(0.0) as usize;
         (0..=self.steps).map(move |tick| {
-            let number = self.step * f64::from(tick);
-            (format!("{number:.decimals$}"), self.place(number))
+            let steps = self.step * f64::from(tick);
+            let name = match self.log_from {
+                Some(least) => (least * steps.exp2()).to_string(),
+                None => format!("{steps:.decimals$}"),
+            };
+            let part = f64::from(tick) / f64::from(self.steps);
+            (name, self.from + part * (self.to - self.from))
         })
     }
 }
 
-/// The figure of an experiment.
-pub fn chart(experiment: &Experiment, rows: &[Row]) -> String {
+/// One figure of an experiment.
+pub fn chart(experiment: &Experiment, chart: &Chart, rows: &[Row]) -> String {
     let plan = &experiment.plan;
-    let (x, y) = (plan.chart.x, plan.chart.y);
+    let (x, y) = (chart.x, chart.y);
     let dot = |row: &Row| Some(Dot { x: x.of(row)?, y: y.of(row)?, is_valid: row.is_valid() });
     let curves: Vec<Vec<Dot>> = (0..plan.curves.len())
         .map(|curve| rows.iter().filter(|row| row.curve == curve).filter_map(dot).collect())
         .collect();
     let dots = || curves.iter().flatten();
-    let level = plan.chart.level.as_ref();
+    let level = chart.level.as_ref();
     let x_most = dots().map(|dot| dot.x).fold(0.0, f64::max);
     let y_most = dots().map(|dot| dot.y).fold(level.map_or(0.0, |level| level.at), f64::max);
 
     let legend = LEGEND_LINE * (plan.curves.len() + usize::from(level.is_some())) as f64;
     let top = TOP + legend;
-    let across = Axis::new(x_most, LEFT, WIDTH - RIGHT);
+    let x_least = dots().map(|dot| dot.x).fold(f64::INFINITY, f64::min);
+    let across = match chart.scale {
+        Scale::Log if x_least > 0.0 && x_least.is_finite() => Axis::log(x_least, x_most, LEFT, WIDTH - RIGHT),
+        _ => Axis::new(x_most, LEFT, WIDTH - RIGHT),
+    };
     let up = Axis::new(y_most, top + HEIGHT - BOTTOM, top + TOP);
     let height = top + HEIGHT;
 
@@ -176,7 +199,8 @@ impl Svg {
             let fill = if is_valid { colour } else { "#ffffff" };
             let paint = format!("fill=\"{fill}\" stroke=\"{colour}\"");
             let (left, top, peak) = (x - 3.5, y - 3.5, y - 6.0);
-            match number % 3 {
+            // Where colours begin anew, markers do not.
+            match (number + number / COLOURS.len()) % 3 {
                 0 => self.put(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" {paint}/>")),
                 1 => self.put(format_args!(
                     "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"7\" height=\"7\" {paint}/>"
@@ -215,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn ticks_by_powers_of_two_are_evenly_apart() {
+        let axis = Axis::log(1.0, 4096.0, 0.0, 600.0);
+        let ticks: Vec<(String, f64)> = axis.ticks().collect();
+        let names: Vec<&str> = ticks.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["1", "4", "16", "64", "256", "1024", "4096"]);
+        for (name, at) in &ticks {
+            assert!((axis.place(name.parse().unwrap()) - at).abs() < 1e-9, "{name}");
+        }
+        assert_eq!((axis.place(8.0), axis.place(4096.0)), (150.0, 600.0));
+    }
+
+    #[test]
     fn places_are_linear_between_the_ends() {
         let up = Axis::new(200.0, 380.0, 40.0);
         assert_eq!([0.0, 100.0, 200.0].map(|number| up.place(number)), [380.0, 210.0, 40.0]);
@@ -224,7 +260,8 @@ mod tests {
     fn each_curve_has_its_points_and_its_name() {
         let experiment = Experiment::parse("e", &TEXT.replace("\"plain\"", "\"a < b\"")).unwrap();
         let late = Row { doubts: vec!["send-lateness".to_owned()], ..row(1, 4, 200.0, 99.5) };
-        let svg = chart(&experiment, &[row(0, 1, 50.0, 50.0), row(0, 2, 100.0, 99.0), late]);
+        let only = &experiment.plan.charts()[0];
+        let svg = chart(&experiment, only, &[row(0, 1, 50.0, 50.0), row(0, 2, 100.0, 99.0), late]);
         // Four users lie at the right end, 200 attempts at the top, and 50 at a quarter of the height.
         let (top, bottom) = (TOP + 3.0 * LEGEND_LINE + TOP, TOP + 3.0 * LEGEND_LINE + HEIGHT - BOTTOM);
         let quarter = bottom + (top - bottom) / 4.0;

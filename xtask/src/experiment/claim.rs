@@ -10,9 +10,12 @@
 //! near = { column = "value", times = 2.0 }      # or a number; or `at-most`, or `at-least`, without `within`
 //! within = 0.02
 //! ```
+//!
+//! With `peak = true` a claim is about capacity as WASP defines it: the largest number along each curve, wherever
+//! it lies, against the largest along the curve of the bound.
 
 use super::column::{Column, Row};
-use super::plan::Plan;
+use super::plan::{Number, Plan};
 use serde::Deserialize;
 
 /// A claim.
@@ -27,6 +30,7 @@ pub struct Claim {
     column: Column,
     relation: Relation,
     bound: Bound,
+    peak: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +46,7 @@ enum Relation {
 #[serde(untagged)]
 enum Bound {
     Number(f64),
-    /// `times` a column at the same value, of the same curve or another, and `plus` something.
+    /// `times` a column at the same value or `at` another, of the same curve or another, and `plus` something.
     Of(OfColumn),
 }
 
@@ -51,6 +55,7 @@ enum Bound {
 struct OfColumn {
     column: Column,
     curve: Option<String>,
+    at: Option<Number>,
     #[serde(default = "once")]
     times: f64,
     #[serde(default)]
@@ -73,13 +78,15 @@ struct Written {
     within: Option<f64>,
     at_most: Option<Bound>,
     at_least: Option<Bound>,
+    #[serde(default)]
+    peak: bool,
 }
 
 impl TryFrom<Written> for Claim {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Claim, String> {
-        let Written { says, curve, from, to, column, near, within, at_most, at_least } = written;
+        let Written { says, curve, from, to, column, near, within, at_most, at_least, peak } = written;
         let (relation, bound) = match (near, within, at_most, at_least) {
             (Some(bound), Some(within), None, None) => (Relation::Within(within), bound),
             (None, None, Some(bound), None) => (Relation::AtMost, bound),
@@ -91,7 +98,7 @@ impl TryFrom<Written> for Claim {
             }
         };
         let (from, to) = (from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY));
-        Ok(Claim { says, curve, from, to, column, relation, bound })
+        Ok(Claim { says, curve, from, to, column, relation, bound, peak })
     }
 }
 
@@ -124,8 +131,10 @@ impl Claim {
         let (mut invalid, mut holds) = (0, true);
         let own = self.curve.as_deref().and_then(|name| plan.curve(name));
         for row in rows.iter().filter(|row| own.is_none_or(|curve| row.curve == curve)) {
-            let is_meant = (self.from..=self.to).contains(&row.value.as_f64());
-            let (true, Some(number)) = (is_meant, self.column.of(row)) else { continue };
+            let (true, Some(number)) = (self.is_meant(row), self.column.of(row)) else { continue };
+            if self.peak && self.highest(rows, row.curve, self.column) != Some(row) {
+                continue;
+            }
             let Some((bound, is_bound_valid)) = self.bound(plan, rows, row) else { continue };
             found.push((number, bound));
             invalid += usize::from(!(row.is_valid() && is_bound_valid));
@@ -135,18 +144,31 @@ impl Claim {
         Finding { holds, seen: self.seen(&found), rows: found.len(), invalid }
     }
 
+    fn is_meant(&self, row: &Row) -> bool {
+        (self.from..=self.to).contains(&row.value.as_f64())
+    }
+
+    /// The row of the curve at `place`, in the claim's range, with the largest number of `column`.
+    fn highest<'a>(&self, rows: &'a [Row], place: usize, column: Column) -> Option<&'a Row> {
+        let own = rows.iter().filter(|row| row.curve == place && self.is_meant(row));
+        let numbered = own.filter_map(|row| Some((column.of(row)?, row)));
+        numbered.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, row)| row)
+    }
+
     /// What `row` is held against, and whether the run that this comes from is valid.
     fn bound(&self, plan: &Plan, rows: &[Row], row: &Row) -> Option<(f64, bool)> {
         let of = match &self.bound {
             Bound::Number(number) => return Some((*number, true)),
             Bound::Of(of) => of,
         };
-        let against = match &of.curve {
-            None => row,
-            Some(name) => {
-                let curve = plan.curve(name);
-                rows.iter().find(|other| Some(other.curve) == curve && other.value == row.value)?
-            }
+        let curve = match &of.curve {
+            None => row.curve,
+            Some(name) => plan.curve(name)?,
+        };
+        let value = of.at.unwrap_or(row.value);
+        let against = match self.peak {
+            true => self.highest(rows, curve, of.column)?,
+            false => rows.iter().find(|other| other.curve == curve && other.value == value)?,
         };
         Some((of.column.of(against)? * of.times + of.plus, against.is_valid()))
     }
@@ -244,6 +266,19 @@ mod tests {
         let twice = other.replace("'plain' }", "'plain', times = 0.6 }");
         check(&twice, Some(true), "0.50 of it", (2, 1));
         check("column = 'abandoned'\nat-most = 0.3\nfrom = 2", Some(true), "25.0 %", (2, 1));
+    }
+
+    #[test]
+    fn a_bound_may_lie_at_another_value_or_be_a_peak() {
+        let first =
+            "curve = 'plain'\ncolumn = 'completed'\nat-least = { column = 'completed', at = 1, times = 1.5 }";
+        check(first, Some(false), "1.00 to 1.50 of it", (2, 0));
+        check(&format!("{first}\nfrom = 2"), Some(true), "1.50 of it", (1, 0));
+        let peak = "curve = 'other'\ncolumn = 'completed'\npeak = true\n\
+                    at-most = { column = 'completed', curve = 'plain', times = 0.5 }";
+        check(peak, Some(true), "0.50 of it", (1, 1));
+        check(&format!("{peak}\nto = 1"), Some(true), "0.50 of it", (1, 0));
+        check("column = 'completed'\npeak = true\nat-most = 50", Some(false), "30.0 to 60.0", (2, 1));
     }
 
     #[test]

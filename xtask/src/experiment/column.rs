@@ -25,8 +25,27 @@ pub enum Column {
     Errors,
     /// The mean response time of successful requests, in milliseconds.
     Response,
+    /// Its median, in milliseconds.
+    Median,
+    /// The mean number of requests on their way, or waiting.
+    Open,
+    /// The mean response time by Little's law, in milliseconds: those open, divided by those completed. Unlike the mean of
+    /// what was seen, it counts requests that outlast the run.
+    Little,
+    /// Bodies, in megabits a second.
+    Body,
     /// The 99th percentile of how late the generator acted, in milliseconds.
     Lateness,
+    /// The 99th percentile of how late packets left the emulated network for the server, in milliseconds.
+    Departure,
+    /// The 99th percentile of how late packets reached emulated clients, in milliseconds.
+    Arrival,
+    /// The share of packets that the emulated network lost on the wire.
+    Lost,
+    /// Packets that found a queue full, of all that the server sent.
+    Overflow,
+    /// The share of its time that the busiest worker of the generator computed.
+    Busy,
 }
 
 /// One run: a point of a curve.
@@ -51,8 +70,8 @@ pub struct Measured {
     pub offered_per_s: f64,
     /// Attempts to connect in a second.
     pub attempts_per_s: f64,
-    /// SYNs that the kernel sent again in a second, over the whole run.
-    pub syns_again_per_s: f64,
+    /// SYNs that the kernel sent again in a second, over the whole run; absent where it is not the clients' TCP.
+    pub syns_again_per_s: Option<f64>,
     /// Replies in a second that completed with success.
     pub completed_per_s: f64,
     /// The share of requests whose attempt to connect was abandoned.
@@ -61,8 +80,24 @@ pub struct Measured {
     pub errors: Option<f64>,
     /// The mean response time; absent if nothing succeeded.
     pub response_ms: Option<f64>,
+    /// Its median.
+    pub median_ms: Option<f64>,
+    /// The mean number of requests in the system.
+    pub open: Option<f64>,
+    /// Bodies.
+    pub body_mbit_per_s: f64,
     /// The 99th percentile of lateness; absent if nothing was scheduled.
     pub lateness_ms: Option<f64>,
+    /// That of packets that left for the server; absent on a plane without a network.
+    pub departure_ms: Option<f64>,
+    /// That of packets that reached clients.
+    pub arrival_ms: Option<f64>,
+    /// The share of packets lost on the wire.
+    pub lost: Option<f64>,
+    /// Packets that found a queue full, of all that the server sent, over the whole run.
+    pub overflow: Option<f64>,
+    /// The busiest worker's share of time.
+    pub busy: Option<f64>,
 }
 
 impl Column {
@@ -77,7 +112,16 @@ impl Column {
             Column::Abandoned => "abandoned",
             Column::Errors => "errors",
             Column::Response => "mean response",
+            Column::Median => "median response",
+            Column::Open => "requests open",
+            Column::Little => "response by Little's law",
+            Column::Body => "bodies, Mbit/s",
             Column::Lateness => "lateness p99",
+            Column::Departure => "departures late p99",
+            Column::Arrival => "arrivals late p99",
+            Column::Lost => "packets lost",
+            Column::Overflow => "lost in queues",
+            Column::Busy => "emulator busy",
         };
         head.to_owned()
     }
@@ -89,12 +133,24 @@ impl Column {
             Column::Value => Some(row.value.as_f64()),
             Column::Offered => Some(measured.offered_per_s),
             Column::Attempts => Some(measured.attempts_per_s),
-            Column::Syns => Some(measured.attempts_per_s + measured.syns_again_per_s),
+            Column::Syns => measured.syns_again_per_s.map(|again| measured.attempts_per_s + again),
             Column::Completed => Some(measured.completed_per_s),
             Column::Abandoned => Some(measured.abandoned),
             Column::Errors => measured.errors,
             Column::Response => measured.response_ms,
+            Column::Median => measured.median_ms,
+            Column::Open => measured.open,
+            Column::Little if measured.completed_per_s > 0.0 => {
+                measured.open.map(|open| open / measured.completed_per_s * 1e3)
+            }
+            Column::Little => None,
+            Column::Body => Some(measured.body_mbit_per_s),
             Column::Lateness => measured.lateness_ms,
+            Column::Departure => measured.departure_ms,
+            Column::Arrival => measured.arrival_ms,
+            Column::Lost => measured.lost,
+            Column::Overflow => measured.overflow,
+            Column::Busy => measured.busy,
         }
     }
 
@@ -102,9 +158,18 @@ impl Column {
     pub fn written(self, number: f64) -> String {
         match self {
             Column::Value => number.to_string(),
-            Column::Abandoned | Column::Errors => format!("{:.1} %", number * 100.0),
-            Column::Response | Column::Lateness if number < 10.0 => format!("{number:.2} ms"),
-            Column::Response | Column::Lateness => format!("{number:.0} ms"),
+            Column::Abandoned | Column::Errors | Column::Lost => format!("{:.1} %", number * 100.0),
+            Column::Overflow => format!("{:.3} %", number * 100.0),
+            Column::Busy => format!("{:.0} %", number * 100.0),
+            Column::Response
+            | Column::Median
+            | Column::Little
+            | Column::Lateness
+            | Column::Departure
+            | Column::Arrival => {
+                let decimals = if number < 10.0 { 2 } else { 0 };
+                format!("{number:.decimals$} ms")
+            }
             _ => format!("{number:.1}"),
         }
     }
@@ -119,7 +184,7 @@ impl Row {
 
 impl Measured {
     /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
-    pub fn read(summary: &Value, syns_again: u64) -> Result<Measured> {
+    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<Measured> {
         let phases = ["warm_up_ns", "steady_ns", "drain_ns"].map(|phase| format!("/phases/{phase}"));
         let lasted_ns = phases.iter().map(|phase| number(summary, phase)).sum::<Result<f64>>()?;
         let per_s = |rate: &str| number(summary, &format!("/steady/rates/{rate}_per_s"));
@@ -128,12 +193,20 @@ impl Measured {
         Ok(Measured {
             offered_per_s: per_s("offered")?,
             attempts_per_s: per_s("connects")?,
-            syns_again_per_s: syns_again as f64 / (lasted_ns / 1e9),
+            syns_again_per_s: syns_again.map(|count| count as f64 / (lasted_ns / 1e9)),
             completed_per_s: per_s("completed")?,
             abandoned: ended(summary, "connect-abandoned") / requests.max(1.0),
             errors: summary.pointer("/steady/error_share").and_then(Value::as_f64),
             response_ms: ms("/steady/times/response/mean_ns"),
-            lateness_ms: lateness_p99_ns(summary).map(|ns| ns / 1e6),
+            median_ms: quantile_ms(summary, "/steady/times/response", "p50"),
+            open: summary.pointer("/generator/in_system_mean").and_then(Value::as_f64),
+            body_mbit_per_s: per_s("body_bytes")? * 8.0 / 1e6,
+            lateness_ms: quantile_ms(summary, "/generator/lateness", "p99"),
+            departure_ms: quantile_ms(summary, "/network/departure_lateness", "p99"),
+            arrival_ms: quantile_ms(summary, "/network/arrival_lateness", "p99"),
+            lost: lost(summary),
+            overflow: overflow(summary),
+            busy: busiest(summary),
         })
     }
 }
@@ -157,9 +230,30 @@ fn ended(summary: &Value, outcome: &str) -> f64 {
     named.next().and_then(|counted| counted["count"].as_f64()).unwrap_or(0.0)
 }
 
-fn lateness_p99_ns(summary: &Value) -> Option<f64> {
-    let quantiles = summary.pointer("/generator/lateness/quantiles")?.as_array()?;
-    quantiles.iter().find(|quantile| quantile["name"] == "p99")?["value_ns"].as_f64()
+/// The percentile `name` of the times at `pointer`, in milliseconds.
+fn quantile_ms(summary: &Value, pointer: &str, name: &str) -> Option<f64> {
+    let quantiles = summary.pointer(pointer)?["quantiles"].as_array()?;
+    Some(quantiles.iter().find(|quantile| quantile["name"] == name)?["value_ns"].as_f64()? / 1e6)
+}
+
+/// The share of packets lost on the wire, of those and of all that reached the server or were taken from it.
+fn lost(summary: &Value) -> Option<f64> {
+    let network = summary.get("network")?;
+    let lost = network.pointer("/drops/lost")?.as_f64()?;
+    // Those lost on the way up are not among the packets up; those lost on the way down are among those down.
+    let all = network["packets_up"].as_f64()? + network["packets_down"].as_f64()? + lost / 2.0;
+    Some(lost / all.max(1.0))
+}
+
+fn overflow(summary: &Value) -> Option<f64> {
+    let network = summary.get("network")?;
+    let full = network.pointer("/drops/queue_full")?.as_f64()?;
+    Some(full / network["packets_down"].as_f64()?.max(1.0))
+}
+
+fn busiest(summary: &Value) -> Option<f64> {
+    let shares = summary.pointer("/generator/worker_busy")?.as_array()?;
+    shares.iter().filter_map(Value::as_f64).reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -171,12 +265,20 @@ pub mod tests {
         let measured = Measured {
             offered_per_s: attempts_per_s,
             attempts_per_s,
-            syns_again_per_s: 0.0,
+            syns_again_per_s: Some(0.0),
             completed_per_s,
             abandoned: 0.25,
             errors: None,
             response_ms: None,
+            median_ms: None,
+            open: None,
+            body_mbit_per_s: 0.0,
             lateness_ms: None,
+            departure_ms: None,
+            arrival_ms: None,
+            lost: None,
+            overflow: None,
+            busy: None,
         };
         Row { curve, value: Number::Whole(value), measured, doubts: Vec::new(), tries: 1 }
     }
@@ -188,16 +290,22 @@ pub mod tests {
                 { "name": "completed", "state": "passed" }, { "name": "send-lateness", "state": "failed" } ] },
             "steady": {
                 "requests": 200, "error_share": 0.5,
-                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "completed_per_s": 12.5 },
-                "times": { "response": null },
+                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "completed_per_s": 12.5,
+                    "body_bytes_per_s": 125_000.0 },
+                "times": { "response": { "mean_ns": 12e6, "quantiles": [ { "name": "p50", "value_ns": 3_000_000 } ] } },
                 "outcomes": [ { "name": "ok", "count": 100 }, { "name": "connect-abandoned", "count": 50 } ] },
-            "generator": { "lateness": { "quantiles": [ { "name": "p99", "value_ns": 1_500_000 } ] } },
+            "generator": { "lateness": { "quantiles": [ { "name": "p99", "value_ns": 1_500_000 } ] },
+                "in_system_mean": 7.5, "worker_busy": [0.25, 0.5] },
+            "network": {
+                "packets_up": 480, "packets_down": 500, "drops": { "lost": 40, "queue_full": 6 },
+                "departure_lateness": { "quantiles": [ { "name": "p99", "value_ns": 20_000 } ] },
+                "arrival_lateness": null },
         })
     }
 
     #[test]
     fn a_summary_is_read() {
-        let measured = Measured::read(&summary(), 30).unwrap();
+        let measured = Measured::read(&summary(), Some(30)).unwrap();
         let row = Row { measured, doubts: doubts(&summary()), ..row(0, 64, 0.0, 0.0) };
         let of = |column: Column| column.of(&row).map(|number| column.written(number));
         for (column, expected) in [
@@ -208,8 +316,17 @@ pub mod tests {
             (Column::Completed, Some("12.5")),
             (Column::Abandoned, Some("25.0 %")),
             (Column::Errors, Some("50.0 %")),
-            (Column::Response, None),
+            (Column::Response, Some("12 ms")),
+            (Column::Median, Some("3.00 ms")),
+            (Column::Open, Some("7.5")),
+            (Column::Little, Some("600 ms")),
+            (Column::Body, Some("1.0")),
             (Column::Lateness, Some("1.50 ms")),
+            (Column::Departure, Some("0.02 ms")),
+            (Column::Arrival, None),
+            (Column::Lost, Some("4.0 %")),
+            (Column::Overflow, Some("1.200 %")),
+            (Column::Busy, Some("50 %")),
         ] {
             assert_eq!(of(column).as_deref(), expected, "{column:?}");
         }
@@ -221,7 +338,7 @@ pub mod tests {
     fn what_is_missing_is_named() {
         let mut summary = summary();
         summary["steady"]["rates"] = Value::Null;
-        let error = Measured::read(&summary, 0).unwrap_err().to_string();
+        let error = Measured::read(&summary, None).unwrap_err().to_string();
         assert!(error.contains("/steady/rates/offered_per_s"), "{error}");
     }
 }

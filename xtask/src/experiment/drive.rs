@@ -1,18 +1,22 @@
 //! Runs one point of an experiment: a fresh server on one processor, farfield on another, its summary read.
 //!
-//! The server is farfield's own origin in a process of its own, so that what the generator says of itself, its
-//! lateness and its processor time, is of the generator alone.
+//! On the sockets plane the server is farfield's own origin in a process of its own, so that what the generator says
+//! of itself, its lateness and its processor time, is of the generator alone. On the emulated plane farfield starts
+//! the server of the scenario, whose kernel does its receive work on the server's processor as well.
 
 use super::column::{Measured, Row, doubts};
 use super::plan::Number;
+use super::server::ServerKind;
 use crate::bench::hold;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
@@ -40,10 +44,14 @@ pub struct Point {
     pub curve: usize,
     /// The scenario, but for the key that is varied.
     pub scenario: Table,
-    /// That key.
-    pub vary: String,
+    /// The keys that are varied, and those that follow them, with their values.
+    pub sets: BTreeMap<String, String>,
     /// What it is set to.
     pub value: Number,
+    /// The server that is started in the place; the scenario's own if absent.
+    pub server: Option<ServerKind>,
+    /// The rate at which its interface sends; at once if absent.
+    pub sends_at: Option<String>,
 }
 
 impl Stand {
@@ -54,7 +62,10 @@ impl Stand {
         let (Some(server_cpu), Some(generator_cpu)) = (processors.next(), processors.next()) else {
             bail!("an experiment needs two processors: one for the server, one for the generator");
         };
-        let scratch = tempfile::Builder::new().prefix("farfield-experiment-").tempdir()?;
+        // Servers that give up the rights of root must still be able to read their files.
+        let readable = fs::Permissions::from_mode(0o755);
+        let scratch =
+            tempfile::Builder::new().prefix("farfield-experiment-").permissions(readable).tempdir()?;
         Ok(Stand { farfield, scratch, server_cpu, generator_cpu })
     }
 
@@ -86,22 +97,33 @@ impl Stand {
     }
 
     fn run(&self, point: &Point) -> Result<(Measured, Vec<String>)> {
+        if !is_on_sockets(&point.scenario) {
+            // farfield starts the server itself, and does the clients' TCP: the kernel's counter tells nothing.
+            return self.driven(self.command(point, &point.scenario)?, None);
+        }
         let mut scenario = point.scenario.clone();
         let Some(Value::Table(origin)) = scenario.remove("origin") else {
             bail!("the scenario of an experiment must say in `[scenario.origin]` what the server can do");
         };
         let mut command = self.command(point, &scenario)?;
         let origin = Origin::start(&self.farfield, &origin, self.server_cpu)?;
+        command.arg("--target").arg(format!("http://{}/", origin.address));
+        self.driven(command, Some(syns_sent_again()?))
+    }
+
+    /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs again.
+    fn driven(&self, mut command: Command, syns_before: Option<u64>) -> Result<(Measured, Vec<String>)> {
         let directory = self.scratch.path().join("run");
         if directory.exists() {
             fs::remove_dir_all(&directory)
                 .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
-        command.arg("--target").arg(format!("http://{}/", origin.address));
         command.args(["--quiet", "--format", "json", "--samples", "none", "--out"]).arg(directory);
-        let before = syns_sent_again()?;
         let output = self.output(&command)?;
-        let syns_again = syns_sent_again()?.saturating_sub(before);
+        let syns_again = match syns_before {
+            Some(before) => Some(syns_sent_again()?.saturating_sub(before)),
+            None => None,
+        };
         let summary: Json = serde_json::from_str(&output)
             .with_context(|| format!("`{}` printed no summary:\n{output}", process::words(&command)))?;
         Ok((Measured::read(&summary, syns_again)?, doubts(&summary)))
@@ -110,14 +132,28 @@ impl Stand {
     /// `farfield run` of `scenario` at the point.
     fn command(&self, point: &Point, scenario: &Table) -> Result<Command> {
         let file = self.scratch.path().join("scenario.toml");
+        let mut scenario = scenario.clone();
+        if let Some(server) = point.server {
+            server.put(&mut scenario, self.scratch.path(), point.sends_at.as_deref())?;
+        }
         fs::write(&file, scenario.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let mut command = Command::new(&self.farfield);
-        command.arg("run").arg(file).arg("--set").arg(format!("{}={}", point.vary, point.value));
+        command.arg("run").arg(file);
+        for (key, value) in &point.sets {
+            command.arg("--set").arg(format!("{key}={value}"));
+        }
+        if plane(&scenario) == "emulated" {
+            command.arg("--set").arg(format!("server.processors=[{}]", self.server_cpu));
+        }
         Ok(command)
     }
 
-    /// What `command` prints, on the generator's processor.
+    /// What `command` prints, on the generator's processor; not while another experiment of this machine runs a point, for
+    /// they would share the processors.
     fn output(&self, command: &Command) -> Result<String> {
+        let turn = std::env::temp_dir().join("farfield-experiment.lock");
+        let turn = File::create(&turn).with_context(|| format!("cannot write {}", turn.display()))?;
+        turn.lock()?;
         let file = |name: &str| self.scratch.path().join(name);
         let (output, errors, usage) = (file("output"), file("errors"), file("usage"));
         let status = hold::held(command, self.generator_cpu, Some((&usage, LIMIT_S)))
@@ -170,6 +206,16 @@ impl Drop for Origin {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What carries the bytes in a scenario.
+fn plane(scenario: &Table) -> &str {
+    scenario.get("plane").and_then(Value::as_str).unwrap_or("sockets")
+}
+
+/// Whether the kernel's own sockets carry the bytes, to a server in a process of its own.
+pub fn is_on_sockets(scenario: &Table) -> bool {
+    plane(scenario) == "sockets"
 }
 
 /// The flags of `farfield serve` for the server's table of a scenario: each key has one of its name.

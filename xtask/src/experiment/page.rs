@@ -2,7 +2,7 @@
 
 use super::claim::Finding;
 use super::column::{Column, Row};
-use super::plan::{Experiment, Length};
+use super::plan::{Chart, Experiment, Length};
 use std::fmt::Write;
 
 /// Where the numbers come from.
@@ -14,6 +14,8 @@ pub struct Provenance {
     pub machine: String,
     /// How often a run that called itself invalid could be run in all.
     pub tries_max: u32,
+    /// What else a reader should know of it, in a sentence.
+    pub note: Option<String>,
 }
 
 /// The whole page; the figure lies beside it.
@@ -23,22 +25,38 @@ pub fn page(experiment: &Experiment, rows: &[Row], findings: &[Finding], provena
     format!(
         "# {}\n\n{}. The experiment is [experiments/{name}.toml](../../experiments/{name}.toml); \
          `cargo xtask experiment {name}` runs it and writes this page.\n\n\
-         ![{} against {}]({name}.svg)\n\n\
+         {}\
          ## What the paper saw\n\n{}\n\n\
          ## What was seen here\n\n{}{}\n\
          ## How it was run\n\n{}\n\n{}\n\n\
          ## The numbers\n\n{}",
         plan.title,
         plan.source,
-        plan.chart.y.head(&plan.label),
-        plan.chart.x.head(&plan.label),
+        figures(experiment),
         plan.saw.trim(),
         claims(experiment, findings),
         doubtful(rows),
         plan.here.trim(),
-        origin_of(provenance),
+        origin_of(experiment, provenance),
         table(experiment, rows),
     )
+}
+
+/// The file of figure `number`, counted from 0.
+pub fn figure(experiment: &Experiment, number: usize) -> String {
+    match number {
+        0 => format!("{}.svg", experiment.name),
+        _ => format!("{}-{}.svg", experiment.name, number + 1),
+    }
+}
+
+fn figures(experiment: &Experiment) -> String {
+    let plan = &experiment.plan;
+    let shown = |(number, chart): (usize, &Chart)| {
+        let (y, x) = (chart.y.head(&plan.label), chart.x.head(&plan.label));
+        format!("![{y} against {x}]({})\n\n", figure(experiment, number))
+    };
+    plan.charts().iter().enumerate().map(shown).collect()
 }
 
 /// A table of what was claimed, and what became of it.
@@ -108,7 +126,7 @@ fn doubtful(rows: &[Row]) -> String {
     )
 }
 
-fn origin_of(provenance: &Provenance) -> String {
+fn origin_of(experiment: &Experiment, provenance: &Provenance) -> String {
     let length = match provenance.length {
         Length::Full => "the full form",
         Length::Quick => "the quick form: fewer points, shorter runs",
@@ -118,9 +136,14 @@ fn origin_of(provenance: &Provenance) -> String {
         1 => "each point was run once".to_owned(),
         most => format!("a run that called itself invalid was run again, up to {most} runs in all"),
     };
+    let (way, server) = match experiment.is_on_sockets() {
+        true => ("over loopback", "the server"),
+        false => ("through the emulated network", "the server and its kernel's receive work"),
+    };
+    let machine = &provenance.machine;
+    let note = provenance.note.as_ref().map(|note| format!(" {note}")).unwrap_or_default();
     format!(
-        "Measured over loopback on {}: the server on one processor, the generator on another. This is {length}; {tries}.",
-        provenance.machine
+        "Measured {way} on {machine}: {server} on one processor, the generator on another. This is {length}; {tries}.{note}"
     )
 }
 
@@ -146,11 +169,26 @@ mod tests {
     }
 
     #[test]
+    fn each_figure_has_a_file() {
+        let one = "chart = { x = \"value\", y = \"attempts\", level = { name = \"capacity\", at = 100 } }";
+        let two = "chart = [{ x = \"value\", y = \"attempts\" }, { x = \"value\", y = \"open\" }]";
+        let experiment = Experiment::parse("e", &TEXT.replace(one, two)).unwrap();
+        let expected = "![attempts, 1/s against users](e.svg)\n\n![requests open against users](e-2.svg)\n\n";
+        assert_eq!(figures(&experiment), expected);
+        assert!(Experiment::parse("e", &TEXT.replace(one, "chart = []")).is_err());
+    }
+
+    #[test]
     fn the_page_has_all_parts() {
         let experiment = Experiment::parse("e", TEXT).unwrap();
         let findings: Vec<Finding> =
             experiment.plan.claims.iter().map(|claim| claim.judge(&experiment.plan, &rows())).collect();
-        let provenance = Provenance { length: Length::Quick, machine: "a machine".to_owned(), tries_max: 2 };
+        let provenance = Provenance {
+            length: Length::Quick,
+            machine: "a machine".to_owned(),
+            tries_max: 2,
+            note: Some("It was busy.".to_owned()),
+        };
         let page = page(&experiment, &rows(), &findings, &provenance);
         for part in [
             "# Title\n\nPaper, figure 1. ",
@@ -160,6 +198,7 @@ mod tests {
             "\n\n1 of 2 runs call themselves invalid (send-lateness);",
             "## How it was run\n\nAnother line.\n\nMeasured over loopback on a machine:",
             "This is the quick form",
+            "up to 2 runs in all. It was busy.\n",
             "## The numbers\n\n| curve |",
         ] {
             assert!(page.contains(part), "`{part}` is not in:\n{page}");

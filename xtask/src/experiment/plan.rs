@@ -5,8 +5,11 @@
 
 use super::claim::Claim;
 use super::column::Column;
+use super::drive::is_on_sockets;
+use super::server::ServerKind;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -52,16 +55,21 @@ pub struct Plan {
     pub saw: String,
     /// What is done here, and in what it differs from the paper.
     pub here: String,
-    /// The key of the scenario that is varied.
-    pub vary: String,
+    /// The key of the scenario that is varied, or the keys that are varied alike.
+    pub vary: Keys,
+    /// What stands behind each value: `ms`, `%`, or nothing.
+    #[serde(default)]
+    pub unit: String,
     /// What it is called in the table and on the axis.
     pub label: String,
+    /// On the emulated plane, the server that is started in the place, where a curve does not say.
+    pub server: Option<ServerKind>,
     /// What it is set to, in rising order.
     pub values: Vec<Number>,
     /// The columns of the table.
     pub show: Vec<Column>,
-    /// The figure.
-    pub chart: Chart,
+    /// The figure, or several of the same runs.
+    chart: Charts,
     /// The shorter form.
     pub quick: Quick,
     /// One line of the figure each, in the order of the page.
@@ -78,10 +86,31 @@ pub struct Plan {
 pub struct Chart {
     /// To the right.
     pub x: Column,
+    /// How it is laid out.
+    #[serde(default)]
+    pub scale: Scale,
     /// Upwards.
     pub y: Column,
     /// A level to compare with, such as the server's capacity.
     pub level: Option<Level>,
+}
+
+/// How the axis to the right is laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Evenly, from zero.
+    #[default]
+    Linear,
+    /// By powers of two.
+    Log,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Charts {
+    One(Chart),
+    Several(Vec<Chart>),
 }
 
 /// A horizontal line in a figure.
@@ -107,15 +136,45 @@ pub struct Quick {
 
 /// `[[experiment.curve]]`
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Curve {
     /// What the legend calls it.
     pub name: String,
     /// The key that is varied, if another than for the other curves.
-    pub vary: Option<String>,
+    pub vary: Option<Keys>,
+    /// At each value, the one of all other curves' rows that is highest in the figure: nothing is run for it.
+    #[serde(default)]
+    pub highest: bool,
+    /// Keys that are set to so many times the varied value; values of which that makes no whole number are left out.
+    #[serde(default)]
+    pub follow: BTreeMap<String, f64>,
+    /// The server that is started in the place, if another than for the other curves.
+    pub server: Option<ServerKind>,
+    /// The rate at which that server's interface sends, one packet after another, as tc(8) writes it; at once if absent.
+    pub sends_at: Option<String>,
     /// What is laid over the scenario.
     #[serde(default)]
     pub scenario: Table,
+}
+
+/// One key of a scenario, or several.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Keys {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Keys {
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<String> {
+        match self {
+            Keys::One(key) => vec![key.clone()],
+            Keys::Several(keys) => keys.clone(),
+        }
+    }
 }
 
 /// A number of a scenario, written back as it was: a key that counts takes no fraction.
@@ -173,14 +232,22 @@ impl Experiment {
                 bail!("`experiment.{key}` must hold at least two numbers that rise");
             }
         }
-        if plan.curves.is_empty() {
-            bail!("at least one `[[experiment.curve]]` is needed");
+        if plan.curves.iter().all(|curve| curve.highest) {
+            bail!("at least one `[[experiment.curve]]` that is run is needed");
+        }
+        if plan.charts().is_empty() {
+            bail!("at least one `[experiment.chart]` is needed");
         }
         let unknown = plan.claims.iter().flat_map(Claim::curves).find(|name| plan.curve(name).is_none());
         if let Some(unknown) = unknown {
             bail!("a claim speaks of a curve `{unknown}` that there is not");
         }
         Ok(Experiment { name: name.to_owned(), plan, scenario })
+    }
+
+    /// Whether the first curve runs on the sockets plane.
+    pub fn is_on_sockets(&self) -> bool {
+        is_on_sockets(&self.scenario)
     }
 
     /// What the varied key is set to.
@@ -210,8 +277,30 @@ impl Experiment {
 
 impl Plan {
     /// The key that is varied along a curve.
-    pub fn varied<'a>(&'a self, curve: &'a Curve) -> &'a str {
-        curve.vary.as_deref().unwrap_or(&self.vary)
+    pub fn varied(&self, curve: &Curve) -> Vec<String> {
+        curve.vary.as_ref().unwrap_or(&self.vary).to_vec()
+    }
+
+    /// What is set at a point of a curve, keys with their values; `None` where a key that follows takes no whole number.
+    pub fn sets(&self, curve: &Curve, value: Number) -> Option<BTreeMap<String, String>> {
+        let varied = self.varied(curve).into_iter().map(|key| (key, format!("{value}{}", self.unit)));
+        let mut sets: BTreeMap<String, String> = varied.collect();
+        for (key, times) in &curve.follow {
+            let follower = value.as_f64() * times;
+            if follower < 1.0 || follower.fract() != 0.0 {
+                return None;
+            }
+            sets.insert(key.clone(), follower.to_string());
+        }
+        Some(sets)
+    }
+
+    /// The figures, of which there is at least one.
+    pub fn charts(&self) -> &[Chart] {
+        match &self.chart {
+            Charts::One(chart) => std::slice::from_ref(chart),
+            Charts::Several(charts) => charts,
+        }
     }
 
     /// The place of the curve of this name.
@@ -316,8 +405,8 @@ pub mod tests {
         let experiment = Experiment::parse("e", TEXT).unwrap();
         assert_eq!(experiment.values(Length::Full), [1, 2, 4].map(Number::Whole));
         assert_eq!(experiment.values(Length::Smoke), [1, 4].map(Number::Whole));
-        assert_eq!(experiment.plan.varied(&experiment.plan.curves[0]), "load.users");
-        assert_eq!(experiment.plan.varied(&experiment.plan.curves[1]), "load.descriptors");
+        assert_eq!(experiment.plan.varied(&experiment.plan.curves[0]), ["load.users"]);
+        assert_eq!(experiment.plan.varied(&experiment.plan.curves[1]), ["load.descriptors"]);
     }
 
     #[test]
@@ -329,6 +418,21 @@ pub mod tests {
         assert!(
             refusal("column = \"attempts\"", "column = \"attempts\"\ncurve = \"third\"").contains("third")
         );
+    }
+
+    #[test]
+    fn keys_follow_the_varied_one_where_they_can() {
+        let text =
+            TEXT.replace("name = \"plain\"", "name = \"plain\"\nfollow = { \"network.hosts\" = 0.25 }");
+        let plan = Experiment::parse("e", &text.replace("label =", "unit = \"k\"\nlabel =")).unwrap().plan;
+        let sets = |curve: usize, value| plan.sets(&plan.curves[curve], Number::Whole(value));
+        let pairs = |pairs: &[(&str, &str)]| {
+            Some(pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect())
+        };
+        assert_eq!(sets(0, 8), pairs(&[("load.users", "8k"), ("network.hosts", "2")]));
+        assert_eq!(sets(0, 6), None);
+        assert_eq!(sets(0, 0), None);
+        assert_eq!(sets(1, 6), pairs(&[("load.descriptors", "6k")]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::time_wait::Waiting;
 use super::{ServerFacts, ServerPlan};
 use crate::Directory;
 use crate::packet::{Carried, Packet, Tcp};
+use crate::patience::{Front, Owner, Patience, Put};
 use crate::plan::NetworkPlan;
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -33,8 +34,10 @@ pub(crate) enum AlarmKind {
     Served,
     /// It may have waited for its next request for too long.
     Idle,
-    /// TIME-WAIT may be over.
-    Over,
+    /// Timers of a queue of waits may be due: the queue is the alarm's place.
+    Timers,
+    /// The same of waits for requests.
+    Idles,
 }
 
 /// Where the connection on a port is.
@@ -88,6 +91,11 @@ pub(crate) struct Core {
     pub peers: Vec<Peer>,
     pub connections: Slab<Connection>,
     pub waiting: Slab<Waiting>,
+    /// Connections in TIME-WAIT in the order of their beginning, with when to look at them again.
+    pub waiting_order: VecDeque<(Instant, Owner)>,
+    /// Timers of connections, and their waits for requests, that are not on the wheel.
+    pub timers: Patience,
+    pub idles: Patience,
     pub begun: u32,
     /// Connections whose handshake is under way.
     pub half_open: u32,
@@ -122,6 +130,9 @@ impl Core {
             peers,
             connections: Slab::new(),
             waiting: Slab::new(),
+            waiting_order: VecDeque::new(),
+            timers: Patience::default(),
+            idles: Patience::default(),
             begun: 0,
             half_open: 0,
             accept_queue: VecDeque::new(),
@@ -171,34 +182,80 @@ impl Core {
 
     /// Does what it asked to be woken for.
     pub fn handle_alarm(&mut self, now: Instant, Alarm { kind, place, serial }: Alarm) {
-        if kind == AlarmKind::Over {
-            return self.end_wait(now, place, serial);
-        }
-        let lives = self.connections.get(place as usize).is_some_and(|own| own.serial == serial);
         match kind {
-            AlarmKind::Served => self.served(now, place, lives),
-            _ if !lives => {}
-            AlarmKind::Idle => self.end_idle(now, place),
+            AlarmKind::Timers => self.handle_timers(now, place as u16),
+            AlarmKind::Idles => self.handle_idles(now, place as u16),
             _ => {
-                let connection = &mut self.connections[place as usize];
-                if connection.timer_at <= now {
-                    connection.timer_at = Instant::MAX;
-                    connection.tcp.handle_timer(now);
-                    self.hear(now, place);
+                let lives = self.connections.get(place as usize).is_some_and(|own| own.serial == serial);
+                match kind {
+                    AlarmKind::Served => self.served(now, place, lives),
+                    AlarmKind::Idle if lives => self.end_idle(now, place),
+                    AlarmKind::Timer if lives => self.handle_timer(now, place),
+                    _ => {}
                 }
             }
         }
         self.flush_closed(now);
     }
 
+    fn handle_timer(&mut self, now: Instant, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if connection.timer_at > now {
+            return;
+        }
+        connection.timer_at = Instant::MAX;
+        if connection.tcp.poll_timer().is_some_and(|at| at > now) {
+            return self.arm_timer(now, place);
+        }
+        connection.tcp.handle_timer(now);
+        self.hear(now, place);
+    }
+
+    fn handle_timers(&mut self, now: Instant, queue: u16) {
+        loop {
+            let connections = &self.connections;
+            let front = self.timers.front(queue, now, |owner, asks_at| {
+                let own = connections.get(owner.place as usize);
+                own.is_some_and(|own| own.serial == owner.serial && own.timer_at == asks_at)
+            });
+            match front {
+                Front::Due(owner) => self.handle_timer(now, owner.place),
+                Front::At(at) => return self.set_alarm(at, AlarmKind::Timers, queue),
+                Front::None => return,
+            }
+        }
+    }
+
+    fn handle_idles(&mut self, now: Instant, queue: u16) {
+        loop {
+            let connections = &self.connections;
+            let front = self.idles.front(queue, now, |owner, asks_at| {
+                let own = connections.get(owner.place as usize);
+                own.is_some_and(|own| own.serial == owner.serial && own.idle_alarm_at == asks_at)
+            });
+            match front {
+                Front::Due(owner) => self.end_idle(now, owner.place),
+                Front::At(at) => return self.set_alarm(at, AlarmKind::Idles, queue),
+                Front::None => return,
+            }
+        }
+    }
+
+    /// Sets the alarm for a queue of waits.
+    pub fn set_alarm(&mut self, at: Instant, kind: AlarmKind, queue: u16) {
+        self.alarms.push((at, Alarm { kind, place: queue.into(), serial: 0 }));
+    }
+
     fn receive(&mut self, now: Instant, client: u32, tcp: &Tcp) {
         match self.peers[client as usize].find(tcp.source_port) {
             Some(Place::Open(place)) => self.receive_open(now, place, tcp),
-            Some(Place::Waiting(place)) => self.receive_waiting(now, client, place, tcp),
-            None if tcp.segment.flags.syn && !tcp.segment.flags.ack && !tcp.segment.flags.rst => {
+            Some(Place::Waiting(place)) if self.is_waiting(now, place) => {
+                self.receive_waiting(now, client, place, tcp);
+            }
+            _ if tcp.segment.flags.syn && !tcp.segment.flags.ack && !tcp.segment.flags.rst => {
                 self.listen(now, client, tcp, None);
             }
-            None => {
+            _ => {
                 if let Some(segment) = reply_to_stray(&tcp.segment) {
                     self.send(client, tcp.source_port, segment, Bytes::new());
                 }
@@ -250,13 +307,27 @@ impl Core {
             self.peers[client as usize].forget(port);
         } else if let Some(wait) = connection.tcp.time_wait() {
             self.remove(now, place);
-            self.begin_wait(client, port, wait);
-        } else if let Some(at) = connection.tcp.poll_timer()
-            && at < connection.timer_at
-        {
-            connection.timer_at = at;
-            let serial = connection.serial;
-            self.alarms.push((at, Alarm { kind: AlarmKind::Timer, place, serial }));
+            self.begin_wait(now, client, port, wait);
+        } else {
+            self.arm_timer(now, place);
+        }
+    }
+
+    fn arm_timer(&mut self, now: Instant, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let Some(at) = connection.tcp.poll_timer().filter(|at| *at < connection.timer_at) else { return };
+        let serial = connection.serial;
+        match self.timers.put(now, at, Owner { place, serial }) {
+            Put::OnWheel => {
+                connection.timer_at = at;
+                self.alarms.push((at, Alarm { kind: AlarmKind::Timer, place, serial }));
+            }
+            Put::Queued { asks_at, first_of } => {
+                connection.timer_at = asks_at;
+                if let Some(queue) = first_of {
+                    self.set_alarm(asks_at, AlarmKind::Timers, queue);
+                }
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Connections of which only TIME-WAIT is left: a server that closes first has a minute's worth of them.
 
-use super::core::{Alarm, AlarmKind, Core, Place};
+use super::core::{Core, Place};
 use crate::packet::Tcp;
+use crate::patience::Owner;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_tcp::TimeWait;
@@ -16,25 +17,28 @@ pub(crate) struct Waiting {
 }
 
 impl Core {
-    pub fn begin_wait(&mut self, client: u32, port: u16, wait: TimeWait) {
+    /// Takes over a connection, and lets those go whose time is over. Nobody is woken for that: who is over answers no
+    /// more.
+    pub fn begin_wait(&mut self, now: Instant, client: u32, port: u16, wait: TimeWait) {
+        while let Some((_, owner)) = self.waiting_order.pop_front_if(|(until, _)| *until <= now) {
+            let waiting = self.waiting.get(owner.place as usize).filter(|own| own.serial == owner.serial);
+            match waiting.map(|waiting| waiting.wait.until()) {
+                Some(until) if until > now => self.waiting_order.push_back((until, owner)),
+                Some(_) => self.forget_wait(owner.place),
+                None => {}
+            }
+        }
         let serial = self.begun;
         self.begun = serial.wrapping_add(1);
         let until = wait.until();
         let place = self.waiting.insert(Waiting { wait, client, port, serial }) as u32;
         self.peers[client as usize].set(port, Place::Waiting(place));
-        self.alarms.push((until, Alarm { kind: AlarmKind::Over, place, serial }));
+        self.waiting_order.push_back((until, Owner { place, serial }));
     }
 
-    pub fn end_wait(&mut self, now: Instant, place: u32, serial: u32) {
-        let Some(waiting) = self.waiting.get(place as usize).filter(|own| own.serial == serial) else {
-            return;
-        };
-        let until = waiting.wait.until();
-        if until > now {
-            self.alarms.push((until, Alarm { kind: AlarmKind::Over, place, serial }));
-        } else {
-            self.forget_wait(place);
-        }
+    /// True if TIME-WAIT is not over yet.
+    pub fn is_waiting(&self, now: Instant, place: u32) -> bool {
+        self.waiting[place as usize].wait.until() > now
     }
 
     pub fn receive_waiting(&mut self, now: Instant, client: u32, place: u32, tcp: &Tcp) {
@@ -53,6 +57,9 @@ impl Core {
 
     fn forget_wait(&mut self, place: u32) {
         let Waiting { client, port, .. } = self.waiting.remove(place as usize);
-        self.peers[client as usize].forget(port);
+        // Another connection may be on the port by now.
+        if self.peers[client as usize].find(port) == Some(Place::Waiting(place)) {
+            self.peers[client as usize].forget(port);
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::connection::Stage;
 use super::core::{Alarm, AlarmKind, Core};
 use super::http::Ask;
 use super::{ReplySize, Workers};
+use crate::patience::{Owner, Put};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
 
@@ -182,15 +183,26 @@ impl Core {
         let connection = &mut self.connections[place as usize];
         let patience = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
         connection.idle_until = now + patience;
-        self.arm_idle(place);
+        self.arm_idle(now, place);
     }
 
-    fn arm_idle(&mut self, place: u32) {
+    fn arm_idle(&mut self, now: Instant, place: u32) {
         let connection = &mut self.connections[place as usize];
-        if connection.idle_until < connection.idle_alarm_at {
-            connection.idle_alarm_at = connection.idle_until;
-            let (at, serial) = (connection.idle_until, connection.serial);
-            self.alarms.push((at, Alarm { kind: AlarmKind::Idle, place, serial }));
+        let (at, serial) = (connection.idle_until, connection.serial);
+        if at >= connection.idle_alarm_at {
+            return;
+        }
+        match self.idles.put(now, at, Owner { place, serial }) {
+            Put::OnWheel => {
+                connection.idle_alarm_at = at;
+                self.alarms.push((at, Alarm { kind: AlarmKind::Idle, place, serial }));
+            }
+            Put::Queued { asks_at, first_of } => {
+                connection.idle_alarm_at = asks_at;
+                if let Some(queue) = first_of {
+                    self.set_alarm(asks_at, AlarmKind::Idles, queue);
+                }
+            }
         }
     }
 
@@ -206,7 +218,7 @@ impl Core {
             return;
         }
         if connection.idle_until > now {
-            return self.arm_idle(place);
+            return self.arm_idle(now, place);
         }
         self.facts.idle_closes += 1;
         self.close(now, place);

@@ -1,11 +1,11 @@
 //! Turning the parts, window by window, on as many threads as are asked for.
 //!
-//! In a window a thread that has nothing to do takes the next part that nobody has taken, the hub first, for it is
-//! the largest. Parts are handed over by locks that nobody waits for; packets between parts lie in boxes that are
+//! In a window a thread that has nothing to do takes the next part that nobody has taken, the hub first and then the
+//! far side, for they are the largest. Parts are handed over by locks that nobody waits for; packets between parts lie in boxes that are
 //! filled in one window and emptied in the next.
 
 use super::barrier::{Barrier, Guard};
-use super::hub::Hub;
+use super::hub::{Hub, Links};
 use super::part::Part;
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
@@ -24,6 +24,13 @@ struct Report {
     done: AtomicBool,
 }
 
+impl Report {
+    fn say(&self, next: u64, done: bool) {
+        self.next.store(next, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+}
+
 /// What belongs to every second window.
 #[derive(Debug)]
 struct Side {
@@ -31,13 +38,19 @@ struct Side {
     up: Vec<Mutex<Vec<Crossing>>>,
     /// Packets from the hub, by part.
     down: Vec<Mutex<Vec<Crossing>>>,
-    /// Of the hub, and then of the parts.
+    /// Packets from the far side, by part.
+    far_down: Vec<Mutex<Vec<Crossing>>>,
+    /// Packets from the hub to the far side, and back.
+    away: Mutex<Vec<Crossing>>,
+    back: Mutex<Vec<Crossing>>,
+    /// Of the hub, of the far side, and then of the parts.
     reports: Vec<Report>,
     taken: AtomicUsize,
 }
 
 struct Machine<T> {
     hub: Mutex<Hub<T>>,
+    far: Option<Mutex<Links>>,
     parts: Vec<Mutex<Part>>,
     sides: [Side; 2],
     barrier: Barrier,
@@ -50,13 +63,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("a thread that panics ends the simulation")
 }
 
+/// Places of reports: the hub's, the far side's, and those of the parts.
+const HUB: usize = 0;
+const FAR: usize = 1;
+const FIRST_PART: usize = 2;
+
 impl Side {
     fn new(parts: usize) -> Side {
         let boxes = || (0..parts).map(|_| Mutex::default()).collect();
         Side {
             up: boxes(),
             down: boxes(),
-            reports: (0..=parts).map(|_| Report::default()).collect(),
+            far_down: boxes(),
+            away: Mutex::default(),
+            back: Mutex::default(),
+            reports: (0..parts + FIRST_PART).map(|_| Report::default()).collect(),
             taken: AtomicUsize::new(0),
         }
     }
@@ -66,14 +87,16 @@ impl Side {
 pub(crate) fn turn<T: Tap>(
     mut parts: Vec<Part>,
     hub: Hub<T>,
+    far: Option<Links>,
     windows: Windows,
     simulation: &Simulation,
 ) -> Simulated {
     parts.iter_mut().for_each(|part| part.shard.start());
-    let threads = (simulation.shards.get() as usize).min(parts.len() + 1);
+    let threads = (simulation.shards.get() as usize).min(parts.len() + 1 + usize::from(far.is_some()));
     let count = parts.len();
     let machine = Machine {
         hub: Mutex::new(hub),
+        far: far.map(Mutex::new),
         parts: parts.into_iter().map(Mutex::new).collect(),
         sides: [Side::new(count), Side::new(count)],
         barrier: Barrier::new(threads),
@@ -100,10 +123,13 @@ impl<T: Tap> Machine<T> {
                 (&self.sides[(turned % 2) as usize], &self.sides[((turned + 1) % 2) as usize]);
             loop {
                 let next = now.taken.fetch_add(1, Ordering::Relaxed);
-                match next.checked_sub(1) {
-                    None => self.turn_hub(k, now, before),
-                    Some(part) if part < self.parts.len() => self.turn_part(part, k, now, before),
-                    Some(_) => break,
+                match next {
+                    HUB => self.turn_hub(k, now, before),
+                    FAR => self.turn_far(k, now, before),
+                    _ if next - FIRST_PART < self.parts.len() => {
+                        self.turn_part(next - FIRST_PART, k, now, before);
+                    }
+                    _ => break,
                 }
             }
             self.barrier.wait(|| now.taken.store(0, Ordering::Relaxed));
@@ -118,26 +144,51 @@ impl<T: Tap> Machine<T> {
     fn turn_hub(&self, k: u64, now: &Side, before: &Side) {
         let hub = &mut *lock(&self.hub);
         for from in &before.up {
-            hub.take(&mut lock(from));
+            hub.links.take(&mut lock(from));
         }
+        hub.links.take(&mut lock(&before.back));
         let did = hub.run(self.windows.hub_end(k));
-        let sent = !hub.world.crossings.is_empty();
+        let sent = self.deal(&mut hub.links, &now.down, &now.away);
+        let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.links.next_at()) };
+        now.reports[HUB].say(next, true);
+    }
+
+    fn turn_far(&self, k: u64, now: &Side, before: &Side) {
+        let Some(far) = &self.far else { return now.reports[FAR].say(u64::MAX, true) };
+        let far = &mut *lock(far);
+        far.take(&mut lock(&before.away));
+        let did = far.run(self.windows.far_end(k));
+        let sent = self.deal(far, &now.far_down, &now.back);
+        let next = if did > 0 || sent { k + 1 } else { self.windows.of_far(far.next_at()) };
+        now.reports[FAR].say(next, true);
+    }
+
+    /// Puts packets that have left shared links into the boxes of the parts of their clients, or, where there are more
+    /// shared links before them, into `other`; tells whether there were any.
+    fn deal(&self, links: &mut Links, boxes: &[Mutex<Vec<Crossing>>], other: &Mutex<Vec<Crossing>>) -> bool {
+        if links.world.crossings.is_empty() {
+            return false;
+        }
+        let mut crossings = std::mem::take(&mut links.world.crossings);
+        let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
+            boxes.iter().map(lock).collect();
+        let mut other = lock(other);
         let parts = self.parts.len() as u32;
-        if sent {
-            let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
-                now.down.iter().map(lock).collect();
-            for crossing in hub.world.crossings.drain(..) {
+        for crossing in crossings.drain(..) {
+            if links.world.is_beyond_shared(&crossing.flight) {
                 boxes[(crossing.flight.client % parts) as usize].push(crossing);
+            } else {
+                other.push(crossing);
             }
         }
-        let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.next_at()) };
-        now.reports[0].next.store(next, Ordering::Relaxed);
-        now.reports[0].done.store(true, Ordering::Relaxed);
+        links.world.crossings = crossings;
+        true
     }
 
     fn turn_part(&self, number: usize, k: u64, now: &Side, before: &Side) {
         let part = &mut *lock(&self.parts[number]);
         part.take(&mut lock(&before.down[number]));
+        part.take(&mut lock(&before.far_down[number]));
         let did = part.run(self.windows.clients_end(k));
         let crossings = &mut part.shard.world.crossings;
         let sent = !crossings.is_empty();
@@ -146,8 +197,7 @@ impl<T: Tap> Machine<T> {
             std::mem::swap(crossings, &mut lock(&now.up[number]));
         }
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_client(part.next_at()) };
-        now.reports[number + 1].next.store(next, Ordering::Relaxed);
-        now.reports[number + 1].done.store(part.is_done(), Ordering::Relaxed);
+        now.reports[number + FIRST_PART].say(next, part.is_done());
     }
 
     /// The window after `k`, the same for every thread; none if the simulation is over.
@@ -170,11 +220,16 @@ impl<T: Tap> Machine<T> {
             drops: Drops::default(),
             server: hub.server.facts,
             ended,
-            events: hub.events,
-            packet_events: hub.packet_events,
+            events: 0,
+            packet_events: 0,
             windows,
         };
-        whole.drops.add(&hub.world.drops);
+        let far = self.far.map(|far| far.into_inner().expect("no thread panicked"));
+        for links in [Some(hub.links), far].into_iter().flatten() {
+            whole.drops.add(&links.world.drops);
+            whole.events += links.events;
+            whole.packet_events += links.packet_events;
+        }
         for part in self.parts {
             let mut part = part.into_inner().expect("no thread panicked");
             let (samples, area) = part.end(ended.max(self.measure_to.min(self.drain_until)));

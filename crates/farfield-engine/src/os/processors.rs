@@ -23,43 +23,17 @@ pub fn confine(processors: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and put before others that
-/// share its processor, as far as the system permits.
-///
-/// A worker at the lowest real-time priority is never held up by the collector, which a fair scheduler lets on for a
-/// whole tick (4 ms at 250 Hz) now and then. It takes that priority only where the generator has processors of its own:
-/// elsewhere a worker that never sleeps would keep the server under test from its processor. On its own it can starve
-/// nothing but the collector, and then it waits for that one's chunks; the kernel keeps 5 % for other threads besides.
+/// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and, on kernels that know
+/// of it, put before others that share its processor. Its share of the processor stays what it was: a real-time
+/// priority would keep it longer from being held up, and everything else on its processor from running at all.
 pub fn wake_sharply() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
-    if leaves_processors_to_others() && schedule(&real_time()).is_ok() {
-        return Ok(());
-    }
     schedule(&short_slices(Duration::from_us(100))?)
 }
 
 /// Lets a thread on that is ready and has been kept from this processor; costs a microsecond or less.
 pub fn give_way() {
     rustix::thread::sched_yield();
-}
-
-/// Whether there are processors that this process may not use.
-#[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
-fn leaves_processors_to_others() -> bool {
-    // SAFETY: the call reads no memory of ours.
-    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    let online = usize::try_from(online).unwrap_or(0);
-    allowed().is_ok_and(|own| own.len() < online)
-}
-
-/// SCHED_RR at its lowest priority (sched(7)), which threads started later do not inherit.
-fn real_time() -> libc::sched_attr {
-    libc::sched_attr {
-        sched_policy: libc::SCHED_RR as u32,
-        sched_priority: 1,
-        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
-        ..normal()
-    }
 }
 
 /// Under EEVDF (Linux 6.12 and later) whoever asks for shorter slices is let on sooner when woken: the deadline
@@ -103,19 +77,6 @@ pub fn stand_back() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn who_is_confined_leaves_processors_to_others() {
-        let own = allowed().unwrap();
-        let left_before = leaves_processors_to_others();
-        // On a thread of its own, which takes its confinement with it.
-        let left = std::thread::spawn(move || {
-            confine(&own[..1]).unwrap();
-            (leaves_processors_to_others(), own.len())
-        });
-        let (left, own) = left.join().unwrap();
-        assert_eq!(left, own > 1 || left_before);
-    }
 
     #[test]
     fn a_worker_wakes_sharply_with_and_without_processors_of_its_own() {

@@ -56,6 +56,11 @@ impl Family {
         Family::Gamma,
     ];
 
+    /// By its name in a scenario.
+    pub fn named(name: &str) -> Option<Family> {
+        Family::ALL.into_iter().find(|family| family.name() == name)
+    }
+
     /// As a scenario spells it.
     pub fn name(self) -> &'static str {
         match self {
@@ -125,6 +130,20 @@ impl Component {
     pub(super) fn with(mut self, at: usize, change: impl FnOnce(f64) -> f64) -> Component {
         self.theta[at] = change(self.theta[at]);
         self
+    }
+
+    /// The law of values that are `factor` times as large, `factor` above 0. The geometric law becomes the exponential one
+    /// of the same mean: its values are counts, and multiples of counts are none.
+    pub fn scaled(&self, factor: f64) -> Component {
+        let [a, b] = self.theta;
+        let of = |family, a, b| Component::known(family, [a, b]);
+        match self.family {
+            Family::Exponential => of(Family::Exponential, a * factor, 0.0),
+            Family::Geometric => of(Family::Exponential, factor / a, 0.0),
+            Family::Lognormal => of(Family::Lognormal, a + factor.ln(), b),
+            Family::Normal | Family::InverseGaussian => of(self.family, a * factor, b * factor),
+            Family::Weibull | Family::Pareto | Family::Gamma => of(self.family, a, b * factor),
+        }
     }
 
     /// The law that draws.
@@ -243,6 +262,17 @@ mod tests {
             agrees(Family::Pareto, [a, b], b + x, law.ln_pdf(b + x), law.cdf(b + x));
             let law = other::Geometric::new(p).expect("good");
             agrees(Family::Geometric, [p, 0.0], k as f64, law.ln_pmf(k), 1.0 - (1.0 - p).powf(k as f64));
+        }
+
+        /// P(cX ≤ cx) = P(X ≤ x).
+        #[test]
+        fn a_scaled_law_is_that_of_scaled_values(a in 0.1..5.0f64, b in 0.1..5.0f64, x in 0.1..50.0f64, factor in 0.01..100.0f64) {
+            for family in Family::ALL.into_iter().filter(|family| *family != Family::Geometric) {
+                let law = Component::new(family, [a, b]).expect("good");
+                let (one, other) = (law.cdf_and_tail(x), law.scaled(factor).cdf_and_tail(factor * x));
+                // The Pareto law has a corner at its scale, which rounding may pass.
+                prop_assert!((one.0 - other.0).abs() < 1e-9, "{} {:?} {:?}", family, one, other);
+            }
         }
 
         /// Where statrs has no law: the density is the slope of the distribution function.

@@ -20,12 +20,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Goodness {
     /// λ²; below 0 where the fit is better than chance would have it.
+    #[serde(with = "super::number")]
     pub lambda_squared: f64,
     /// Cramér–von Mises W².
+    #[serde(with = "super::number")]
     pub cramer_von_mises: f64,
     /// Anderson–Darling A².
+    #[serde(with = "super::number")]
     pub anderson_darling: f64,
     /// Kolmogorov–Smirnov D, the largest distance of the distribution functions.
+    #[serde(with = "super::number")]
     pub kolmogorov_smirnov: f64,
 }
 

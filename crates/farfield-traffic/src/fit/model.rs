@@ -49,6 +49,11 @@ impl Model {
         }
     }
 
+    /// The law of values that are `factor` times as large: see [`Component::scaled`].
+    pub fn scaled(&self, factor: f64) -> Model {
+        Model { parts: self.parts.iter().map(|(weight, part)| (*weight, part.scaled(factor))).collect() }
+    }
+
     /// The law as a scenario writes it; parameters are bare numbers (seconds, bytes, counts).
     pub fn spec(&self) -> DistributionSpec {
         let written = match self.parts.as_slice() {
@@ -77,6 +82,11 @@ impl Model {
                 most + parts.iter().map(|part| (ln(part) - most).exp()).sum::<f64>().ln()
             }
         }
+    }
+
+    /// The density at `x` above 0 (the probability, for the geometric law).
+    pub fn density(&self, x: f64) -> f64 {
+        self.ln_density(x, x.ln()).exp()
     }
 
     /// (P(X ≤ x), P(X > x)), each exact where it is small.

@@ -4,7 +4,7 @@
 //! and by Anderson–Darling, added; equal sums are ordered by the Bayesian information criterion.
 
 use super::estimate::{Narrowest, likeliest};
-use super::family::Family;
+use super::family::{Component, Family};
 use super::goodness::{Goodness, Subsamples, goodness, subsamples};
 use super::information::{StandardErrors, standard_errors};
 use super::mixture::{Effort, fit_mixture};
@@ -77,8 +77,10 @@ pub struct Candidate {
     /// What was estimated: `shape`, `scale`, and in a mixture `1.weight`, `1.shape`, …
     pub estimates: Vec<Estimate>,
     /// The logarithm of the likelihood of all values.
+    #[serde(with = "super::number")]
     pub ln_likelihood: f64,
     /// The Bayesian information criterion, k ln n − 2 ln L: less is better.
+    #[serde(with = "super::number")]
     pub bic: f64,
     /// The statistics for all values.
     pub goodness: Goodness,
@@ -108,6 +110,53 @@ pub struct Ranking {
     pub caveats: Vec<String>,
 }
 
+impl Candidate {
+    /// The law as a function, from its name and its estimates. `None` if they are no law's: a report that was written by
+    /// hand, or by another program.
+    pub fn model(&self) -> Option<Model> {
+        let families: Option<Vec<Family>> = self.name.split(" + ").map(Family::named).collect();
+        let families = families?;
+        let mut values = self.estimates.iter().map(|estimate| estimate.value);
+        let mut part = |family: &Family| {
+            let weight = if families.len() > 1 { values.next()? } else { 1.0 };
+            let theta = [values.next()?, if family.parameters().len() > 1 { values.next()? } else { 0.0 }];
+            Some((weight, Component::new(*family, theta).ok()?))
+        };
+        let parts: Option<Vec<(f64, Component)>> = families.iter().map(&mut part).collect();
+        Model::mixture(parts?)
+    }
+
+    /// The law's mean, which may be infinite.
+    pub fn mean(&self) -> f64 {
+        self.law.resolve(&mut |_| Err(std::io::ErrorKind::NotFound.into())).map_or(f64::NAN, |law| law.mean())
+    }
+}
+
+impl Ranking {
+    /// A law whose mean is off by more than this share of the data's makes a load of another size.
+    pub const MEAN_OFF_MAX: f64 = 0.2;
+
+    /// The law to generate with, for data of this `mean`: the best of those whose mean is near, and if that is a mixture,
+    /// the best single law that passes as many Anderson–Darling tests on subsamples, up to what chance makes of
+    /// their number (two standard errors of the difference), provided that the mixture passes half of them. Where
+    /// no law has such a mean, the best.
+    pub fn preferred(&self, mean: f64) -> Option<&Candidate> {
+        let near = |candidate: &&Candidate| {
+            (candidate.mean() / mean - 1.0).abs() <= Self::MEAN_OFF_MAX && candidate.model().is_some()
+        };
+        let best = self.candidates.iter().find(near).or(self.candidates.first())?;
+        let passed = |candidate: &Candidate| candidate.subsamples.anderson_darling_passed;
+        let draws = f64::from(best.subsamples.draws.max(1));
+        // The true law passes 95 %: to pass more is luck.
+        let wanted = passed(best).min(0.95);
+        let chance = 2.0 * (2.0 * wanted * (1.0 - wanted) / draws).sqrt();
+        let single = |candidate: &&Candidate| Family::named(&candidate.name).is_some();
+        let as_good = |candidate: &&Candidate| passed(candidate) >= wanted - chance;
+        let found = self.candidates.iter().filter(near).filter(single).find(as_good);
+        found.filter(|_| wanted >= 0.5).or(Some(best))
+    }
+}
+
 /// The likeliest single law of `family` for `points`.
 pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     let bad = points.values.iter().find_map(|x| family.refuses(*x).map(|wants| (*x, wants)));
@@ -121,11 +170,6 @@ pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
 
 /// Tries laws on `points`. Draws from `rng` for the starts of mixtures and for subsamples.
 pub fn rank(points: &Points, trials: &Trials, rng: &mut Stream) -> Ranking {
-    rank_and_best(points, trials, rng).0
-}
-
-/// The same, and the best law as a function.
-pub(super) fn rank_and_best(points: &Points, trials: &Trials, rng: &mut Stream) -> (Ranking, Option<Model>) {
     let mut left_out = Vec::new();
     let mut tried = Vec::new();
     for family in &trials.families {
@@ -147,10 +191,9 @@ pub(super) fn rank_and_best(points: &Points, trials: &Trials, rng: &mut Stream) 
         }
     }
     order(&mut tried);
-    let best = tried.first().map(|(_, model)| model.clone());
     let candidates: Vec<Candidate> = tried.into_iter().map(|(candidate, _)| candidate).collect();
     let caveats = caveats(&candidates, points, &few);
-    (Ranking { candidates, left_out, caveats }, best)
+    Ranking { candidates, left_out, caveats }
 }
 
 /// A law that was tried, told and as a function.

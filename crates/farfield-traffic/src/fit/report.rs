@@ -2,13 +2,14 @@
 //! the site. It serializes, and every law in it is one that a scenario takes.
 
 use super::arrivals::{SessionArrivals, gaps};
+use super::counts::{Counting, RequestCounts};
 use super::crawler::{CrawlerSigns, CrawlerTally, Crawlers};
 use super::locality::StackDistances;
 use super::log::ReadTally;
 use super::model::Model;
 use super::points::Points;
 use super::popularity::Popularity;
-use super::ranking::{Ranking, Trials, rank_and_best};
+use super::ranking::{Candidate, Ranking, Trials, rank};
 use super::reservoir::Reservoir;
 use super::session::{Step, Thresholds, Walker};
 use super::site::{FittedSite, SiteTally};
@@ -67,6 +68,8 @@ pub struct FitReport {
     pub sensitivity: Vec<Sensitivity>,
     /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
+    /// Users' requests by slot of time; none for a log that covers too little.
+    pub counts: Option<RequestCounts>,
     /// The variables of the traffic model that the log has.
     pub variables: Vec<VariableFit>,
     /// How requests share out among objects.
@@ -112,6 +115,8 @@ pub enum Variable {
     TransferTime,
     /// Distance in the stack of objects, from 1.
     StackDistance,
+    /// Requests in a slot of time with any.
+    RequestCount,
 }
 
 /// A variable with the laws that were tried.
@@ -129,9 +134,11 @@ pub struct VariableFit {
     pub mean: f64,
     /// Their standard deviation.
     pub deviation: f64,
+    /// The multiple that values are rounded to; 0 if they are exact.
+    pub tick: f64,
     /// The laws, best first.
     pub ranking: Ranking,
-    /// The data beside the best law, for a plot.
+    /// The data beside the [preferred](Ranking::preferred) law, for a plot.
     pub curve: Vec<CurvePoint>,
 }
 
@@ -142,7 +149,7 @@ pub struct CurvePoint {
     pub value: f64,
     /// The share of the data above it.
     pub data: f64,
-    /// The share of the best law above it.
+    /// The share of the law above it.
     pub law: f64,
 }
 
@@ -180,6 +187,7 @@ impl FitReport {
             .map(|(t, (_, totals))| totals.told(t))
             .collect();
         let popularity = Popularity::of(&gathered.site.requests);
+        let (slot, series) = gathered.counting.series();
         let mut rng = settings.seed.stream(Purpose::User, 1);
         let gaps = gaps(std::mem::take(&mut gathered.starts), visits.whole_seconds(), &mut rng);
         FitReport {
@@ -191,9 +199,10 @@ impl FitReport {
             thresholds: settings.thresholds,
             sensitivity,
             arrivals: SessionArrivals::of(&gaps),
+            counts: RequestCounts::of(slot, &series),
             repeated: again as f64 / (popularity.requests as f64).max(1.0),
             popularity,
-            variables: gathered.variables(&gaps, visits.whole_seconds(), settings),
+            variables: gathered.variables(&gaps, &series, visits.whole_seconds(), settings),
             site: gathered.site.site(visits, settings.objects),
         }
     }
@@ -264,6 +273,7 @@ struct Gathered {
     replies: Reservoir,
     transfers: Reservoir,
     stack: Reservoir,
+    counting: Counting,
     site: SiteTally,
 }
 
@@ -279,6 +289,7 @@ impl Gathered {
             replies: reservoir(),
             transfers: reservoir(),
             stack: reservoir(),
+            counting: Counting::new(visits),
             site: SiteTally::new(visits.paths()),
         }
     }
@@ -288,6 +299,7 @@ impl Gathered {
             return;
         }
         self.site.request(visit.path, visit.bytes);
+        self.counting.take(visit);
         if let Some(bytes) = visit.bytes {
             self.replies.push(bytes as f64, &mut self.rng);
         }
@@ -323,7 +335,13 @@ impl Gathered {
         self.stack.seen()
     }
 
-    fn variables(&mut self, gaps: &[f64], whole_seconds: bool, settings: &FitSettings) -> Vec<VariableFit> {
+    fn variables(
+        &mut self,
+        gaps: &[f64],
+        counts: &[f64],
+        whole_seconds: bool,
+        settings: &FitSettings,
+    ) -> Vec<VariableFit> {
         let mut sample = |values: &mut dyn Iterator<Item = f64>| {
             let mut reservoir = Reservoir::new(settings.values);
             values.for_each(|value| reservoir.push(value, &mut self.rng));
@@ -331,6 +349,7 @@ impl Gathered {
         };
         let gaps = sample(&mut gaps.iter().copied());
         let sizes = sample(&mut self.site.sizes());
+        let counts = sample(&mut counts.iter().copied());
         let clock = if whole_seconds { 1.0 } else { 0.0 };
         let take = |reservoir: &mut Reservoir| std::mem::replace(reservoir, Reservoir::new(0));
         [
@@ -342,6 +361,7 @@ impl Gathered {
             (Variable::ObjectSize, sizes, 0.0),
             (Variable::TransferTime, take(&mut self.transfers), 0.0),
             (Variable::StackDistance, take(&mut self.stack), 1.0),
+            (Variable::RequestCount, counts, 1.0),
         ]
         .into_iter()
         .enumerate()
@@ -366,8 +386,9 @@ fn fit(
     let positive: Vec<f64> = kept.into_iter().filter(|value| *value > 0.0).collect();
     let zeros = (all - positive.len()) as u64;
     let points = Points::with_tick(positive, tick).ok()?;
-    let (ranking, best) = rank_and_best(&points, trials, rng);
-    let curve = best.map(|best| curve(&points, &best)).unwrap_or_default();
+    let ranking = rank(&points, trials, rng);
+    let preferred = ranking.preferred(points.mean()).and_then(Candidate::model);
+    let curve = preferred.map(|law| curve(&points, &law)).unwrap_or_default();
     Some(VariableFit {
         variable,
         values,
@@ -375,13 +396,14 @@ fn fit(
         zeros,
         mean: points.mean(),
         deviation: points.deviation(),
+        tick,
         ranking,
         curve,
     })
 }
 
 /// Some points of the data's tail beside the law's: evenly spaced by rank, and closer where few values are left.
-fn curve(points: &Points, best: &Model) -> Vec<CurvePoint> {
+fn curve(points: &Points, law: &Model) -> Vec<CurvePoint> {
     const EVEN: u32 = 40;
     let even = (1..EVEN).map(|at| f64::from(at) / f64::from(EVEN));
     let far = (0..).map(|at| 1.0 - 0.02 * 0.7f64.powi(at)).take_while(|p| (1.0 - p) * points.n >= 1.0);
@@ -389,7 +411,7 @@ fn curve(points: &Points, best: &Model) -> Vec<CurvePoint> {
     for p in even.chain(far) {
         let value = points.quantile(p);
         if curve.last().is_none_or(|last| last.value < value) {
-            let law = best.cdf_and_tail(value + points.tick() / 2.0).1;
+            let law = law.cdf_and_tail(value + points.tick() / 2.0).1;
             curve.push(CurvePoint { value, data: points.share_above(value), law });
         }
     }

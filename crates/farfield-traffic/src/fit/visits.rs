@@ -192,6 +192,11 @@ impl Visits {
         }
     }
 
+    /// When the first request came; the start of 1970 if there is none.
+    pub fn begins(&self) -> Instant {
+        Instant::from_ns(self.at.iter().copied().min().unwrap_or_default())
+    }
+
     /// From the first to the last request.
     pub fn covers(&self) -> Duration {
         let ends = self.at.iter().min().zip(self.at.iter().max());

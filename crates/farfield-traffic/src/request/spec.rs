@@ -16,9 +16,15 @@
 //! body = '{"item": 1}'
 //! ```
 //!
-//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment.
+//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a site:
+//!
+//! ```toml
+//! site = "surge"
+//! order = "stack-distance"
+//! ```
 
 use super::parts::{self, BodySpec, Headers, PartError, Target, Weight};
+use super::site::{self, SiteSource};
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::{AliasTable, WeightError};
 use crate::file::{self, FileError, Load};
@@ -60,6 +66,10 @@ pub enum Order {
     Weighted,
     /// One after the other, the users taking turns.
     InOrder,
+    /// With the temporal locality of the site's model: of a site only.
+    StackDistance,
+    /// Along links, from a start page: of a site only.
+    Walk,
 }
 
 /// What a scenario asks for, as written: there is something to ask for, but files have not been read.
@@ -76,6 +86,11 @@ struct Written {
     order: Option<Order>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    site: Option<SiteSource>,
+    /// The site's own seed, so that runs of different seeds drive the same site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    site_seed: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     request: Vec<RequestSpec>,
 }
@@ -83,9 +98,17 @@ struct Written {
 /// Why a set of requests cannot be meant.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
-    /// Neither a request nor a file.
-    #[error("there is no request; give at least one `[[request]]` with a `path`, or a `file` of them")]
+    /// Neither a request nor a file nor a site.
+    #[error(
+        "there is no request; give at least one `[[request]]` with a `path`, a `file` of them, or a `site`"
+    )]
     Empty,
+    /// A site, and requests beside it.
+    #[error("a `site` says all that is asked for; leave out `file` and `[[request]]`, or the `site`")]
+    BesideSite,
+    /// An order that only sites have, or a seed of none.
+    #[error("`{0}` is about a `site`; name one, or leave it out")]
+    NoSite(&'static str),
     /// More requests than ids.
     #[error("there are more than {} requests; give fewer", u32::MAX)]
     TooMany,
@@ -115,13 +138,22 @@ impl RequestSetSpec {
         file: Option<PathBuf>,
         order: Option<Order>,
     ) -> Result<RequestSetSpec, SetError> {
-        RequestSetSpec::try_from(Written { order, file, request })
+        RequestSetSpec::try_from(Written { order, file, site: None, site_seed: None, request })
+    }
+
+    /// The pages of a site.
+    pub fn of_site(site: SiteSource, site_seed: u64, order: Order) -> RequestSetSpec {
+        let site_seed = Some(site_seed);
+        let written =
+            Written { order: Some(order), file: None, site: Some(site), site_seed, request: Vec::new() };
+        RequestSetSpec { written }
     }
 
     /// One request.
     pub fn one(request: RequestSpec) -> RequestSetSpec {
         let request = RequestSpec { weight: Weight::ONE, ..request };
-        RequestSetSpec { written: Written { order: None, file: None, request: vec![request] } }
+        let request = vec![request];
+        RequestSetSpec { written: Written { order: None, file: None, site: None, site_seed: None, request } }
     }
 
     /// The requests that are written out, without those of the file.
@@ -134,6 +166,11 @@ impl RequestSetSpec {
         self.written.file.as_deref()
     }
 
+    /// The site whose pages are asked for, and its seed: 1 unless said.
+    pub fn site(&self) -> Option<(&SiteSource, Seed)> {
+        self.written.site.as_ref().map(|site| (site, Seed(self.written.site_seed.unwrap_or(1))))
+    }
+
     /// The order in which pages are asked for.
     pub fn order(&self) -> Order {
         self.written.order()
@@ -141,6 +178,10 @@ impl RequestSetSpec {
 
     /// The set itself, with files read through `load` and fillers drawn from `seed`.
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
+        if let Some((source, site_seed)) = self.site() {
+            let site = source.site(load, site_seed)?;
+            return site::requests(source, &site, self.order(), load, seed);
+        }
         let listed = match self.file() {
             Some(path) => file::entries(path, load, "one `[METHOD] PATH`", |entry| {
                 line(entry).map_err(|problem| problem.to_string())
@@ -160,6 +201,7 @@ impl RequestSetSpec {
         let choice = match self.order() {
             Order::InOrder => Ok(Choice::InOrder),
             Order::Weighted => AliasTable::new(&weights).map(Choice::Weighted).map_err(SetError::Weight),
+            Order::StackDistance | Order::Walk => unreachable!("refused without a site when it was read"),
         };
         match choice {
             Ok(choice) if u32::try_from(set.requests.len()).is_ok() => {
@@ -231,10 +273,19 @@ impl TryFrom<Written> for RequestSetSpec {
     type Error = SetError;
 
     fn try_from(written: Written) -> Result<RequestSetSpec, SetError> {
-        if written.request.is_empty() && written.file.is_none() {
+        let written_out = !written.request.is_empty() || written.file.is_some();
+        if written.site.is_some() {
+            return if written_out { Err(SetError::BesideSite) } else { Ok(RequestSetSpec { written }) };
+        }
+        if written.site_seed.is_some() {
+            return Err(SetError::NoSite("site-seed"));
+        }
+        if !written_out {
             return Err(SetError::Empty);
         }
         match written.order() {
+            Order::StackDistance => return Err(SetError::NoSite("order = \"stack-distance\"")),
+            Order::Walk => return Err(SetError::NoSite("order = \"walk\"")),
             Order::InOrder if written.request.iter().any(|request| !is_one(&request.weight)) => {
                 return Err(SetError::WeightInOrder);
             }

@@ -19,7 +19,7 @@ use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
 use farfield_traffic::{LoadSpec, RequestSet, RequestSetSpec, RequestSpec};
 use farfield_user::{Book, Target};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -117,7 +117,7 @@ impl Scenario {
             };
             return Ok(PlaneSettings::Simulated(Box::new(SimulatedPlane { network, server })));
         }
-        let server = self.started_server()?;
+        let server = self.started_server(around[1].is_some())?;
         let place = self.place(around);
         Ok(PlaneSettings::Emulated(Box::new(EmulatedPlane { network, place, server })))
     }
@@ -149,8 +149,8 @@ impl Scenario {
         place
     }
 
-    /// What starts the server; the built-in one is this program's own `serve`.
-    fn started_server(&self) -> Result<Server, Problem> {
+    /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
+    fn started_server(&self, has_v6: bool) -> Result<Server, Problem> {
         let spec = self.server.clone().unwrap_or_default();
         if let Some(pid) = spec.pid {
             return Ok(Server::Running(pid.get()));
@@ -158,7 +158,7 @@ impl Scenario {
         let port = self.servers().port;
         let command = match spec.command {
             Some(command) => command,
-            None => self.built_in(port)?,
+            None => self.built_in(port, has_v6)?,
         };
         Ok(Server::Started(ServerSpec {
             ready: spec.ready.unwrap_or(Ready::Tcp(port)),
@@ -170,12 +170,14 @@ impl Scenario {
         }))
     }
 
-    fn built_in(&self, port: u16) -> Result<Command, Problem> {
+    fn built_in(&self, port: u16, has_v6: bool) -> Result<Command, Problem> {
         let program = std::env::current_exe()
             .map_err(|error| Problem::failed(format!("cannot tell where farfield itself lies: {error}")))?;
         let config = self.origin.clone().unwrap_or_default();
         let config = toml::to_string(&config).expect("a configuration is written as it was read");
-        let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).to_string();
+        // The unspecified address of IPv6 stands for those of IPv4 as well.
+        let any = if has_v6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+        let any = SocketAddr::new(any, port).to_string();
         let words = [program.to_string_lossy().into_owned(), "serve".into(), any, "--config".into(), config];
         Ok(Command::Program(words.into()))
     }

@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
+pub mod wan;
+
 use farfield_base::{Outcome, Sample};
 use farfield_measure::Summary;
 use farfield_measure::samples::SamplesFile;
@@ -210,6 +212,11 @@ impl Drop for Process {
 impl Running {
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
+    }
+
+    /// Its process, by number.
+    pub fn id(&self) -> u32 {
+        self.process.child.id()
     }
 
     /// Waits until the run has left a first checkpoint behind.

@@ -41,8 +41,15 @@ impl Generator for Farfield {
     }
 }
 
-/// `farfield run` on one thread, that keeps every sample and prints its summary as JSON.
+/// `farfield run` of a URL on one thread, that keeps every sample and prints its summary as JSON.
 pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Result<Command> {
+    let mut command = command(program, url, seconds, scratch)?;
+    command.args(["-t", "1"]);
+    Ok(command)
+}
+
+/// The same of a URL or a scenario, on as many threads as it says.
+pub fn command(program: &Path, what: &str, seconds: u32, scratch: &Path) -> Result<Command> {
     // A directory that holds a run is refused; and samples of many runs would fill the disk.
     let directory = scratch.join("farfield-run");
     match fs::remove_dir_all(&directory) {
@@ -52,7 +59,7 @@ pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Result<Co
         _ => {}
     }
     let mut command = Command::new(program);
-    command.args(["run", url, "-t", "1", "--quiet", "--format", "json", "--samples", "all"]);
+    command.args(["run", what, "--quiet", "--format", "json", "--samples", "all"]);
     command.arg("-d").arg(format!("{seconds}s")).arg("--out").arg(directory);
     Ok(command)
 }

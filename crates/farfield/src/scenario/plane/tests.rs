@@ -36,7 +36,7 @@ processors = [1]
 settings = { 'net.ipv4.tcp_fin_timeout' = '20' }
 [network]
 clients = 100
-shards = 2
+shards = 1
 gateway = 'packet'
 offload = false
 tcp = 'windows'
@@ -90,11 +90,7 @@ fn classes_become_links_and_a_bottleneck() {
     assert_eq!((dsl.up.len(), mobile.up.len(), mobile.down.len()), (1, 2, 2));
     assert_eq!(mobile.up[0].propagation(), Duration::from_ms(20), "the client's end first");
     assert_eq!(mobile.down[0].propagation(), Duration::from_ms(15), "the edge's end first");
-    assert_eq!(
-        mobile.first_address.to_string(),
-        "198.19.0.2",
-        "the first of an even shard past the network's own"
-    );
+    assert_eq!(mobile.first_address.to_string(), "198.19.0.1", "the first past the network's own");
     assert_eq!(network.plan.shared.len(), 2);
     // The presets' 20 ms and 40 + 30 ms, and the shared 10 ms.
     assert_eq!(network.round_trips.least, Duration::from_ms(30));
@@ -208,6 +204,11 @@ fn mistakes_are_told_with_line_and_key() {
         "plane = 'emulated'\n[network.backbone]\nsubnets = 0\nhosts = 3",
         3,
         &["network.backbone: ", "`subnets`"],
+    );
+    check(
+        "plane = 'emulated'\n[network]\nshards = 2\n[network.backbone]\nsubnets = 4\nhosts = 8",
+        3,
+        &["network.shards: ", "set it to 1"],
     );
     let graph = |from: &str, to: &str| format!("plane = 'emulated'{}", GRAPH.replace(from, to));
     check(&graph("to = 'desk'", "to = 'dask'"), 10, &["network.topology: ", "`dask`"]);

@@ -1,0 +1,270 @@
+//! How many requests came in each slot of time: their marginal, how long their number remembers, and its Hurst
+//! parameter by five estimators with the intervals that theory has.
+//!
+//! Requests are counted in slots of a second (longer ones, where the log covers more than 48 days), and the counts joined to
+//! slots that a fifth of a request falls into at least: counts that are nearly all zero say nothing.
+//!
+//! Counts of a real log carry the noise of small numbers and the habits of browsers over short times. The estimators
+//! therefore begin at coarse scales: octave 5 for wavelets, n^0.6 frequencies for local Whittle, blocks of 32 and 64
+//! slots for the other two. Whittle's estimator for fractional noise has no such choice; it is told and not judged by.
+
+use super::visits::{Visit, Visits};
+use crate::series::hurst::{
+    HurstEstimate, Method, aggregated_variance, local_whittle, noise_whittle, rescaled_range, wavelet,
+};
+use crate::series::{SeriesError, autocorrelation, dispersion, mean, variance, white_noise_band};
+use farfield_base::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// What the counts say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// How long a slot is.
+    pub slot: Duration,
+    /// How many slots the log covers, those without a request among them.
+    pub slots: u64,
+    /// Requests in a slot.
+    pub mean: f64,
+    /// The variance of their number.
+    pub variance: f64,
+    /// The largest number over the mean.
+    pub peak_to_mean: f64,
+    /// The share of slots without a request.
+    pub empty: f64,
+    /// Variance over mean at one time scale after another.
+    pub dispersion: Vec<ScaleIndex>,
+    /// The correlation of counts 0, 1, 2, … slots apart.
+    pub autocorrelation: Vec<f64>,
+    /// Nineteen of twenty correlations of independent counts are within ± this.
+    pub white_noise: f64,
+    /// The Hurst parameter, once for each estimator that the log is long enough for.
+    pub hurst: Vec<HurstReading>,
+    /// Whether the intervals of wavelets and local Whittle meet; none without both.
+    pub agree: Option<bool>,
+    /// What the estimates cannot tell, a sentence each.
+    pub caveats: Vec<String>,
+}
+
+/// The index of dispersion at one scale: 1 for a Poisson process.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScaleIndex {
+    /// How long the slots are that were counted over.
+    pub over: Duration,
+    /// Variance over mean.
+    pub index: f64,
+    /// Where that of a Poisson process lies in nineteen of twenty logs.
+    pub poisson: (f64, f64),
+}
+
+/// An estimate of the Hurst parameter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HurstReading {
+    /// The estimator.
+    pub method: String,
+    /// The estimate.
+    pub hurst: f64,
+    /// The interval that holds the true value in nineteen of twenty series, where theory has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Counts requests while a log is walked along, in any order.
+#[derive(Debug)]
+pub(super) struct Counting {
+    from: Instant,
+    slot: Duration,
+    counts: Vec<u32>,
+}
+
+impl Counting {
+    /// Slots at most, of four bytes each.
+    const SLOTS_MAX: u64 = 1 << 22;
+
+    pub(super) fn new(visits: &Visits) -> Counting {
+        let seconds = visits.covers().as_ns() / 1_000_000_000 + 1;
+        let each = seconds.div_ceil(Self::SLOTS_MAX).max(1);
+        Counting {
+            from: visits.begins(),
+            slot: Duration::from_secs(each),
+            counts: vec![0; seconds.div_ceil(each) as usize],
+        }
+    }
+
+    pub(super) fn take(&mut self, visit: &Visit) {
+        let at = visit.at.since(self.from).as_ns() / self.slot.as_ns();
+        if let Some(count) = self.counts.get_mut(at as usize) {
+            *count += 1;
+        }
+    }
+
+    /// The length of the slots that are told, and the requests in each. The last slot, which the log's end cuts
+    /// short, is left out where there are others.
+    pub(super) fn series(&self) -> (Duration, Vec<f64>) {
+        let total: f64 = self.counts.iter().map(|count| f64::from(*count)).sum();
+        let wanted = (0.2 * self.counts.len() as f64 / total.max(1.0)).ceil().max(1.0) as usize;
+        let steps = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600];
+        let joined = steps.into_iter().find(|step| *step >= wanted).unwrap_or(3_600);
+        let sums = self.counts.chunks(joined).map(|slots| slots.iter().map(|c| f64::from(*c)).sum());
+        let mut sums: Vec<f64> = sums.collect();
+        if sums.len() > 1 {
+            sums.pop();
+        }
+        (self.slot.times(joined as u64), sums)
+    }
+}
+
+impl RequestCounts {
+    /// Lags of the correlation.
+    const LAGS: usize = 100;
+
+    /// From the requests in each slot. `None` for fewer than 16 slots, or if all are alike.
+    pub fn of(slot: Duration, series: &[f64]) -> Option<RequestCounts> {
+        let lags = Self::LAGS.min(series.len() / 4);
+        if series.len() < 16 {
+            return None;
+        }
+        let autocorrelation = autocorrelation(series, lags).ok()?;
+        let (mean, variance) = (mean(series), variance(series));
+        let scales = std::iter::successors(Some(1usize), |slots| slots.checked_mul(4));
+        let dispersion = scales.map_while(|slots| {
+            let found = dispersion(series, slots).ok()?;
+            let over = slot.times(slots as u64);
+            Some(ScaleIndex { over, index: found.index, poisson: found.poisson })
+        });
+        let mut counts = RequestCounts {
+            slot,
+            slots: series.len() as u64,
+            mean,
+            variance,
+            peak_to_mean: series.iter().copied().fold(0.0, f64::max) / mean,
+            empty: series.iter().filter(|count| **count == 0.0).count() as f64 / series.len() as f64,
+            dispersion: dispersion.collect(),
+            autocorrelation,
+            white_noise: white_noise_band(series.len()),
+            hurst: Vec::new(),
+            agree: None,
+            caveats: Vec::new(),
+        };
+        counts.estimate(series);
+        Some(counts)
+    }
+
+    fn estimate(&mut self, series: &[f64]) {
+        const OCTAVE: u32 = 5;
+        let frequencies = (series.len() as f64).powf(0.6) as usize;
+        let tried: [(&str, Result<HurstEstimate, SeriesError>); 5] = [
+            ("wavelets", wavelet(series, OCTAVE)),
+            ("local Whittle", local_whittle(series, frequencies)),
+            ("aggregated variance", aggregated_variance(series, 32)),
+            ("rescaled range", rescaled_range(series, 64)),
+            ("Whittle for fractional noise", noise_whittle(series)),
+        ];
+        let mut judged = Vec::new();
+        for (method, estimate) in tried {
+            match estimate {
+                Ok(found) => {
+                    let interval = found.interval();
+                    if matches!(found.method, Method::Wavelet | Method::LocalWhittle) {
+                        judged.extend(interval);
+                    }
+                    self.hurst.push(HurstReading { method: method.to_owned(), hurst: found.hurst, interval });
+                }
+                Err(why) => self.caveats.push(format!("No estimate of H by {method}: {why}.")),
+            }
+        }
+        if let [one, other] = judged.as_slice() {
+            self.agree = Some(one.0.max(other.0) <= one.1.min(other.1));
+        }
+        self.doubt();
+    }
+
+    /// The sentences.
+    fn doubt(&mut self) {
+        if self.agree == Some(false) {
+            self.caveats.push(
+                "Wavelets and local Whittle disagree by more than their intervals: the counts are not self-similar over the \
+                 scales that were looked at. A day's course and a trend do that; wavelets suffer least."
+                    .to_owned(),
+            );
+        }
+        let beyond = self.hurst.iter().any(|reading| reading.hurst > 0.98);
+        if beyond {
+            self.caveats.push(
+                "An estimate at the upper end of its range says that the rate itself moves, not how long it remembers: look at \
+                 a part of the log over which it hardly does."
+                    .to_owned(),
+            );
+        }
+        if self.mean < 1.0 {
+            self.caveats.push(format!(
+                "{:.2} requests fall into a slot: over short times the counts are mostly the noise of small numbers, which \
+                 draws Whittle's estimate for fractional noise towards ½.",
+                self.mean
+            ));
+        }
+    }
+
+    /// The estimate that assumes the least, for one line: wavelets, or else local Whittle.
+    pub fn best_hurst(&self) -> Option<&HurstReading> {
+        let by = |method: &str| self.hurst.iter().find(|reading| reading.method == method);
+        by("wavelets").or_else(|| by("local Whittle"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrival::ArrivalSpec;
+    use farfield_base::random::{Purpose, Seed};
+    use rand::RngExt;
+
+    fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    #[test]
+    fn slots_are_joined_until_something_falls_into_them() {
+        let mut counting = Counting { from: Instant::ZERO, slot: secs(1), counts: vec![0; 1_000] };
+        counting.counts[0] = 10;
+        counting.counts[999] = 10;
+        let (slot, series) = counting.series();
+        // 20 requests in 1,000 s: a fifth of one in 10 s. The last slot is left out.
+        assert_eq!((slot, series.len(), series[0], series[98]), (secs(10), 99, 10.0, 0.0));
+    }
+
+    #[test]
+    fn independent_counts_have_no_memory() {
+        let mut rng = Seed(7).stream(Purpose::Arrivals, 0);
+        let series: Vec<f64> = (0..20_000).map(|_| f64::from(rng.random_range(0..7u32))).collect();
+        let counts = RequestCounts::of(secs(1), &series).expect("a long series");
+        assert_eq!((counts.hurst.len(), counts.agree), (5, Some(true)));
+        for reading in counts.hurst.iter().filter_map(|r| Some((r, r.interval?))) {
+            let (low, high) = reading.1;
+            assert!(low - 0.02 < 0.5 && 0.5 < high + 0.02, "{reading:?}");
+        }
+        let beyond = counts.autocorrelation[1..].iter().filter(|r| r.abs() > counts.white_noise).count();
+        assert!(beyond <= 12, "{beyond} of 100 lags, where 5 are expected");
+        // Even numbers from 0 to 6: variance 4, mean 3.
+        assert!((counts.dispersion[0].index - 4.0 / 3.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn long_memory_is_found() {
+        let text = r#"{ "process": "fractional-noise", "rate": "200/s", "hurst": 0.85, "deviation": 0.4, "slot": "1s", "for": "20000s" }"#;
+        let spec: ArrivalSpec = serde_json::from_str(text).expect("a process");
+        let process = spec.resolve(&mut |_| unreachable!("no file")).expect("no file");
+        let arrivals = process.start(Seed(3).stream(Purpose::Arrivals, 0));
+        let until = Instant::ZERO + secs(20_000);
+        let series =
+            crate::series::counts(arrivals.take_while(|at| *at < until), Instant::ZERO, secs(1), 20_000);
+        let counts = RequestCounts::of(secs(1), &series).expect("a long series");
+        let reading = counts.best_hurst().expect("long enough");
+        let (low, high) = reading.interval.expect("wavelets have one");
+        assert!(low - 0.03 < 0.85 && 0.85 < high + 0.03, "{reading:?}");
+    }
+
+    #[test]
+    fn few_slots_are_no_series() {
+        assert_eq!(RequestCounts::of(secs(1), &[1.0; 15]), None);
+        assert_eq!(RequestCounts::of(secs(1), &[1.0; 50]), None, "all alike");
+    }
+}

@@ -1,0 +1,187 @@
+//! A site and a folder of files: what lies beside the objects, and a site from files that are there already.
+//!
+//! Opening and writing files is the business of whoever wires it; here are names and texts.
+
+use super::html::{self, Reference};
+use super::{Kind, Link, Object, Site, SiteError, SitePage};
+use farfield_base::{Bytes, Duration};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of the file that holds all of a site, beside its objects: JSON.
+pub const MANIFEST: &str = "site.json";
+
+/// The name of the page that links to all others, where the site has none of that name.
+pub const INDEX: &str = "index.html";
+
+/// A file of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its path below the folder, with `/` between the parts and none in front.
+    pub path: String,
+    /// Its size.
+    pub size: Bytes,
+    /// Its text, if it is HTML. What is no UTF-8 may be replaced.
+    pub html: Option<String>,
+}
+
+/// The site that `files` make up, in the order of their paths.
+///
+/// Pages are the HTML files and whatever these link to, all asked for alike, every link followed alike: how popular they
+/// are, files do not tell. What leads elsewhere is left out, and so is a page inside a page that has something inside
+/// itself. A [`MANIFEST`] is no object. Blanks and the like in a path are percent-encoded.
+pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
+    files.retain(|file| file.path != MANIFEST);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let objects: Vec<Object> = files
+        .iter()
+        .map(|file| {
+            let path = encoded(&format!("/{}", file.path));
+            Object { kind: Kind::of_path(&path), path, size: file.size, cost: Duration::ZERO }
+        })
+        .collect();
+    let place: BTreeMap<&str, u32> = objects.iter().map(|o| o.path.as_str()).zip(0..).collect();
+    let found: Vec<Found> = files
+        .iter()
+        .zip(&objects)
+        .map(|(file, object)| match &file.html {
+            Some(text) => Found::in_page(text, &object.path, &place),
+            None => Found::default(),
+        })
+        .collect();
+    let linked: BTreeSet<u32> = found.iter().flat_map(|found| found.links.iter().copied()).collect();
+    let is_page = |at: &u32| files[*at as usize].html.is_some() || linked.contains(at);
+    let all = 0..objects.len() as u32;
+    let mut pages: Vec<u32> = all.clone().filter(is_page).collect();
+    if pages.is_empty() {
+        pages = all.collect();
+    }
+    let page_of: BTreeMap<u32, u32> = pages.iter().copied().zip(0..).collect();
+    let alone = |at: &&u32| found[**at as usize].embedded.is_empty();
+    let pages = pages.iter().map(|at| {
+        let Found { embedded, links } = &found[*at as usize];
+        SitePage {
+            object: *at,
+            weight: 1.0,
+            embedded: embedded.iter().filter(alone).copied().collect(),
+            links: links.iter().map(|to| Link { page: page_of[to], weight: 1.0 }).collect(),
+        }
+    });
+    Site::new(0, objects.clone(), pages.collect(), None)
+}
+
+/// What a page names, as places, each once and in order.
+#[derive(Debug, Default)]
+struct Found {
+    embedded: Vec<u32>,
+    links: Vec<u32>,
+}
+
+impl Found {
+    fn in_page(text: &str, own: &str, place: &BTreeMap<&str, u32>) -> Found {
+        let mut found = Found::default();
+        for reference in html::references(text) {
+            let (to, list) = match &reference {
+                Reference::Embedded(to) => (to, &mut found.embedded),
+                Reference::Link(to) => (to, &mut found.links),
+            };
+            let Some(path) = resolved(own, to) else { continue };
+            let index = format!("{}/{INDEX}", path.trim_end_matches('/'));
+            let at = place.get(path.as_str()).or_else(|| place.get(index.as_str()));
+            if let Some(at) = at.filter(|at| path != own && !list.contains(at)) {
+                list.push(*at);
+            }
+        }
+        found
+    }
+}
+
+/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without hosts).
+fn resolved(own: &str, to: &str) -> Option<String> {
+    let to = to.split(['?', '#']).next().unwrap_or_default().trim();
+    let scheme = to.split('/').next().unwrap_or_default().contains(':');
+    if to.is_empty() || scheme || to.starts_with("//") {
+        return None;
+    }
+    let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let whole = if to.starts_with('/') { to.to_owned() } else { format!("{folder}/{to}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/').skip(1) {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    Some(encoded(&format!("/{}", parts.join("/"))))
+}
+
+/// `path` with all that a request's target cannot have percent-encoded. What is encoded already stays.
+fn encoded(path: &str) -> String {
+    path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {
+        if byte.is_ascii_graphic() && !b"?#\"<>\\'&".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(files: &[(&str, &str)]) -> Vec<FoundFile> {
+        let file = |(path, text): &(&str, &str)| FoundFile {
+            path: (*path).to_owned(),
+            size: Bytes(text.len() as u64),
+            html: (Kind::of_path(path) == Kind::Html).then(|| (*text).to_owned()),
+        };
+        files.iter().map(file).collect()
+    }
+
+    #[test]
+    fn a_folder_becomes_a_site() {
+        let site = read(files(&[
+            (
+                "index.html",
+                "<img src=a%20b.png><a href=sub/>in</a><a href='http://x/'>out</a><a href='#top'>up</a>",
+            ),
+            (
+                "sub/index.html",
+                "<link rel=stylesheet href=../s.css><img src=/s.css><a href=../doc.pdf?x>d</a>",
+            ),
+            ("a b.png", "12345"),
+            ("s.css", "a{}"),
+            ("doc.pdf", "1234567"),
+            ("never.bin", ""),
+            ("site.json", "{}"),
+        ]))
+        .expect("a site");
+        let paths: Vec<&str> = site.objects().iter().map(|object| object.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            ["/a%20b.png", "/doc.pdf", "/index.html", "/never.bin", "/s.css", "/sub/index.html"]
+        );
+        let pages: Vec<(u32, Vec<u32>, Vec<u32>)> = site
+            .pages()
+            .iter()
+            .map(|p| (p.object, p.embedded.clone(), p.links.iter().map(|link| link.page).collect()))
+            .collect();
+        assert_eq!(pages, [(1, vec![], vec![]), (2, vec![0], vec![2]), (5, vec![4], vec![0])]);
+        assert_eq!(site.objects()[0].size, Bytes(5));
+    }
+
+    #[test]
+    fn files_without_html_are_each_a_page() {
+        let site = read(files(&[("b.bin", "1"), ("a.bin", "22")])).expect("a site");
+        assert_eq!(site.pages().len(), 2);
+        assert_eq!(read(Vec::new()), Err(SiteError::Empty));
+    }
+
+    #[test]
+    fn pages_inside_pages_are_no_loop() {
+        let site = read(files(&[("a.html", "<iframe src=b.html>"), ("b.html", "<iframe src=a.html>")]));
+        assert!(site.expect("a site").pages().iter().all(|page| page.embedded.is_empty()));
+    }
+}

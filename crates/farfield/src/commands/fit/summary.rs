@@ -1,0 +1,146 @@
+//! What `farfield fit` prints: the report in at most forty lines.
+
+use farfield_traffic::fit::report::VariableFit;
+use farfield_traffic::fit::scenario::FittedTraffic;
+use farfield_traffic::fit::{Candidate, FitReport, Variable};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The summary.
+pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> String {
+    let mut text = String::new();
+    let read = &report.read;
+    line(&mut text, "requests", &format!("{} over {}", read.requests, told(report.covers.as_secs_f64())));
+    if read.broken > 0 {
+        let first = read.shown.first().map_or(String::new(), |s| format!("; line {}: {}", s.line, s.why));
+        line(&mut text, "broken lines", &format!("{}{first}", read.broken));
+    }
+    if report.left_out > 0 {
+        line(&mut text, "left out", &format!("{} requests, beyond what is kept in memory", report.left_out));
+    }
+    let crawlers = report.crawlers;
+    let found = crawlers.by_agent + crawlers.by_robots + crawlers.by_rate;
+    let told_crawlers =
+        format!("{found} of {} visitors, with {} requests; left out", crawlers.visitors, crawlers.requests);
+    line(&mut text, "crawlers", &told_crawlers);
+    if let Some(row) = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds) {
+        let sessions = format!(
+            "{} of {:.2} clicks, {} of think time, {:.2} embedded objects a click",
+            row.sessions,
+            row.clicks_mean,
+            told(row.think_mean.as_secs_f64()),
+            row.embedded_mean
+        );
+        line(&mut text, "sessions", &sessions);
+    }
+    line(&mut text, "arrivals", &arrivals(report));
+    line(&mut text, "popularity", &popularity(report));
+    if let Some(counts) = &report.counts {
+        line(
+            &mut text,
+            "requests a slot",
+            &format!("{:.3} in {}", counts.mean, told(counts.slot.as_secs_f64())),
+        );
+        if let Some(reading) = counts.best_hurst() {
+            let interval =
+                reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+            let doubt = if counts.agree == Some(false) { "; the estimators disagree" } else { "" };
+            line(
+                &mut text,
+                "Hurst parameter",
+                &format!("{:.2}{interval}, {}{doubt}", reading.hurst, reading.method),
+            );
+        }
+    }
+    let _ = writeln!(text, "\n{:<16} {:>9} {:>11}  {:<36} passed", "variable", "values", "mean", "law");
+    for fit in &report.variables {
+        variable(&mut text, fit);
+    }
+    let _ = writeln!(
+        text,
+        "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
+    );
+    for sentence in traffic.doubts.iter().take(4) {
+        let _ = writeln!(text, "! {sentence}");
+    }
+    let out = out.display();
+    let _ = writeln!(
+        text,
+        "\nwrote {out}/scenario.toml, site.json, fit.json and report.html (plots, and all that was tried)"
+    );
+    let _ = writeln!(text, "next: farfield run {out}/scenario.toml");
+    text
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{name:<16} {value}");
+}
+
+/// A time in seconds with the unit that suits it.
+pub fn told(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s if s < 7_200.0 => format!("{:.1} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3_600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+/// A variable's name.
+pub fn name(variable: Variable) -> &'static str {
+    match variable {
+        Variable::SessionGap => "session gap, s",
+        Variable::Clicks => "clicks",
+        Variable::ThinkTime => "think time, s",
+        Variable::PageObjects => "page objects",
+        Variable::ReplySize => "reply size, B",
+        Variable::ObjectSize => "object size, B",
+        Variable::TransferTime => "transfer, s",
+        Variable::StackDistance => "stack distance",
+        Variable::RequestCount => "requests a slot",
+    }
+}
+
+fn variable(text: &mut String, fit: &VariableFit) {
+    let mean = if fit.mean >= 1e5 { format!("{:.3e}", fit.mean) } else { format!("{:.3}", fit.mean) };
+    let preferred = fit.ranking.preferred(fit.mean);
+    let law = preferred.map_or("none", |candidate| candidate.name.as_str());
+    let passed = preferred.map_or(String::new(), passed);
+    let _ = writeln!(text, "{:<16} {:>9} {mean:>11}  {law:<36} {passed}", name(fit.variable), fit.values);
+}
+
+/// The share of subsamples that a law passes.
+pub fn passed(candidate: &Candidate) -> String {
+    format!("{:.0} %", 100.0 * candidate.subsamples.anderson_darling_passed)
+}
+
+fn arrivals(report: &FitReport) -> String {
+    let Some(arrivals) = report.arrivals else { return "too few sessions for a test".to_owned() };
+    let is = match (arrivals.poisson, arrivals.renewal) {
+        (true, _) => "Poisson",
+        (false, true) => "a renewal process, not Poisson",
+        (false, false) => "no renewal process",
+    };
+    format!(
+        "{is}: {:.0} % of {} stretches exponential, {:.0} % uncorrelated",
+        100.0 * arrivals.exponential_passed,
+        arrivals.stretches,
+        100.0 * arrivals.uncorrelated_passed
+    )
+}
+
+fn popularity(report: &FitReport) -> String {
+    let popularity = &report.popularity;
+    let objects = format!("{} objects, {} of them once", popularity.objects, popularity.once);
+    match popularity.holds {
+        Some(zipf) => format!(
+            "{objects}; Zipf {:.2} ± {:.2} for the first {}",
+            zipf.exponent,
+            1.96 * zipf.error,
+            zipf.ranks
+        ),
+        None => format!("{objects}; Zipf's law does not hold"),
+    }
+}

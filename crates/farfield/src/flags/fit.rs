@@ -1,0 +1,132 @@
+//! What was typed behind `farfield fit` and `farfield advise`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use farfield_base::Duration;
+use std::path::PathBuf;
+
+/// `farfield fit`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    farfield fit /var/log/nginx/access.log.2.gz /var/log/nginx/access.log.1 -o shop\n  \
+    farfield run shop/scenario.toml\n  \
+    farfield fit access.log -o shop --target http://127.0.0.1:8080/ --speed 60")]
+pub struct FitFlags {
+    #[command(flatten)]
+    pub log: LogFlags,
+    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them
+    #[arg(short = 'o', long, value_name = "DIRECTORY", default_value = "fit")]
+    pub out: PathBuf,
+    /// The server that the scenario drives, with the log's own paths. Without one it drives the built-in server,
+    /// which answers with as many bytes
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// How much faster than in the log sessions come and users think
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub speed: f64,
+    /// The objects that the scenario and the site have at most, the most popular ones
+    #[arg(long, value_name = "COUNT", default_value_t = 5_000)]
+    pub objects: usize,
+}
+
+/// How a log is read and fitted.
+#[derive(Debug, Args)]
+pub struct LogFlags {
+    /// Access logs, the oldest first; plain or compressed with gzip, zstd, bzip2 or xz; - is standard input
+    #[arg(value_name = "LOG", required = true)]
+    pub logs: Vec<PathBuf>,
+    /// The layout of the lines; seen from the first of them unless said
+    #[arg(long, value_enum)]
+    pub format: Option<LogLayout>,
+    /// What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken
+    #[arg(long, value_name = "UNIT", value_enum)]
+    pub transfer: Option<Unit>,
+    /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request,
+    /// referrer, status, bytes, transfer. May be repeated
+    #[arg(long = "field", value_name = "WHAT=NAME")]
+    pub fields: Vec<String>,
+    /// A request sooner than this after the one before belongs to its page
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub t_min: Duration,
+    /// A request later than this after the one before begins a session
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub t_max: Duration,
+    /// Requests that differ behind the ? are for different objects
+    #[arg(long)]
+    pub keep_query: bool,
+    /// The log's times are those of requests' ends, as nginx writes them
+    #[arg(long)]
+    pub stamped_at_end: bool,
+    /// Try single laws only, no mixtures: a quick look
+    #[arg(long)]
+    pub single_laws: bool,
+    /// The seed of all choices by chance
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// The layout of a log's lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLayout {
+    /// The Common Log Format.
+    Common,
+    /// Common, with the referrer and the user agent.
+    Combined,
+    /// The W3C's Extended Log File Format.
+    Extended,
+    /// A JSON object a line.
+    Json,
+    /// The GN/WN server's.
+    Gn,
+}
+
+/// A unit of transfer times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+/// `farfield advise`
+#[derive(Debug, Args)]
+pub struct AdviseFlags {
+    #[command(subcommand)]
+    pub what: Advised,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Advised {
+    /// How long a server whose connections each hold a worker should keep idle ones.
+    Keepalive(KeepaliveFlags),
+}
+
+/// `farfield advise keepalive`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    farfield advise keepalive access.log.gz --workers 150 --rtt 80ms\n  \
+    farfield advise keepalive shop/fit.json --page 200ms --timeout 5s")]
+pub struct KeepaliveFlags {
+    #[command(flatten)]
+    pub log: LogFlags,
+    /// Workers of the server, each of which holds one connection
+    #[arg(long, value_name = "COUNT", default_value_t = 150)]
+    pub workers: u32,
+    /// The round trip between users and the server
+    #[arg(long, value_name = "TIME", default_value = "80ms")]
+    pub rtt: Duration,
+    /// What a page takes longer on a new connection; two round trips unless said
+    #[arg(long, value_name = "TIME")]
+    pub gain: Option<Duration>,
+    /// How long a page on a kept connection holds a worker; one round trip unless said
+    #[arg(long, value_name = "TIME")]
+    pub page: Option<Duration>,
+    /// The server's present timeout, to compare with
+    #[arg(long, value_name = "TIME", default_value = "15s")]
+    pub timeout: Duration,
+    /// Users who leave close their connection; unless said they leave it to the timeout
+    #[arg(long)]
+    pub leavers_close: bool,
+}

@@ -1,0 +1,49 @@
+//! What was typed behind `farfield site`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `farfield site`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    farfield site make surge www\n  \
+    farfield site show today > model.toml\n  \
+    farfield site make model.toml www --seed 7\n  \
+    farfield site read /var/www/html -o site.json\n\n\
+A scenario drives such a site with [requests] site = \"www/site.json\"; the built-in server serves it with \
+[origin] root = \"www\".")]
+pub struct SiteFlags {
+    #[command(subcommand)]
+    pub what: SiteCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SiteCommand {
+    /// Write a site as files of exactly its sizes, for any web server to serve.
+    Make(MakeFlags),
+    /// Print a model that comes with farfield, to begin one's own with.
+    Show {
+        /// surge, prowgen, wagon or today
+        model: String,
+    },
+    /// Take a folder of files as a site: pages by their HTML, with what they embed and link to.
+    Read {
+        /// The folder
+        directory: PathBuf,
+        /// Where to put the site
+        #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
+        out: PathBuf,
+    },
+}
+
+/// `farfield site make`
+#[derive(Debug, Args)]
+pub struct MakeFlags {
+    /// surge, prowgen, wagon, today, a model such as model.toml, or a site such as site.json
+    pub model: String,
+    /// The folder for the files; it must be empty, or not be there yet
+    pub directory: PathBuf,
+    /// The seed of the site, as `site-seed` of the requests
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+}

@@ -1,0 +1,92 @@
+//! `farfield site` as people use it: a model becomes files, which a server serves and a run asks for.
+
+mod common;
+
+use common::Place;
+use farfield_traffic::Site;
+use std::fs;
+
+const MODEL: &str = "pages = 20\ndocuments = 5\nembedded-objects = 40\nembedded = 3\nlinks = 4\n\
+    distances = { law = 'lognormal', mu = 1, sigma = 0.8 }\n\
+    sizes = { body = { law = 'lognormal', mu = 8, sigma = 1 }, max = '200kB' }\n";
+
+/// The first `requests` over the site, each with the bytes that its object has, on the built-in server.
+#[test]
+fn a_site_that_was_made_is_served_and_asked_for() {
+    let place = Place::new();
+    place.write("model.toml", MODEL);
+    let made = place.farfield("site make model.toml www --seed 4").exits(0);
+    assert!(made.stdout.contains("65 objects") && made.stdout.contains("3.0 embedded"), "{}", made.stdout);
+    let manifest = fs::read_to_string(place.path("www/site.json")).expect("a manifest");
+    let site: Site = serde_json::from_str(&manifest).expect("a site");
+    for object in site.objects() {
+        let file = fs::metadata(place.path(&format!("www{}", object.path))).expect("a file");
+        assert_eq!(file.len(), object.size.0, "{}", object.path);
+    }
+    for (order, source) in [
+        ("weighted", "site = 'www/site.json'"),
+        ("in-order", "site = 'www/site.json'"),
+        ("stack-distance", "site = 'model.toml'\nsite-seed = 4"),
+        ("walk", "site = 'www/site.json'"),
+    ] {
+        place.write(
+            "s.toml",
+            format!(
+                "origin.root = 'www'\n[requests]\n{source}\norder = '{order}'\n[connections]\nparallel = 4\n"
+            ),
+        );
+        let ended = place.run("s.toml -n 200 -c 3");
+        let ended = ended.exits(0);
+        let samples = ended.samples();
+        assert!(samples.len() >= 200, "{order}: {} samples", samples.len());
+        for sample in &samples {
+            let object = &site.objects()[sample.request as usize];
+            assert_eq!(sample.status, 200, "{order}: {}", object.path);
+            assert_eq!(sample.body_bytes, object.size.0, "{order}: {}", object.path);
+        }
+    }
+}
+
+/// The way back: files that were made are read as the objects, pages and links that they were made from.
+#[test]
+fn a_folder_reads_as_the_site_that_it_was_made_from() {
+    let place = Place::new();
+    place.write("model.toml", MODEL);
+    place.farfield("site make model.toml www").exits(0);
+    let manifest = fs::read_to_string(place.path("www/site.json")).expect("a manifest");
+    let made: Site = serde_json::from_str(&manifest).expect("a site");
+    place.farfield("site read www -o read.json").exits(0);
+    let read = fs::read_to_string(place.path("read.json")).expect("a site");
+    let read: Site = serde_json::from_str(&read).expect("a site");
+    assert_eq!(read.objects().len(), made.objects().len() + 1, "the index is an object more");
+    for page in made.pages() {
+        let path = &made.object(page).path;
+        let names = |site: &Site, at: &[u32]| -> Vec<String> {
+            at.iter().map(|at| site.objects()[*at as usize].path.clone()).collect()
+        };
+        let again = read.pages().iter().find(|page| read.object(page).path == *path).expect("a page");
+        assert_eq!(names(&read, &again.embedded), names(&made, &page.embedded), "{path}");
+        let to = |site: &Site, page: &farfield_traffic::site::SitePage| -> Vec<String> {
+            let links = page.links.iter().map(|link| &site.pages()[link.page as usize]);
+            links.map(|to| site.object(to).path.clone()).collect()
+        };
+        assert_eq!(to(&read, again), to(&made, page), "{path}");
+    }
+}
+
+#[test]
+fn a_model_that_is_shown_makes_the_same_site() {
+    let place = Place::new();
+    let shown = place.farfield("site show surge").exits(0).stdout;
+    place.write(
+        "surge.toml",
+        shown.replace("pages = 600", "pages = 6").replace("= 640", "= 4").replace("= 760", "= 8"),
+    );
+    place.farfield("site make surge.toml www").exits(0);
+    place.farfield("site make surge.toml www").exits(2).says(&["www is not empty"]);
+    place.farfield("site make serge other").exits(2).says(&["`serge` names no site", "`surge`"]);
+    place.farfield("site show serge").exits(2).says(&["prowgen"]);
+    place.farfield("site make gone.toml other").exits(2).says(&["gone.toml: "]);
+    place.write("bad.toml", "pages = 1\nsizes = { body = '1s' }\n");
+    place.farfield("site make bad.toml other").exits(2).says(&["bad.toml: ", "times"]);
+}

@@ -1,0 +1,154 @@
+//! Emulated clients far away: how many transactions a second one processor carries across the emulated WAN, beside
+//! what wrk gets from the same nginx over loopback.
+
+use super::generator::farfield::{self, Summary};
+use super::generator::wrk::Wrk;
+use super::generator::{Generator, Pace, Reuse, Work};
+use super::goal;
+use super::lab::Lab;
+use super::page::Table;
+use super::server::nginx_files;
+use super::spread::Spread;
+use anyhow::{Context, Result};
+use std::fs;
+
+/// Connections at once of wrk, which waits for no round trip.
+const CONNECTIONS: u32 = 256;
+
+/// Clients at 50 ms of round trip, 1 KB, a closed loop at full speed.
+const FAR: &str = r#"
+[load]
+model = "closed"
+users = 10000
+ramp = "1s"
+[network]
+clients = 10000
+[[network.class]]
+name = "far"
+share = 1
+up = { delay = "25ms" }
+down = { delay = "25ms" }
+"#;
+
+/// IP-TNE's four subnets of 1,024 hosts (Williamson, Simmonds and Arlitt 2004, figure 3), which take turns.
+const BACKBONE: &str = r#"
+[load]
+model = "open"
+arrivals = "9000/s"
+[network.backbone]
+subnets = 4
+hosts = 1024
+"#;
+
+/// 64 KB over links that carry more than they are asked for.
+const LARGE: &str = r#"
+[load]
+model = "closed"
+users = 200
+[network]
+clients = 200
+[[network.class]]
+name = "fast"
+share = 1
+rtt = "2ms"
+"#;
+
+/// One request a connection, then kept-alive ones, each in turn with wrk.
+pub fn against_wrk(lab: &Lab) -> Result<String> {
+    let mut text = String::new();
+    for (reuse, words) in [(Reuse::OneRequest, "a connection each"), (Reuse::KeepAlive, "kept alive")] {
+        let (mut ours, mut theirs, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..lab.extent.pairs {
+            let summary = far(lab, FAR, reuse, "/1k")?;
+            let per_s = summary.number("/steady/rates/completed_per_s")?;
+            cpu_us.push(summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(lab.extent.seconds));
+            ours.push(per_s);
+            let nginx = lab.nginx()?;
+            let work = Work {
+                url: nginx.url("/1k"),
+                connections: CONNECTIONS,
+                seconds: lab.extent.seconds,
+                pace: Pace::Closed,
+                reuse,
+            };
+            theirs.push(lab.drive(&Wrk, &work)?.0.report.per_s);
+        }
+        let ratio = Spread::of_ratios(&ours, &theirs);
+        let mut table = Table::new(&["10,000 clients at 50 ms", "transactions/s", "CPU each, µs", "÷ wrk's"]);
+        table.row([
+            format!("farfield, {words}"),
+            format!("{:.0}", Spread::of(ours.iter().copied())),
+            Spread::of(cpu_us).to_string(),
+            ratio.to_string(),
+        ]);
+        table.row([
+            format!("{} over loopback, {words}", Wrk.name()),
+            format!("{:.0}", Spread::of(theirs.iter().copied())),
+            "—".to_owned(),
+            "1".to_owned(),
+        ]);
+        text += &format!(
+            "{}\n{}\n",
+            table.to_markdown(),
+            goal("at least 1.0 × wrk's", &ratio, ratio.median >= 1.0)
+        );
+    }
+    Ok(text)
+}
+
+/// More than the paper's 8,000 transactions a second from 4,096 clients, on time.
+pub fn backbone(lab: &Lab) -> Result<String> {
+    let (mut per_s, mut late) = (Vec::new(), Vec::new());
+    for _ in 0..lab.extent.pairs {
+        let summary = far(lab, BACKBONE, Reuse::OneRequest, "/1k")?;
+        per_s.push(summary.number("/steady/rates/completed_per_s")?);
+        late.push(summary.quantile_us("/network/departure_lateness", "p99.9")?);
+    }
+    let (per_s, late) = (Spread::of(per_s), Spread::of(late));
+    let asked_rate =
+        goal("more than 8,000 transactions a second", &format!("{per_s:.0}"), per_s.median > 8000.0);
+    let asked_late = goal("lateness p99.9 at most 100 µs", &format!("{late:.0} µs"), late.median <= 100.0);
+    Ok(format!(
+        "4,096 clients on four subnets, 9,000 arrivals a second, 1 KB, a connection each.\n\n{asked_rate}{asked_late}"
+    ))
+}
+
+/// At least 4 Gb/s of bodies through the gateway.
+pub fn throughput(lab: &Lab) -> Result<String> {
+    let mut gigabits = Vec::new();
+    for _ in 0..lab.extent.pairs {
+        let summary = far(lab, LARGE, Reuse::KeepAlive, "/64k")?;
+        gigabits.push(summary.number("/steady/rates/body_bytes_per_s")? * 8.0 / 1e9);
+    }
+    let gigabits = Spread::of(gigabits);
+    let asked = goal("at least 4 Gb/s of bodies", &format!("{gigabits} Gb/s"), gigabits.median >= 4.0);
+    Ok(format!("200 clients at 2 ms, objects of 64 KiB, kept alive.\n\n{asked}"))
+}
+
+/// Runs farfield on the emulated plane, with an nginx of its own on the server's processor.
+fn far(lab: &Lab, rest: &str, reuse: Reuse, path: &str) -> Result<Summary> {
+    let folder = lab.scratch().join("far");
+    fs::create_dir_all(&folder)?;
+    let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
+    let nginx = crate::system::find("nginx").context("nginx is missing")?;
+    let policy = match reuse {
+        Reuse::OneRequest => "one-request",
+        Reuse::KeepAlive => "persistent",
+    };
+    let scenario = format!(
+        "plane = \"emulated\"\nconnections = {{ policy = \"{policy}\" }}\n\
+         requests = {{ request = [{{ path = \"{path}\" }}] }}\n\
+         [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\nprocessors = [{}]\nreceive-processors = []\n\
+         somaxconn = 16384\nsyn-backlog = 16384\n{rest}",
+        nginx.display(),
+        folder.join("error.log").display(),
+        config.display(),
+        lab.server_cpu(),
+    );
+    let file = folder.join("scenario.toml");
+    fs::write(&file, scenario)?;
+    let file = file.to_str().context("a scratch folder with a plain name")?;
+    let mut command = farfield::command(lab.farfield(), file, lab.extent.seconds, lab.scratch())?;
+    command.args(["--warm-up", "2s"]);
+    Ok(lab.farfield_run(&command, lab.extent.seconds)?.0)
+}

@@ -1,0 +1,178 @@
+//! Real servers for experiments on the emulated plane, and how farfield is told to start them in the run's place.
+
+use super::site;
+use crate::system;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Accepted connections that wait for a process: as many as the largest experiments have clients.
+const BACKLOG: u32 = 16_384;
+
+/// Which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerKind {
+    /// nginx with one worker.
+    Nginx,
+    /// Apache with a process for each connection, 128 of them from the start, as Williamson, Simmonds and Arlitt had it.
+    ApachePrefork,
+    /// The same with as many processes as a wide area needs to keep a processor of today busy.
+    ApachePrefork2048,
+}
+
+impl ServerKind {
+    fn program(self) -> &'static str {
+        match self {
+            ServerKind::Nginx => "nginx",
+            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 => "apache2",
+        }
+    }
+
+    /// Has `scenario` start the server with its files in `folder`, which anyone must be able to read. What the scenario
+    /// says of the server stays. What it sends leaves its interface at the rate `sends_at`, or at once. Whether the
+    /// server is installed shows when it is to start.
+    pub fn put(self, scenario: &mut Table, folder: &Path, sends_at: Option<&str>) -> Result<()> {
+        let program = system::find(self.program()).unwrap_or_else(|| self.program().into());
+        if !folder.join("requests.txt").exists() {
+            site::write(folder)?;
+        }
+        let home = folder.display().to_string();
+        let file = folder.join(format!("{}.conf", self.program()));
+        fs::write(&file, self.config(&home)).with_context(|| format!("cannot write {}", file.display()))?;
+        let file = file.display().to_string();
+        let program = program.display().to_string();
+        let mut words: Vec<String> = match self {
+            ServerKind::Nginx => {
+                vec![program, "-p".into(), home, "-c".into(), file, "-e".into(), "stderr".into()]
+            }
+            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 => {
+                vec![program, "-f".into(), file, "-DFOREGROUND".into()]
+            }
+        };
+        if let Some(rate) = sends_at {
+            words = [vec!["/bin/sh".into(), "-c".into(), paced(rate), "sh".into()], words].concat();
+        }
+        let table = scenario.entry("server").or_insert_with(|| Table::new().into());
+        let table = table.as_table_mut().context("`scenario.server` is no table")?;
+        let backlog = || Value::from(i64::from(BACKLOG));
+        for (key, value) in
+            [("command", Value::from(words)), ("somaxconn", backlog()), ("syn-backlog", backlog())]
+        {
+            table.entry(key).or_insert(value);
+        }
+        Ok(())
+    }
+
+    fn config(self, home: &str) -> String {
+        match self {
+            ServerKind::Nginx => nginx(home, nix::unistd::geteuid().is_root()),
+            ServerKind::ApachePrefork => apache(home, 128),
+            ServerKind::ApachePrefork2048 => apache(home, 2048),
+        }
+    }
+}
+
+/// The line for a shell in the place that has its interface send at `rate` (tc-tbf(8)), with room for what waits, and
+/// becomes the program that its arguments name.
+fn paced(rate: &str) -> String {
+    format!(
+        "interface=$(sed -n 's/^ *\\(farfield[0-9]*\\):.*/\\1/p' /proc/net/dev) && \
+         tc qdisc replace dev \"$interface\" root tbf rate {rate} burst 1600 limit 64mb && exec \"$@\""
+    )
+}
+
+/// One worker, no log, keep-alive without end.
+fn nginx(home: &str, is_root: bool) -> String {
+    // As root the worker would change to a user that may not read the folder.
+    let user = if is_root { "user root;\n" } else { "" };
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("    {kind}_temp_path {home}/{kind};\n"))
+        .concat();
+    format!(
+        "{user}daemon off;
+worker_processes 1;
+worker_rlimit_nofile 65536;
+pid {home}/nginx.pid;
+error_log {home}/nginx.log warn;
+events {{
+    worker_connections 40000;
+}}
+http {{
+    access_log off;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;
+{temporary}    server {{
+        listen 80 backlog={BACKLOG};
+        root {home}/site;
+    }}
+}}
+"
+    )
+}
+
+/// So many processes from first to last, no log, files mapped into memory, and connections handed over before their
+/// request is there.
+fn apache(home: &str, processes: u32) -> String {
+    format!(
+        "ServerRoot {home}
+ServerName localhost
+PidFile {home}/apache.pid
+DefaultRuntimeDir {home}
+Listen 0.0.0.0:80
+ListenBacklog {BACKLOG}
+AcceptFilter http none
+User nobody
+Group nogroup
+LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+ErrorLog {home}/apache.log
+LogLevel error
+DocumentRoot {home}/site
+EnableMMAP On
+EnableSendfile Off
+KeepAlive On
+KeepAliveTimeout 15
+MaxKeepAliveRequests 0
+ServerLimit {processes}
+StartServers {processes}
+MinSpareServers {processes}
+MaxSpareServers {processes}
+MaxRequestWorkers {processes}
+MaxConnectionsPerChild 0
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scenario_says_how_to_start_it_and_keeps_what_it_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut scenario: Table = "server = { initial-window = 2, somaxconn = 64 }".parse().unwrap();
+        ServerKind::Nginx.put(&mut scenario, folder.path(), None).unwrap();
+        let server = scenario["server"].as_table().unwrap();
+        assert_eq!(server["command"].as_array().unwrap().len(), 7);
+        assert_eq!(
+            (server["initial-window"].as_integer(), server["somaxconn"].as_integer()),
+            (Some(2), Some(64))
+        );
+        let mut paced: Table = "server = { initial-window = 2 }".parse().unwrap();
+        ServerKind::Nginx.put(&mut paced, folder.path(), Some("115mbit")).unwrap();
+        let words = paced["server"]["command"].as_array().unwrap();
+        assert_eq!((words.len(), words[4] == server["command"][0]), (11, true));
+        assert!(words[2].as_str().unwrap().contains("tbf rate 115mbit"));
+        assert!(folder.path().join("site/64k").is_file() && folder.path().join("nginx.conf").is_file());
+    }
+
+    #[test]
+    fn configurations_name_their_folder() {
+        for text in [nginx("/a", true), nginx("/a", false), apache("/a", 128)] {
+            assert!(text.contains("/a/site") && text.contains("16384"), "{text}");
+        }
+    }
+}
