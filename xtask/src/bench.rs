@@ -15,6 +15,7 @@ mod overload;
 mod page;
 mod peers;
 mod server;
+mod simulated;
 mod spread;
 mod usage;
 
@@ -55,19 +56,33 @@ pub struct Bench {
     /// Its name on the command line and in the page's marks.
     pub name: &'static str,
     run: fn(&Lab) -> Result<String>,
+    /// What is measured beside farfield.
+    beside: Beside,
+}
+
+/// What stands beside farfield in a bench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// nginx on a processor of its own, and other generators in turn.
+    Servers,
+    /// Nothing: a simulation has the machine to itself.
+    Nothing,
 }
 
 /// All there are, in the order of the page.
 pub const BENCHES: &[Bench] = &[
-    Bench { name: "keep-alive", run: closed::keep_alive },
-    Bench { name: "one-request", run: closed::one_request },
-    Bench { name: "open-loop", run: open::half_of_capacity },
-    Bench { name: "overload", run: overload::attempts },
-    Bench { name: "far", run: far::against_wrk },
-    Bench { name: "far-backbone", run: far::backbone },
-    Bench { name: "far-throughput", run: far::throughput },
-    Bench { name: "users-memory", run: memory::users },
-    Bench { name: "samples-memory", run: memory::samples },
+    Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
+    Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
+    Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
+    Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
+    Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
+    Bench { name: "far-backbone", run: far::backbone, beside: Beside::Servers },
+    Bench { name: "far-throughput", run: far::throughput, beside: Beside::Servers },
+    Bench { name: "simulated", run: simulated::far_away, beside: Beside::Nothing },
+    Bench { name: "simulated-backbone", run: simulated::backbone, beside: Beside::Nothing },
+    Bench { name: "simulated-shards", run: simulated::shards, beside: Beside::Nothing },
+    Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
+    Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
 ];
 
 /// Runs the benches that are named.
@@ -86,7 +101,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let lab = Lab::new(extent(args))?;
     for bench in BENCHES.iter().filter(|bench| is_wanted(&args.names, bench.name)) {
         eprintln!("{}:", bench.name);
-        let text = format!("{}\n\n{}", (bench.run)(&lab)?.trim_end(), provenance(&lab));
+        let text = format!("{}\n\n{}", (bench.run)(&lab)?.trim_end(), provenance(&lab, bench.beside));
         println!("\n## {}\n\n{text}", bench.name);
         if !args.quick {
             page::keep(bench.name, &text)?;
@@ -110,7 +125,11 @@ fn extent(args: &BenchArgs) -> Extent {
 }
 
 /// Where the figures come from, in a few lines under each table.
-fn provenance(lab: &Lab) -> String {
+fn provenance(lab: &Lab, beside: Beside) -> String {
+    let (machine, commit) = (machine::machine(), machine::commit());
+    if beside == Beside::Nothing {
+        return format!("Measured on {machine}.\nfarfield {commit}.\n");
+    }
     let nginx = system::find("nginx").map(|program| machine::version(&program, "-v")).unwrap_or_default();
     let peers: [&dyn Generator; 5] = [&Wrk, &H2load, &Ab, &Oha, &K6];
     let versions = peers.iter().filter_map(|peer| {
@@ -118,13 +137,11 @@ fn provenance(lab: &Lab) -> String {
         Some(format!(", {} {version}", peer.name()))
     });
     format!(
-        "Measured on {}: the server on one processor, the generator on another, {} s a run; {} turns\n\
+        "Measured on {machine}: the server on one processor, the generator on another, {} s a run; {} turns\n\
          where generators are beside each other.\n\
-         farfield {}, nginx {nginx}{}.\n",
-        machine::machine(),
+         farfield {commit}, nginx {nginx}{}.\n",
         lab.extent.seconds,
         lab.extent.pairs,
-        machine::commit(),
         versions.collect::<String>(),
     )
 }

@@ -12,7 +12,7 @@ use std::process::Command;
 /// A program of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tool {
-    /// The name of its executable.
+    /// The name of its executable; of what has none, the path of a file that it is known by.
     pub program: &'static str,
     /// The Debian package that holds it.
     pub package: &'static str,
@@ -20,7 +20,8 @@ pub struct Tool {
 
 /// What the tests need.
 ///
-/// `apache2-bin` is Apache without the site that Debian would set up: tests bring their own.
+/// `apache2-bin` is Apache without the site that Debian would set up: tests bring their own. The same goes for the
+/// database's packages that end in `-core`.
 pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "apache2", package: "apache2-bin" },
@@ -30,6 +31,10 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "ping", package: "iputils-ping" },
     Tool { program: "traceroute", package: "traceroute" },
     Tool { program: "tracepath", package: "iputils-tracepath" },
+    Tool { program: "mariadbd", package: "mariadb-server-core" },
+    Tool { program: "mariadb", package: "mariadb-client-core" },
+    Tool { program: "php", package: "libapache2-mod-php" },
+    Tool { program: "/usr/share/mediawiki/index.php", package: "mediawiki" },
 ];
 
 /// What the benches need.
@@ -43,8 +48,11 @@ pub const FOR_BENCHES: &[Tool] = &[
 /// Where Debian keeps servers; on the `PATH` of root alone.
 const SERVER_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Finds `program` on the `PATH` and where servers are kept.
+/// Finds `program` on the `PATH` and where servers are kept, or the file if it is a path.
 pub fn find(program: &str) -> Option<PathBuf> {
+    if program.starts_with('/') {
+        return Path::new(program).is_file().then(|| program.into());
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     find_in(program, std::env::split_paths(&path).chain(SERVER_FOLDERS.map(PathBuf::from)))
 }
@@ -158,6 +166,16 @@ mod tests {
         let found = find_in("nginx", [first.clone(), second.clone()]);
         assert_eq!(found, Some(second.join("nginx")));
         assert_eq!(find_in("apache2", [first, second]), None);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_known_by_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.php");
+        let name = path.to_str().unwrap();
+        assert_eq!(find(name), None);
+        fs::write(&path, "").unwrap();
+        assert_eq!(find(name), Some(path.clone()));
     }
 
     #[test]

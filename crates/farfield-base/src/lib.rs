@@ -15,7 +15,7 @@ pub mod window;
 
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use sample::{Fault, Outcome, Sample, Stamp};
+pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpFacts};
 pub use share::Share;
 pub use size::Bytes;
 pub use time::{Duration, Instant};

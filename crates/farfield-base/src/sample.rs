@@ -5,6 +5,7 @@
 //! it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`].
 
 use crate::time::{Duration, Instant};
+use std::num::{NonZeroU8, NonZeroU32};
 
 /// An instant that may never have come, in 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +65,79 @@ pub struct Sample {
     pub status: u16,
     /// What became of it.
     pub outcome: Outcome,
+    /// How its connection fared, where the plane tells.
+    pub tcp: Option<TcpFacts>,
+    /// Its place in the user's page.
+    pub page: PagePart,
+}
+
+/// A request's place in a page: what a user asked for, and all that this led to. A user has one page at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum PagePart {
+    /// Pages are not told apart.
+    #[default]
+    Apart = 0,
+    /// What its page began with.
+    Begins = 1,
+    /// Something that its page led to.
+    Inside = 2,
+    /// The last to end of what its page led to.
+    Ends = 3,
+    /// What its page began with, and the last to end.
+    Whole = 4,
+}
+
+impl PagePart {
+    /// All of them, in order of their codes.
+    pub const ALL: [PagePart; 5] =
+        [PagePart::Apart, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
+
+    /// That of a request which begins or ends its page, or both.
+    pub const fn of(begins: bool, ends: bool) -> PagePart {
+        match (begins, ends) {
+            (true, true) => PagePart::Whole,
+            (true, false) => PagePart::Begins,
+            (false, true) => PagePart::Ends,
+            (false, false) => PagePart::Inside,
+        }
+    }
+
+    /// The code in samples files: the variant's number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Whether it is known which page it is of.
+    pub const fn is_told(self) -> bool {
+        !matches!(self, PagePart::Apart)
+    }
+
+    /// Whether its page began with it.
+    pub const fn begins(self) -> bool {
+        matches!(self, PagePart::Begins | PagePart::Whole)
+    }
+
+    /// Whether it is the last of its page to end.
+    pub const fn ends(self) -> bool {
+        matches!(self, PagePart::Ends | PagePart::Whole)
+    }
+}
+
+/// How a client's TCP fared on a connection, from its beginning to the end of a request on it. A count that has no room
+/// stands at its largest. It is packed so that a sample is no longer than it must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(Rust, packed(2))]
+pub struct TcpFacts {
+    /// SYNs sent, the first among them.
+    pub syn_tries: NonZeroU8,
+    /// Segments with data or FIN that the client sent again.
+    pub retransmits: u16,
+    /// Segments of the server's that came before one that should have come first: behind one that was lost, or
+    /// overtaken.
+    pub out_of_order: u16,
+    /// The smoothed round trip (RFC 6298) in microseconds, once one was measured.
+    pub srtt_us: Option<NonZeroU32>,
 }
 
 impl Sample {
@@ -106,7 +180,7 @@ impl Sample {
 pub enum Fault {
     /// Nobody's: it went well.
     None,
-    /// The server answered with an error, or closed instead of answering.
+    /// The server answered with an error or with something else than was asked for, or closed instead of answering.
     Server,
     /// The path, or the kernel at its other end.
     Network,
@@ -162,11 +236,15 @@ pub enum Outcome {
     Unasked = 19,
     /// The reply's body exceeds the limit.
     BodyTooLarge = 20,
+    /// A complete reply, of which something that the session asks for does not hold.
+    CheckFailed = 21,
+    /// A complete reply without a value that the session takes from it.
+    ExtractFailed = 22,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 21] = {
+    pub const ALL: [Outcome; 23] = {
         use Outcome::*;
         [
             Ok,
@@ -190,6 +268,8 @@ impl Outcome {
             Truncated,
             Unasked,
             BodyTooLarge,
+            CheckFailed,
+            ExtractFailed,
         ]
     };
 
@@ -212,7 +292,7 @@ impl Outcome {
         use Outcome::*;
         match self {
             Ok => Fault::None,
-            Status4xx | Status5xx | ClosedUnanswered => Fault::Server,
+            Status4xx | Status5xx | ClosedUnanswered | CheckFailed | ExtractFailed => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Cut => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge => {
@@ -246,6 +326,8 @@ impl Outcome {
             Truncated => "truncated",
             Unasked => "unasked",
             BodyTooLarge => "body-too-large",
+            CheckFailed => "check-failed",
+            ExtractFailed => "extract-failed",
         }
     }
 }

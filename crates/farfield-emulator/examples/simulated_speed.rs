@@ -10,7 +10,7 @@
 //! are virtual.
 //!
 //! Users think for ten seconds in the mean and then ask for 1 KB, one request a connection, at 50 ms of round trip and
-//! more. A packet event is a packet at the end of a stage of its way. Rates on one thread are by processor time, so that
+//! more. A packet event is a packet taken from the event store at the end of a hop. Rates on one thread are by processor time, so that
 //! others on the machine count only for what they take of the caches; what a second thread adds is by the clock, in
 //! alternating pairs, and needs a quiet machine.
 
@@ -26,7 +26,7 @@ use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
-use farfield_user::{Book, Policy, Target};
+use farfield_user::{Itinerary, Policy, Target};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -115,8 +115,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         network: Arc::new(network),
         server: Arc::new(server),
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        book: Book::encode(&requests, &target).expect("requests"),
-        requests,
+        itinerary: Itinerary::pages(requests, &target).expect("requests"),
         policy: document.policy,
         seed: Seed(1),
         requests_max: None,
@@ -160,8 +159,8 @@ fn curve(clients: u32, kind: &str, secs: Option<u64>) {
     let document = format!(
         "load = {{ model = 'closed', users = {clients}, ramp = '10s', think = {{ law = 'exponential', mean = '10s' }} }}\n[policy]\n{policy}"
     );
-    // About three million requests, or two turns of everybody.
-    let secs = secs.unwrap_or((3_000_000.0 / f64::from(clients) * 10.0).clamp(12.0, 200.0) as u64);
+    // About 600,000 requests, or a turn and more of everybody.
+    let secs = secs.unwrap_or((6_000_000.0 / f64::from(clients)).clamp(14.0, 3000.0) as u64);
     let (_, before) = memory();
     let simulation = simulation(network, &document, Duration::from_secs(secs), 1);
     let (simulated, wall, took) = timed(&simulation);
@@ -193,17 +192,16 @@ fn shards(clients: u32, secs: Option<u64>) {
         let (simulated, wall, processors) = timed(&simulation);
         (simulated.events as f64 / wall / 1e6, processors / wall, simulated)
     };
+    println!(
+        "{:>9} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}",
+        "", "clients", "events", "windows", "M/s one", "M/s two", "proc. two"
+    );
     let (mut alone, mut together, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..PAIRS {
         let ((one, _, simulated), (two, busy, same)) = (turn(1), turn(2));
         assert_eq!(simulated.events, same.events, "threads change nothing that happens");
-        println!(
-            "{clients} clients, {} requests, {} events in {} windows: {one:.2} million a second on one thread, {two:.2} on two, which had {busy:.2} processors: {:.2} times",
-            simulated.samples.len(),
-            simulated.events,
-            simulated.windows,
-            two / one,
-        );
+        let Simulated { events, windows, .. } = simulated;
+        println!("     pair {clients:>9} {events:>12} {windows:>9} {one:>9.3} {two:>9.3} {busy:>9.3}");
         alone.push(one);
         together.push(two);
         ratios.push(two / one);

@@ -3,15 +3,17 @@
 use crate::plan::{ClassPlan, ClientPlan};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed, Stream};
-use farfield_net::{Compound, Link, LinkModel};
+use farfield_net::loss::Scope;
+use farfield_net::{Compound, Link, LinkModel, Mtu, PlainLink};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The first port of clients, past those that servers listen on.
 const PORT_FIRST: u16 = 10_000;
 
-/// One emulated client.
+/// One emulated client, in two lines of memory.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Client {
     pub number: u32,
     pub class: u16,
@@ -28,8 +30,10 @@ pub(crate) struct Client {
 pub(crate) enum Own {
     /// There are none.
     None,
-    /// One link that tells at once what becomes of a packet, as most are.
-    Single(Link, Stream),
+    /// One link without chance, as most are. Its model is the class's.
+    Plain(PlainLink),
+    /// One that tells at once what becomes of a packet.
+    Single(Box<(Link, Stream)>),
     /// Several of that kind as one: one stage.
     Compound(Compound),
     /// Links that do not: a stage each.
@@ -86,6 +90,15 @@ impl Client {
         self.position(port).ok().map(|at| self.ports[at].1)
     }
 
+    /// Reads a little of both lines; see [`ahead`](crate::ahead).
+    pub fn look(&self) -> u64 {
+        let link = |own: &Own| match own {
+            Own::Plain(link) => link.look(),
+            _ => 0,
+        };
+        link(&self.up) ^ link(&self.down) ^ u64::from(self.next_port) ^ u64::from(self.class)
+    }
+
     fn position(&self, port: u16) -> Result<usize, usize> {
         self.ports.binary_search_by_key(&port, |(port, _)| *port)
     }
@@ -104,11 +117,15 @@ impl Own {
             };
             models.iter().enumerate().map(wire).collect::<Vec<_>>()
         };
-        if let [model] = models
-            && model.tells_at_once()
-            && let Some((link, chance)) = wires().pop()
-        {
-            return Own::Single(link, chance);
+        if let [model] = models {
+            if model.is_plain() {
+                return Own::Plain(PlainLink::default());
+            }
+            if model.tells_at_once()
+                && let Some(wire) = wires().pop()
+            {
+                return Own::Single(Box::new(wire));
+            }
         }
         match Compound::new(wires()) {
             Ok(compound) => Own::Compound(compound),
@@ -122,17 +139,37 @@ impl Own {
     fn stages(&self) -> u8 {
         match self {
             Own::None => 0,
-            Own::Single(..) | Own::Compound(_) => 1,
+            Own::Plain(_) | Own::Single(_) | Own::Compound(_) => 1,
             Own::Chain(wires) => wires.len() as u8,
         }
     }
 }
 
+/// What a class's own links in one direction have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane {
+    /// Stages of the way through them.
+    pub stages: u8,
+    /// The least of their MTUs, where they are one stage.
+    pub mtu: Mtu,
+    /// Losses on one of them belong to connections.
+    pub lends: bool,
+}
+
+impl Lane {
+    fn new(models: &[Arc<LinkModel>]) -> Lane {
+        Lane {
+            stages: Own::new(models, 0, 0, Seed(0)).stages(),
+            mtu: models.iter().map(|model| model.mtu_of_link()).min().unwrap_or_default(),
+            lends: models.iter().any(|model| model.law_of_loss().scope() == Scope::Connection),
+        }
+    }
+}
+
 impl ClassPlan {
-    /// Stages of the way through a client's own links, up and down.
-    pub(crate) fn stages(&self) -> (u8, u8) {
-        let stages = |models| Own::new(models, 0, 0, Seed(0)).stages();
-        (stages(&self.up), stages(&self.down))
+    /// The lanes of its clients' own links, up and down.
+    pub(crate) fn lanes(&self) -> (Lane, Lane) {
+        (Lane::new(&self.up), Lane::new(&self.down))
     }
 }
 
@@ -151,6 +188,11 @@ mod tests {
             first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
         };
         Client::new(0, &ClientPlan { class: 0, route: 0, rank: 0 }, &class, Seed(1))
+    }
+
+    #[test]
+    fn it_takes_two_lines_of_memory() {
+        assert_eq!(size_of::<Client>(), 128);
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! Each stage that takes time costs one event; what takes none is passed at once.
 
 use crate::capture::Place;
-use crate::client::{Own, Wire};
-use crate::packet::{Carried, Packet};
+use crate::client::{Lane, Own, Wire};
+use crate::flight::Flight;
+use crate::packet::{Carried, Packet, Tcp};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
-use crate::world::{At, Crossing, Departure, Event, Flight, Reach, World};
+use crate::world::{At, Crossing, Departure, Event, Reach, World};
+use bytes::Bytes;
 use farfield_base::Instant;
-use farfield_net::loss::{Memory, Scope};
-use farfield_net::{Arrival, Fate, Fit, LinkModel, NodeKind, Passing};
+use farfield_net::loss::Memory;
+use farfield_net::{Arrival, Delivery, Fate, Fit, LinkModel, NodeKind, Passing};
+use farfield_tcp::Segment;
 use farfield_wire::IcmpError;
 
 /// What lies before a packet.
@@ -23,66 +26,135 @@ enum Ahead {
     End,
 }
 
+/// What a packet's way is made of, in its direction.
+struct Way {
+    route: u32,
+    /// Stages of its client's own links.
+    own: usize,
+    /// Hops of its route.
+    hops: usize,
+}
+
+impl Way {
+    /// True if a hop of its route is the next before the packet.
+    fn is_at_shared(&self, flight: &Flight) -> bool {
+        let stage = usize::from(flight.stage);
+        let first = if flight.up { self.own } else { 0 };
+        (first..first + self.hops).contains(&stage)
+    }
+
+    /// True if only its client's own links are before the packet.
+    fn is_beyond_shared(&self, flight: &Flight) -> bool {
+        !flight.up && usize::from(flight.stage) >= self.hops
+    }
+}
+
 impl World {
     /// Sends a packet from the client at `client` on its way.
     pub fn send_up(&mut self, client: u32, packet: Packet) {
         self.show(Place::Client, client, true, &packet);
-        self.set_out(Flight { packet, client, up: true, stage: 0 });
+        self.set_out_as(packet, client, true);
     }
 
     /// Sends a packet from the server's door to the client at `client` on its way.
     pub fn send_down(&mut self, client: u32, packet: Packet) {
         self.show(Place::Gateway, client, false, &packet);
-        self.set_out(Flight { packet, client, up: false, stage: 0 });
+        self.set_out_as(packet, client, false);
     }
 
-    pub fn set_out(&mut self, flight: Flight) {
-        let place = self.flights.insert(flight) as u32;
-        self.travel(place);
+    /// Sends a segment from port `port` of the client at `client` to the server, or (`up` is false) back.
+    pub fn send_segment(&mut self, (client, up): (u32, bool), port: u16, segment: &Segment, payload: &Bytes) {
+        let class = &self.plan.classes[usize::from(self.way_of(client).1)];
+        let is_v6 = class.first_address.is_ipv6();
+        let flight =
+            Flight::segment((client, up), is_v6, port, segment, payload).filter(|_| self.tap.is_none());
+        if let Some(flight) = flight {
+            return self.set_out(flight);
+        }
+        let server_port = self.plan.servers.port;
+        let (source_port, destination_port) = if up { (port, server_port) } else { (server_port, port) };
+        let tcp = Tcp { source_port, destination_port, segment: *segment, payload: payload.clone() };
+        let addresses = self.addresses(client);
+        if up {
+            self.send_up(client, Packet::tcp(addresses, tcp));
+        } else {
+            self.set_out_as(Packet::tcp(addresses.reversed(), tcp), client, false);
+        }
     }
 
-    /// Lets the packet at `place` go on, as far as it gets without time passing.
+    fn set_out_as(&mut self, packet: Packet, client: u32, up: bool) {
+        let (to, from) = (packet.addresses.destination(), packet.addresses.source());
+        let servers = &self.plan.servers;
+        let server = servers.of(if up { &to } else { &from });
+        let far = match &packet.carried {
+            Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
+            Carried::Tcp(tcp) => Some((from, tcp.source_port)),
+            Carried::Raw(_) => None,
+        };
+        let is_plain = far == Some((server.ip(), server.port()));
+        self.set_out(Flight::of(packet, client, up, is_plain));
+    }
+
+    /// Lets the packet at `place` go on.
     pub fn travel(&mut self, place: u32) {
+        let flight = self.flights.remove(place as usize);
+        self.set_out(flight);
+    }
+
+    /// Lets a packet go as far as it gets without time passing.
+    pub fn set_out(&mut self, mut flight: Flight) {
+        let way = self.way(&flight);
         loop {
-            let flight = &self.flights[place as usize];
-            if self.leaves(flight) {
-                return self.cross(place, self.now);
+            if self.leaves(&flight, &way) {
+                return self.cross(flight, self.now);
             }
-            let (node, ahead) = self.ahead(flight);
+            let (node, ahead) = self.ahead(&flight, &way);
             if matches!(ahead, Ahead::End) {
-                return self.arrive(place);
+                return self.arrive(flight);
             }
-            if let Some(node) = node
-                && !self.pass(place, node)
-            {
-                return;
-            }
-            let on = match ahead {
-                Ahead::Hop(HopPlan { link: None, .. }) => {
-                    self.flights[place as usize].stage += 1;
-                    true
+            if let Some(node) = node {
+                match node.kind.pass(flight.ttl()) {
+                    Passing::On(ttl) => flight.set_ttl(ttl),
+                    Passing::Expired => {
+                        self.drops.expired += 1;
+                        return self.refuse(flight, node, IcmpError::HopLimitExceeded);
+                    }
+                    Passing::Refused => return,
                 }
-                Ahead::Hop(HopPlan { link: Some(link), .. }) => self.enter(place, node, At::Shared(link)),
+            }
+            let behind = match ahead {
+                Ahead::Hop(HopPlan { link: None, .. }) => {
+                    flight.stage += 1;
+                    Some(flight)
+                }
+                Ahead::Hop(HopPlan { link: Some(link), .. }) => self.enter(flight, node, At::Shared(link)),
                 Ahead::Own { hop } => {
-                    let Flight { client, up, .. } = self.flights[place as usize];
-                    self.enter(place, node, At::Own { client, up, hop })
+                    let Flight { client, up, .. } = flight;
+                    self.enter(flight, node, At::Own { client, up, hop })
                 }
                 Ahead::End => unreachable!("it has arrived"),
             };
-            if !on {
-                return;
+            match behind {
+                Some(there) => flight = there,
+                None => return,
             }
         }
     }
 
-    /// The node that the packet is at, unless that is its sender's own host, and what lies before it.
-    fn ahead(&self, flight: &Flight) -> (Option<NodePlan>, Ahead) {
+    /// The way of a packet, whichever of its stages it is at.
+    fn way(&self, flight: &Flight) -> Way {
         let (route, class) = self.way_of(flight.client);
-        let route = &self.plan.routes[route as usize];
+        let plan = &self.plan.routes[route as usize];
+        let hops = if flight.up { plan.up.len() } else { plan.down.len() };
+        Way { route, own: self.own_stages(class, flight.up), hops }
+    }
+
+    /// The node that the packet is at, unless that is its sender's own host, and what lies before it.
+    fn ahead(&self, flight: &Flight, way: &Way) -> (Option<NodePlan>, Ahead) {
+        let route = &self.plan.routes[way.route as usize];
         let stage = usize::from(flight.stage);
-        let own = self.own_stages(class, flight.up);
         if flight.up {
-            match stage.checked_sub(own) {
+            match stage.checked_sub(way.own) {
                 None => (None, Ahead::Own { hop: flight.stage }),
                 Some(hop) => {
                     let node = if hop == 0 { route.edge() } else { route.up[hop - 1].to };
@@ -90,14 +162,14 @@ impl World {
                 }
             }
         } else {
-            let node = stage.checked_sub(1).map(|before| route.down[before.min(route.down.len() - 1)].to);
+            let node = stage.checked_sub(1).map(|before| route.down[before.min(way.hops - 1)].to);
             match route.down.get(stage) {
                 Some(hop) => (node, Ahead::Hop(*hop)),
                 None => {
-                    let hop = stage - route.down.len();
+                    let hop = stage - way.hops;
                     // Between a client's own links stands nobody who counts.
                     let node = node.filter(|_| hop == 0);
-                    let end = hop >= own;
+                    let end = hop >= way.own;
                     (node, if end { Ahead::End } else { Ahead::Own { hop: hop as u8 } })
                 }
             }
@@ -105,157 +177,163 @@ impl World {
     }
 
     /// True if the next stage of the packet is another world's.
-    fn leaves(&self, flight: &Flight) -> bool {
-        let stage = usize::from(flight.stage);
+    fn leaves(&self, flight: &Flight, way: &Way) -> bool {
         match self.reach {
             Reach::Whole => false,
-            Reach::Clients => flight.up && stage >= self.own_stages(self.way_of(flight.client).1, true),
-            Reach::Shared => self.is_beyond_shared(flight),
-            Reach::Near => !flight.up && stage >= 1,
-            Reach::Far => flight.up || self.is_beyond_shared(flight),
+            Reach::Clients => flight.up && usize::from(flight.stage) >= way.own,
+            Reach::Shared => way.is_beyond_shared(flight),
+            Reach::Near => !flight.up && flight.stage >= 1,
+            Reach::Far => flight.up || way.is_beyond_shared(flight),
+            Reach::Ends => way.is_at_shared(flight),
+            Reach::Middle => !way.is_at_shared(flight),
         }
     }
 
     /// True if only its client's own links are before the packet.
     pub fn is_beyond_shared(&self, flight: &Flight) -> bool {
-        let route = self.way_of(flight.client).0;
-        !flight.up && usize::from(flight.stage) >= self.plan.routes[route as usize].down.len()
+        self.way(flight).is_beyond_shared(flight)
     }
 
     /// Hands the packet to the world that its next stage is in.
-    fn cross(&mut self, place: u32, at: Instant) {
-        let flight = self.flights.remove(place as usize);
-        let client = match self.reach {
-            // A client is a place in its own world and a number in the shared one.
-            Reach::Clients => flight.client * self.shards + self.shard,
-            _ => flight.client,
-        };
-        self.crossings.push(Crossing { at, flight: Flight { client, ..flight } });
+    fn cross(&mut self, mut flight: Flight, at: Instant) {
+        // A client is a place in its own world and a number in the shared one.
+        if matches!(self.reach, Reach::Clients | Reach::Ends) {
+            flight.client = flight.client * self.shards + self.shard;
+        }
+        self.crossings.push(Crossing { at, flight });
     }
 
     /// Stages of a client's own links.
     pub fn own_stages(&self, class: u16, up: bool) -> usize {
-        let (there, back) = self.stages[usize::from(class)];
-        usize::from(if up { there } else { back })
+        usize::from(self.lane(class, up).stages)
     }
 
-    /// Has a node take its hop from the packet; false if that was its last.
-    fn pass(&mut self, place: u32, node: NodePlan) -> bool {
-        let flight = &mut self.flights[place as usize];
-        match node.kind.pass(flight.packet.ttl) {
-            Passing::On(ttl) => {
-                flight.packet.ttl = ttl;
-                true
-            }
-            Passing::Expired => {
-                self.drops.expired += 1;
-                self.refuse(place, node, IcmpError::HopLimitExceeded);
-                false
-            }
-            Passing::Refused => {
-                self.flights.remove(place as usize);
-                false
-            }
-        }
+    fn lane(&self, class: u16, up: bool) -> &Lane {
+        let (there, back) = &self.lanes[usize::from(class)];
+        if up { there } else { back }
     }
 
-    /// Offers the packet to the link before it; true if it is behind that link already.
-    fn enter(&mut self, place: u32, node: Option<NodePlan>, at: At) -> bool {
-        let flight = &self.flights[place as usize];
-        let (bytes, whole) = (flight.packet.bytes, flight.packet.whole);
+    /// Offers the packet to the link before it; returns it if it is behind that link already.
+    fn enter(&mut self, flight: Flight, node: Option<NodePlan>, at: At) -> Option<Flight> {
         let mtu = self.mtu(at);
-        match mtu.judge(bytes, !whole) {
-            Fit::Fits => {}
+        match mtu.judge(flight.bytes(), !flight.is_whole()) {
+            Fit::Fits => {
+                let fate = self.offer(&flight, at);
+                self.settle(flight, at, fate)
+            }
             Fit::Fragments => {
-                self.fragment(place, mtu.as_bytes());
-                return false;
+                self.fragment(flight, mtu.as_bytes());
+                None
             }
             Fit::TooBig => {
                 self.drops.too_big += 1;
                 let next_hop_mtu = mtu.as_bytes() as u16;
-                self.refuse(place, node.unwrap_or(NodePlan::SERVER), IcmpError::TooBig { next_hop_mtu });
-                return false;
+                self.refuse(flight, node.unwrap_or(NodePlan::SERVER), IcmpError::TooBig { next_hop_mtu });
+                None
             }
         }
-        let fate = self.offer(place, at);
-        self.settle(place, at, fate)
     }
 
-    fn offer(&mut self, place: u32, at: At) -> Fate {
-        let flight = &self.flights[place as usize];
-        let (client, up) = (flight.client, flight.up);
-        let packet = farfield_net::Packet { bytes: flight.packet.bytes, key: place.into() };
+    fn offer(&mut self, flight: &Flight, at: At) -> Fate {
+        // Where it will lie if it waits.
+        let key = self.flights.vacant_key() as u64;
+        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
         let now = self.now;
         match at {
             At::Shared(link) => {
                 let Wire { link, chance, .. } = &mut self.shared[link as usize];
                 link.offer(now, packet, chance)
             }
-            At::Own { hop, .. } => {
+            At::Own { client, up, hop } => {
                 let client = &mut self.clients[client as usize];
-                let mut none = Memory::default();
-                let class = &self.plan.classes[usize::from(client.class)];
-                let links = if up { &class.up } else { &class.down };
-                let lends = links.iter().any(|link| link.law_of_loss().scope() == Scope::Connection);
-                let memory = if lends {
-                    let socket = client_port(&flight.packet, up).and_then(|port| client.connection(port));
-                    match socket.and_then(|socket| self.connections.get_mut(socket as usize)) {
-                        Some(socket) if up => &mut socket.up_losses,
-                        Some(socket) => &mut socket.down_losses,
-                        None => &mut none,
-                    }
-                } else {
-                    &mut none
-                };
-                match if up { &mut client.up } else { &mut client.down } {
-                    Own::None => unreachable!("a stage is a link"),
-                    Own::Single(link, chance) => link.offer_of(memory, now, packet, chance),
-                    Own::Compound(compound) => compound.offer_of(memory, now, packet),
-                    Own::Chain(wires) => {
-                        let Wire { link, chance, .. } = &mut wires[usize::from(hop)];
-                        link.offer_of(memory, now, packet, chance)
-                    }
+                let own = if up { &mut client.up } else { &mut client.down };
+                if let Own::Plain(link) = own {
+                    let class = &self.plan.classes[usize::from(client.class)];
+                    let model = if up { &class.up[0] } else { &class.down[0] };
+                    return match link.offer(model, &mut self.lines, now, packet.bytes) {
+                        Ok(at) => {
+                            Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None })
+                        }
+                        Err(cause) => Fate::Dropped(cause),
+                    };
                 }
+                self.offer_own(flight, packet, hop)
             }
         }
     }
 
-    /// Does with a packet what its link decided; true if it is behind the link now.
-    fn settle(&mut self, place: u32, at: At, fate: Fate) -> bool {
+    /// Offers a packet to links of its client's own that may need its connection's memory of losses.
+    fn offer_own(&mut self, flight: &Flight, packet: farfield_net::Packet, hop: u8) -> Fate {
+        let (up, now) = (flight.up, self.now);
+        let client = &mut self.clients[flight.client as usize];
+        let (there, back) = &self.lanes[usize::from(client.class)];
+        let mut none = Memory::default();
+        let memory = if (if up { there } else { back }).lends {
+            let socket = flight.port().and_then(|port| client.connection(port));
+            match socket.and_then(|socket| self.connections.get_mut(socket as usize)) {
+                Some(socket) if up => &mut socket.up_losses,
+                Some(socket) => &mut socket.down_losses,
+                None => &mut none,
+            }
+        } else {
+            &mut none
+        };
+        match if up { &mut client.up } else { &mut client.down } {
+            Own::None | Own::Plain(_) => unreachable!("a stage is a link, and a plain one has no memory"),
+            Own::Single(wire) => {
+                let (link, chance) = &mut **wire;
+                link.offer_of(memory, now, packet, chance)
+            }
+            Own::Compound(compound) => compound.offer_of(memory, now, packet),
+            Own::Chain(wires) => {
+                let Wire { link, chance, .. } = &mut wires[usize::from(hop)];
+                link.offer_of(memory, now, packet, chance)
+            }
+        }
+    }
+
+    /// Does with a packet what its link decided; returns it if it is behind the link now.
+    fn settle(&mut self, mut flight: Flight, at: At, fate: Fate) -> Option<Flight> {
         match fate {
             Fate::Dropped(cause) => {
                 self.drops.count(cause);
-                self.flights.remove(place as usize);
-                false
+                None
             }
             Fate::Waits => {
+                self.flights.insert(flight);
                 self.await_verdict(at);
-                false
+                None
             }
             Fate::Delivered(delivery) => {
+                flight.stage += 1;
                 if let Some(copy) = delivery.copy {
-                    let mut twin = self.flights[place as usize].clone();
-                    twin.stage += 1;
-                    damage(&mut twin, &copy);
-                    let twin = self.flights.insert(twin) as u32;
+                    let twin = self.damaged(flight.clone(), &copy);
                     self.go_on_at(twin, copy.at);
                 }
-                let flight = &mut self.flights[place as usize];
-                flight.stage += 1;
-                damage(flight, &delivery.first);
-                let there = delivery.first.at <= self.now;
-                if !there {
-                    self.go_on_at(place, delivery.first.at);
+                let flight = self.damaged(flight, &delivery.first);
+                if delivery.first.at <= self.now {
+                    return Some(flight);
                 }
-                there
+                self.go_on_at(flight, delivery.first.at);
+                None
             }
         }
     }
 
-    fn go_on_at(&mut self, place: u32, at: Instant) {
-        if self.leaves(&self.flights[place as usize]) {
-            self.cross(place, at);
+    /// The packet as it arrives.
+    fn damaged(&self, flight: Flight, arrival: &Arrival) -> Flight {
+        let Some(bit) = arrival.flipped_bit else { return flight };
+        let Flight { client, up, stage, .. } = flight;
+        let mut packet = self.packet_of(flight);
+        packet.flip(bit);
+        Flight::whole(packet, client, up, stage)
+    }
+
+    fn go_on_at(&mut self, flight: Flight, at: Instant) {
+        if self.leaves(&flight, &self.way(&flight)) {
+            self.cross(flight, at);
         } else {
+            let place = self.flights.insert(flight) as u32;
             self.wheel.schedule(at, Event::Packet(place));
         }
     }
@@ -272,8 +350,9 @@ impl World {
             let wire = self.wire(at);
             wire.link.poll(now, &mut wire.chance)
         } {
-            if self.settle(place as u32, at, fate) {
-                self.travel(place as u32);
+            let flight = self.flights.remove(place as usize);
+            if let Some(flight) = self.settle(flight, at, fate) {
+                self.set_out(flight);
             }
         }
         self.await_verdict(at);
@@ -308,24 +387,32 @@ impl World {
             At::Shared(link) => of(self.shared[link as usize].link.model()),
             At::Own { client, up, hop } => {
                 let client = &self.clients[client as usize];
-                let class = &self.plan.classes[usize::from(client.class)];
-                let (models, own) = if up { (&class.up, &client.up) } else { (&class.down, &client.down) };
-                match own {
-                    Own::Chain(_) => of(&models[usize::from(hop)]),
-                    _ => models.iter().map(|model| of(model)).min().unwrap_or_default(),
+                match if up { &client.up } else { &client.down } {
+                    Own::Chain(wires) => of(wires[usize::from(hop)].link.model()),
+                    _ => self.lane(client.class, up).mtu,
                 }
             }
         }
     }
 
-    fn arrive(&mut self, place: u32) {
-        let Flight { packet, client, up, .. } = self.flights.remove(place as usize);
-        if up {
-            self.show(Place::Gateway, client, true, &packet);
-            self.departures.push_back(Departure { intended: self.now, client, packet });
-        } else {
-            self.show(Place::Client, client, false, &packet);
-            self.receive(client, packet);
+    fn arrive(&mut self, flight: Flight) {
+        let client = flight.client;
+        match (flight.up, self.reach) {
+            (true, Reach::Shared | Reach::Near) => self.at_server.push_back(flight),
+            (true, _) => {
+                let packet = self.packet_of(flight);
+                self.show(Place::Gateway, client, true, &packet);
+                self.departures.push_back(Departure { intended: self.now, packet });
+            }
+            (false, _) if self.tap.is_some() => {
+                let packet = self.packet_of(flight);
+                self.show(Place::Client, client, false, &packet);
+                self.receive(client, packet);
+            }
+            (false, _) => match flight.open(self.plan.servers.port) {
+                Ok(tcp) => self.receive_tcp(client, None, &tcp),
+                Err(packet) => self.receive(client, *packet),
+            },
         }
     }
 }
@@ -334,19 +421,5 @@ impl RoutePlan {
     /// Where clients' own links end.
     pub fn edge(&self) -> NodePlan {
         self.down.last().map_or(NodePlan { id: 0, kind: NodeKind::Switch }, |hop| hop.to)
-    }
-}
-
-fn damage(flight: &mut Flight, arrival: &Arrival) {
-    if let Some(bit) = arrival.flipped_bit {
-        flight.packet.flip(bit);
-    }
-}
-
-/// The client's port of a TCP packet.
-fn client_port(packet: &Packet, up: bool) -> Option<u16> {
-    match &packet.carried {
-        Carried::Tcp(tcp) => Some(if up { tcp.source_port } else { tcp.destination_port }),
-        Carried::Raw(_) => None,
     }
 }

@@ -2,6 +2,7 @@
 //! sent.
 
 use crate::packet::{Carried, Packet, Tcp};
+use crate::transport::facts_of;
 use crate::world::{Told, World};
 use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
@@ -12,12 +13,13 @@ impl World {
     /// Hands a packet to the host of the client at `client`.
     pub fn receive(&mut self, client: u32, packet: Packet) {
         match &packet.carried {
-            Carried::Tcp(tcp) => self.receive_tcp(client, &packet, tcp),
+            Carried::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
             Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
         }
     }
 
-    fn receive_tcp(&mut self, client: u32, packet: &Packet, tcp: &Tcp) {
+    /// A segment, in a `packet` where it is not one as the plan has them.
+    pub fn receive_tcp(&mut self, client: u32, packet: Option<&Packet>, tcp: &Tcp) {
         let Some(place) = self.clients[client as usize].connection(tcp.destination_port) else {
             return self.answer_stray(client, packet, tcp);
         };
@@ -38,12 +40,15 @@ impl World {
     }
 
     /// A segment for a port on which there is no connection, or one in TIME-WAIT (RFC 9293 §3.10.7.1 and §3.10.7.4).
-    fn answer_stray(&mut self, client: u32, packet: &Packet, tcp: &Tcp) {
+    fn answer_stray(&mut self, client: u32, packet: Option<&Packet>, tcp: &Tcp) {
         let (now, port) = (self.now, tcp.destination_port);
         let class = &self.plan.classes[usize::from(self.clients[client as usize].class)];
         let waiting = self.lingering.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
         if let Some(segment) = waiting.unwrap_or_else(|| reply_to_stray(&tcp.segment)) {
-            let (source_port, destination_port) = (tcp.destination_port, tcp.source_port);
+            let Some(packet) = packet else {
+                return self.send_segment((client, true), port, &segment, &Bytes::new());
+            };
+            let (source_port, destination_port) = (port, tcp.source_port);
             let reply = Tcp { source_port, destination_port, segment, payload: Bytes::new() };
             self.send_up(client, Packet::tcp(packet.addresses.reversed(), reply));
         }
@@ -66,7 +71,7 @@ impl World {
         match ip.transport() {
             Ok(Transport::Tcp(view)) if view.checksum_is_valid(&packet.addresses) => {
                 let tcp = Tcp::parse(&view, bytes);
-                self.receive_tcp(client, packet, &tcp);
+                self.receive_tcp(client, Some(packet), &tcp);
             }
             Ok(Transport::Fragment(_)) => {
                 if let Ok(Reassembled::Whole(whole)) = self.reassembler.handle_fragment(self.now, bytes) {
@@ -123,7 +128,8 @@ impl World {
                 socket.tcp.abort();
                 if let Some(key) = socket.key.take() {
                     self.bound[key.slot as usize] = crate::world::UNBOUND;
-                    self.told.push_back(Told::Failed(key, Failure::Unreachable));
+                    let facts = facts_of(&socket.tcp);
+                    self.told.push_back(Told::Failed(key, Failure::Unreachable, Some(facts)));
                 }
             }
             None => {}

@@ -1,23 +1,25 @@
 //! What the network says about packets: errors of routers, answers of hosts.
 
+use crate::flight::Flight;
 use crate::packet::{Carried, Packet};
 use crate::plan::NodePlan;
-use crate::world::{Flight, World};
+use crate::world::World;
 use bytes::Bytes;
 use farfield_wire::{Fragments, IcmpError, echo_reply};
 use std::net::IpAddr;
 
 impl World {
-    /// Drops the packet at `place` at `node`, and tells its sender why.
-    pub fn refuse(&mut self, place: u32, node: NodePlan, error: IcmpError) {
-        let Flight { packet, client, up, .. } = self.flights.remove(place as usize);
+    /// Drops a packet at `node`, and tells its sender why.
+    pub fn refuse(&mut self, flight: Flight, node: NodePlan, error: IcmpError) {
+        let Flight { client, up, .. } = flight;
+        let packet = self.packet_of(flight);
         let from = if node == NodePlan::SERVER { return } else { node.address(&packet.addresses) };
         let Some(answer) = error_about(&packet, error, from) else { return };
         if up {
             // Back down to the client, from the node's place on its route.
             let route = &self.plan.routes[self.way_of(client).0 as usize];
             let stage = route.down.iter().position(|hop| hop.to.id == node.id).map_or(0, |hop| hop + 1);
-            self.set_out(Flight { packet: answer, client, up: false, stage: stage as u8 });
+            self.set_out(Flight::whole(answer, client, false, stage as u8));
         } else {
             let (route, class) = self.way_of(client);
             let (route, own) = (&self.plan.routes[route as usize], self.own_stages(class, true));
@@ -26,13 +28,14 @@ impl World {
             } else {
                 route.up.iter().position(|hop| hop.to.id == node.id).map_or(route.up.len(), |hop| hop + 1)
             };
-            self.set_out(Flight { packet: answer, client, up: true, stage: (own + hop) as u8 });
+            self.set_out(Flight::whole(answer, client, true, (own + hop) as u8));
         }
     }
 
-    /// Cuts the packet at `place` into fragments of at most `mtu` bytes, which go on in its stead.
-    pub fn fragment(&mut self, place: u32, mtu: u32) {
-        let Flight { packet, client, up, stage } = self.flights.remove(place as usize);
+    /// Cuts a packet into fragments of at most `mtu` bytes, which go on in its stead.
+    pub fn fragment(&mut self, flight: Flight, mtu: u32) {
+        let Flight { client, up, stage, .. } = flight;
+        let packet = self.packet_of(flight);
         let bytes = packet.to_bytes();
         // Only IPv4 is cut by routers, and its packets bring their own identification.
         let Ok(mut fragments) = Fragments::new(&bytes, mtu as usize, 0) else { return };
@@ -41,7 +44,7 @@ impl World {
             let whole = [&header[..piece.header_len], piece.payload].concat();
             if let Some(mut part) = Packet::raw(Bytes::from(whole)) {
                 part.ttl = packet.ttl;
-                self.set_out(Flight { packet: part, client, up, stage });
+                self.set_out(Flight::whole(part, client, up, stage));
             }
         }
     }

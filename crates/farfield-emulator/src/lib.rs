@@ -11,10 +11,12 @@
 //! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of Banga and
 //! Druschel (1999), WASP (Nahum et al. 2001).
 
+mod ahead;
 pub mod capture;
 mod client;
 pub mod convert;
 mod directory;
+mod flight;
 mod forward;
 mod hosts;
 mod icmp;
@@ -27,6 +29,7 @@ mod patience;
 pub mod plan;
 pub mod server;
 mod shard;
+mod shared;
 pub mod simulation;
 mod transport;
 mod world;
@@ -38,5 +41,6 @@ pub use packet::{Carried, Packet, Tcp};
 pub use plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 pub use server::{ServerModel, ServerPlan};
 pub use shard::Shard;
+pub use shared::SharedLinks;
 pub use simulation::{Simulated, Simulation, simulate};
-pub use world::{Departure, Drops};
+pub use world::{Crossing, Departure, Drops};

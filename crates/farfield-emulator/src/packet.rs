@@ -5,7 +5,7 @@
 
 use crate::convert::{repr_of, segment_of};
 use bytes::Bytes;
-use farfield_tcp::Segment;
+use farfield_tcp::{Options, Segment};
 use farfield_wire::{
     Addresses, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, set_hop_limit,
     write_packet,
@@ -54,8 +54,8 @@ pub struct Tcp {
 impl Packet {
     /// A segment that is to be sent, with TTL 64 and DF.
     pub fn tcp(addresses: Addresses, tcp: Tcp) -> Packet {
-        let headers = ip_header_len(&addresses) + 20 + tcp.segment.options.wire_len();
-        let bytes = headers + tcp.segment.payload_len;
+        let is_v6 = matches!(addresses, Addresses::V6 { .. });
+        let bytes = headers_len(is_v6, &tcp.segment.options) + tcp.segment.payload_len;
         Packet { addresses, ttl: 64, whole: true, bytes, carried: Carried::Tcp(tcp) }
     }
 
@@ -158,9 +158,8 @@ fn keeps_whole(ip: &IpPacket<'_>) -> bool {
     }
 }
 
-fn ip_header_len(addresses: &Addresses) -> u32 {
-    match addresses {
-        Addresses::V4 { .. } => 20,
-        Addresses::V6 { .. } => 40,
-    }
+/// Bytes of the headers of a segment with these options.
+pub(crate) fn headers_len(is_v6: bool, options: &Options) -> u32 {
+    let ip = if is_v6 { 40 } else { 20 };
+    ip + 20 + options.wire_len()
 }

@@ -175,8 +175,9 @@ impl ServerModel {
 
     /// The next packet that the server sends.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        let (client, packet) = self.core.departures.pop_front()?;
-        Some(Departure { intended: self.now, client, packet })
+        let (client, tcp) = self.core.departures.pop_front()?;
+        let packet = Packet::tcp(self.core.network.addresses(client).reversed(), tcp);
+        Some(Departure { intended: self.now, packet })
     }
 
     /// What was counted so far.

@@ -5,7 +5,7 @@ use crate::directory::Directory;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
-use crate::world::{Departure, Drops, Event, Reach, Told, World};
+use crate::world::{Crossing, Departure, Drops, Event, Reach, Told, World};
 use farfield_base::{Instant, Sample};
 use farfield_user::{Plan, Population, Tally};
 use std::sync::Arc;
@@ -21,6 +21,12 @@ impl Shard {
     /// The shard of the users of `users` (whose worker it is, among as many shards), on their part of `network`.
     pub fn new(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::reaching(Reach::Whole, network, directory, users)
+    }
+
+    /// The same without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)), and handed
+    /// in ([`take`](Self::take)) behind the last one, by whoever has the [links](crate::SharedLinks).
+    pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
+        Shard::reaching(Reach::Ends, network, directory, users)
     }
 
     pub(crate) fn reaching(
@@ -66,9 +72,12 @@ impl Shard {
     }
 
     fn step_telling(&mut self, wall: Instant, lateness: &mut impl Lateness) -> Option<bool> {
-        let (due, event) = self.world.wheel.pop_due(wall)?;
-        debug_assert!(due >= self.world.now, "time does not go back");
-        self.world.now = due;
+        let (due, event) = self.world.next_due(wall)?;
+        self.world.look_ahead();
+        // What follows from a packet that another thread handed over too late may have been due before.
+        let may_be_late = self.world.reach == Reach::Ends;
+        debug_assert!(due >= self.world.now || may_be_late, "time does not go back");
+        self.world.now = self.world.now.max(due);
         match event {
             Event::Wake(wake) => {
                 if wake.begins_load() {
@@ -101,6 +110,20 @@ impl Shard {
             }
             _ => self.world.drops.nobody += 1,
         }
+    }
+
+    /// Takes a packet that has left the shared links, or will.
+    pub fn take(&mut self, mut crossing: Crossing) {
+        debug_assert_eq!(crossing.shard(self.world.shards), self.world.shard, "a packet for another shard");
+        // A client is a number there and a place here.
+        crossing.flight.client /= self.world.shards;
+        self.world.take(crossing);
+        self.come_to_rest();
+    }
+
+    /// Takes the packets that have left for shared links, or will.
+    pub fn crossings(&mut self) -> std::vec::Drain<'_, Crossing> {
+        self.world.crossings.drain(..)
     }
 
     /// The next packet that has come to the server's door.
@@ -158,7 +181,10 @@ impl Shard {
                 Told::Connected(key) => population.handle_connected(world, now, key),
                 Told::Received(key, bytes) => population.handle_received(world, now, key, &bytes),
                 Told::Closed(key) => population.handle_closed(world, now, key),
-                Told::Failed(key, failure) => population.handle_failed(world, now, key, failure),
+                Told::Failed(key, failure, facts) => {
+                    world.parting = facts.map(|facts| (key, facts));
+                    population.handle_failed(world, now, key, failure);
+                }
             }
         }
     }

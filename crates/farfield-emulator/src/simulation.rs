@@ -27,9 +27,8 @@ use crate::world::Reach;
 use crate::{Directory, Drops, Packet};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
-use farfield_traffic::RequestSet;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Book, Plan, Policy, Tally};
+use farfield_user::{Itinerary, Plan, Policy, Tally};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use window::Windows;
@@ -43,10 +42,8 @@ pub struct Simulation {
     pub server: Arc<ServerPlan>,
     /// When users act.
     pub load: LoadModel,
-    /// What they ask for.
-    pub requests: RequestSet,
-    /// The bytes they ask with.
-    pub book: Book,
+    /// What they do.
+    pub itinerary: Itinerary,
     /// How they use connections.
     pub policy: Policy,
     /// Where all chance comes from.
@@ -91,7 +88,9 @@ pub struct Simulated {
     pub ended: Instant,
     /// Events done: packets, timers, users.
     pub events: u64,
-    /// Those of them that were a packet at the end of a stage of its way.
+    /// Those of them that were a packet at the end of a hop: at the next link that takes time, at its client, at the
+    /// server. A client's own links in a row are one hop where they [are one](farfield_net::Compound); a hop that takes no
+    /// time is none, unless the packet changes threads there: the edge, on the way down.
     pub packet_events: u64,
     /// Windows that time went on in.
     pub windows: u64,
@@ -99,12 +98,21 @@ pub struct Simulated {
 
 /// Sees packets at the server's door, in order.
 pub trait Tap: Send {
+    /// False if it sees nothing: packets need not be shown to it.
+    fn looks(&self) -> bool {
+        true
+    }
+
     /// A packet, at `at`, for the server (`inbound`) or from it.
     fn see(&mut self, at: Instant, inbound: bool, packet: &Packet);
 }
 
 /// Nobody looks.
 impl Tap for () {
+    fn looks(&self) -> bool {
+        false
+    }
+
     fn see(&mut self, _at: Instant, _inbound: bool, _packet: &Packet) {}
 }
 
@@ -153,8 +161,7 @@ impl Simulation {
             |total: u64| total / u64::from(parts) + u64::from(u64::from(part) < total % u64::from(parts));
         Plan {
             load: self.load.clone(),
-            requests: self.requests.clone(),
-            book: self.book.for_worker(),
+            itinerary: self.itinerary.for_worker(),
             policy: self.policy,
             seed: self.seed,
             worker: part,

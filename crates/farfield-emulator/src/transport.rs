@@ -1,13 +1,13 @@
 //! What users ask of their transport, asked of emulated TCP.
 
-use crate::packet::{Packet, Tcp};
 use crate::patience::{Front, Owner, Put};
 use crate::world::{Event, Socket, Told, UNBOUND, World};
 use bytes::Bytes;
-use farfield_base::{Instant, Sample};
+use farfield_base::{Duration, Instant, Sample, TcpFacts};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
+use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 
 impl Host for World {
@@ -16,7 +16,7 @@ impl Host for World {
         let client = self.client_of(user);
         let place = self.connections.vacant_key() as u32;
         let Some(port) = self.clients[client as usize].take_port(place) else {
-            self.told.push_back(Told::Failed(key, Failure::NoAddress));
+            self.told.push_back(Told::Failed(key, Failure::NoAddress, None));
             return self.now;
         };
         let class = usize::from(self.clients[client as usize].class);
@@ -63,6 +63,13 @@ impl Host for World {
 
     fn wake_at(&mut self, at: Instant, wake: Wake) {
         self.wheel.schedule(at, Event::Wake(wake));
+    }
+
+    fn facts(&self, key: ConnectionKey) -> Option<TcpFacts> {
+        match self.socket_of(key) {
+            Some(place) => Some(facts_of(&self.connections[place as usize].tcp)),
+            None => self.parting.filter(|(of, _)| *of == key).map(|(_, facts)| facts),
+        }
     }
 
     fn record(&mut self, mut sample: Sample) {
@@ -149,7 +156,9 @@ impl World {
             self.told.push_back(match event {
                 TcpEvent::Connected => Told::Connected(key),
                 TcpEvent::PeerFinished => Told::Closed(key),
-                TcpEvent::Failed(failure) => Told::Failed(key, failure_of(failure)),
+                TcpEvent::Failed(failure) => {
+                    Told::Failed(key, failure_of(failure), Some(facts_of(&socket.tcp)))
+                }
                 TcpEvent::Closed => continue,
             });
         }
@@ -159,8 +168,7 @@ impl World {
         let socket = &self.connections[place as usize];
         let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
         let (client, source_port) = (socket.client, socket.port);
-        let tcp = Tcp { source_port, destination_port: self.plan.servers.port, segment, payload };
-        self.send_up(client, Packet::tcp(self.addresses(client), tcp));
+        self.send_segment((client, true), source_port, &segment, &payload);
     }
 
     /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1), so that
@@ -205,6 +213,19 @@ impl World {
         if let Some(key) = socket.key {
             self.bound[key.slot as usize] = UNBOUND;
         }
+    }
+}
+
+/// What a sample keeps of what a connection counted.
+pub(crate) fn facts_of(tcp: &Connection) -> TcpFacts {
+    let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+    let facts = tcp.facts();
+    let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
+    TcpFacts {
+        syn_tries: NonZeroU8::new(facts.syns_sent).unwrap_or(NonZeroU8::MIN),
+        retransmits: short(facts.retransmits),
+        out_of_order: short(facts.out_of_order),
+        srtt_us: tcp.srtt().and_then(micros),
     }
 }
 

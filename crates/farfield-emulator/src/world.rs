@@ -1,8 +1,9 @@
 //! What a shard owns beside its users: clients, connections, links, packets under way, and the wheel that turns it all.
 
 use crate::capture::{Place, Tap};
-use crate::client::{Client, Wire};
+use crate::client::{Client, Lane, Wire};
 use crate::directory::Directory;
+use crate::flight::Flight;
 use crate::lingering::Lingering;
 use crate::packet::Packet;
 use crate::patience::Patience;
@@ -10,9 +11,9 @@ use crate::plan::NetworkPlan;
 use crate::server::Alarm;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Instant, Sample};
+use farfield_base::{Instant, Sample, TcpFacts};
 use farfield_net::loss::Memory;
-use farfield_net::{Cause, Link, Wheel};
+use farfield_net::{Cause, Lines, Link, Wheel};
 use farfield_tcp::Connection;
 use farfield_user::{ConnectionKey, Failure, Wake};
 use farfield_wire::{Addresses, Reassembler, ReassemblyLimits};
@@ -31,8 +32,10 @@ pub(crate) struct World {
     pub shards: u32,
     /// Which part of the way is this world's.
     pub reach: Reach,
-    /// For each class, the stages of a client's own links up and down.
-    pub stages: Box<[(u8, u8)]>,
+    /// For each class, its clients' own links up and down.
+    pub lanes: Box<[(Lane, Lane)]>,
+    /// Packets that wait before clients' own links.
+    pub lines: Lines,
     /// Packets that have left for another world, with when they get there.
     pub crossings: Vec<Crossing>,
     /// The instant that things happen at.
@@ -49,10 +52,16 @@ pub(crate) struct World {
     pub patience: Patience,
     pub lingering: Lingering,
     pub flights: Slab<Flight>,
+    /// Places of packets whose events come soon.
+    pub soon: Vec<u32>,
     pub reassembler: Reassembler,
     pub departures: VecDeque<Departure>,
+    /// Packets that have come to a model of a server.
+    pub at_server: VecDeque<Flight>,
     /// What users are to hear once they have returned.
     pub told: VecDeque<Told>,
+    /// How the connection fared whose failure a user is being told of.
+    pub parting: Option<(ConnectionKey, TcpFacts)>,
     pub samples: Vec<Sample>,
     pub connects: u64,
     pub drops: Drops,
@@ -89,13 +98,18 @@ pub(crate) enum Reach {
     Near,
     /// Shared links away from the server, but the first.
     Far,
+    /// Clients and their own links, and the server's door: all but shared links.
+    Ends,
+    /// Shared links alone: clients go by their numbers, and nothing arrives here.
+    Middle,
 }
 
-/// A packet between worlds.
+/// A packet between worlds, on its way from one thread to another: the instant at which it is meant to be at the other
+/// side goes with it.
 #[derive(Debug)]
-pub(crate) struct Crossing {
-    pub at: Instant,
-    pub flight: Flight,
+pub struct Crossing {
+    pub(crate) at: Instant,
+    pub(crate) flight: Flight,
 }
 
 /// A link of the shard.
@@ -123,24 +137,14 @@ pub(crate) struct Socket {
     pub down_losses: Memory,
 }
 
-/// A packet under way.
-#[derive(Debug, Clone)]
-pub(crate) struct Flight {
-    pub packet: Packet,
-    /// The client that it is from or for, as a place in [`World::clients`].
-    pub client: u32,
-    pub up: bool,
-    /// Stages behind it.
-    pub stage: u8,
-}
-
 /// Something that happened to a connection, for its user.
 #[derive(Debug)]
 pub(crate) enum Told {
     Connected(ConnectionKey),
     Received(ConnectionKey, Bytes),
     Closed(ConnectionKey),
-    Failed(ConnectionKey, Failure),
+    /// With how it fared, if it was ever begun.
+    Failed(ConnectionKey, Failure, Option<TcpFacts>),
 }
 
 /// A packet that has come to the server's door.
@@ -148,8 +152,6 @@ pub(crate) enum Told {
 pub struct Departure {
     /// When it was meant to be there.
     pub intended: Instant,
-    /// The client that it is from, as a place among the shard's.
-    pub(crate) client: u32,
     /// The packet.
     pub packet: Packet,
 }
@@ -211,13 +213,14 @@ impl World {
         reach: Reach,
     ) -> World {
         let own = |number: &usize| {
-            *number as u32 % shards == shard && matches!(reach, Reach::Whole | Reach::Clients)
+            let has_clients = matches!(reach, Reach::Whole | Reach::Clients | Reach::Ends);
+            *number as u32 % shards == shard && has_clients
         };
         let clients = (0..plan.clients.len()).filter(own).map(|number| {
             let client = &plan.clients[number];
             Client::new(number as u32, client, &plan.classes[usize::from(client.class)], seed)
         });
-        let has_shared = reach != Reach::Clients;
+        let has_shared = !matches!(reach, Reach::Clients | Reach::Ends);
         let shared = plan.shared.iter().enumerate().filter(|_| has_shared).map(|(number, model)| Wire {
             link: Link::new(Arc::clone(model)),
             chance: seed.stream(Purpose::Link, number as u64),
@@ -229,7 +232,8 @@ impl World {
             shard,
             shards,
             reach,
-            stages: plan.classes.iter().map(|class| class.stages()).collect(),
+            lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
+            lines: Lines::default(),
             crossings: Vec::new(),
             now: Instant::ZERO,
             wheel: Wheel::new(),
@@ -241,9 +245,12 @@ impl World {
             patience: Patience::default(),
             lingering: Lingering::default(),
             flights: Slab::new(),
+            soon: Vec::new(),
             reassembler: Reassembler::new(ReassemblyLimits::default()),
             departures: VecDeque::new(),
+            at_server: VecDeque::new(),
             told: VecDeque::new(),
+            parting: None,
             samples: Vec::new(),
             connects: 0,
             drops: Drops::default(),
@@ -280,8 +287,19 @@ impl World {
         }
     }
 
+    /// The number of the client at `place`, which is a number already where there are no clients.
+    pub fn number_of(&self, place: u32) -> u32 {
+        self.clients.get(place as usize).map_or(place, |client| client.number)
+    }
+
     /// Addresses of what the client at `place` sends.
     pub fn addresses(&self, place: u32) -> Addresses {
-        self.plan.addresses(self.clients[place as usize].number)
+        self.plan.addresses(self.number_of(place))
+    }
+
+    /// What `flight` is, as a packet.
+    pub fn packet_of(&self, flight: Flight) -> Packet {
+        let client = flight.client;
+        flight.into_packet(|| self.addresses(client), self.plan.servers.port)
     }
 }

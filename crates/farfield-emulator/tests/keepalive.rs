@@ -6,14 +6,13 @@
 
 mod scene;
 
-use farfield_base::Duration;
-use farfield_emulator::{ServerPlan, Simulated};
-use farfield_tcp::Config;
-use farfield_tcp::rtt::RtoLimits;
+use farfield_base::{Duration, Instant};
+use farfield_emulator::simulation::{Tap, simulate_with};
+use farfield_emulator::{Carried, Packet, ServerPlan, Simulated};
 use farfield_traffic::fit::keepalive::KeepAlive;
 use farfield_traffic::fit::{Component, Family, Model};
 use scene::{Scene, count, ms, ok};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// m, and the seconds that a request is served for.
 const WORKERS: u32 = 10;
@@ -51,13 +50,10 @@ fn scene(load: &str, timeout_s: f64, length_s: u64) -> Scene {
     scene.load = load.to_owned();
     scene.length = Duration::from_secs(length_s);
     scene.drain = ms(1);
-    // A connection's retransmission timer, when it has become idle, must be short beside the timeouts that are tried.
-    let rto = RtoLimits { min: ms(1), granularity: ms(1), ..Config::linux().rto };
     scene.server = ServerPlan {
         service: ms(50).into(),
         keep_alive: Some(Duration::from_secs_f64(timeout_s)),
         accept_queue: 4_000,
-        tcp: Arc::new(Config { rto, ..Config::linux() }),
         ..ServerPlan::processes(count(WORKERS))
     };
     scene
@@ -70,6 +66,38 @@ fn crowd() -> String {
 /// Replies a second.
 fn rate(played: &Simulated, length_s: u64) -> f64 {
     played.server.replies as f64 / length_s as f64
+}
+
+/// Sees when the server sent data and FINs.
+#[derive(Debug, Clone, Default)]
+struct Watch(Arc<Mutex<Vec<(Instant, bool)>>>);
+
+impl Tap for Watch {
+    fn see(&mut self, at: Instant, inbound: bool, packet: &Packet) {
+        let Carried::Tcp(tcp) = &packet.carried else { return };
+        let fin = tcp.segment.flags.fin;
+        if !inbound && (fin || tcp.segment.payload_len > 0) {
+            self.0.lock().expect("one thread").push((at, fin));
+        }
+    }
+}
+
+/// An idle connection is closed the timeout after its reply, to the nanosecond: neither the reply's ACK nor a timer
+/// that has outlived its purpose makes the wait any longer.
+#[test]
+fn an_idle_connection_is_closed_when_its_time_is_over() {
+    for timeout in [ms(10), ms(30), ms(150), ms(199), ms(500), Duration::from_secs(5)] {
+        let mut scene = Scene::at(ms(20));
+        scene.load = "{ model = 'closed', users = 1, think = '1h' }".into();
+        scene.server.keep_alive = Some(timeout);
+        let watch = Watch::default();
+        let played = simulate_with(&scene.simulation(), watch.clone()).expect("a network");
+        assert_eq!((played.server.replies, played.server.idle_closes), (1, 1), "{timeout}");
+        let seen = watch.0.lock().expect("one thread");
+        let [(replied, false), (closed, true)] = seen[..] else { panic!("a reply and a FIN: {seen:?}") };
+        // The handshake and the request's way.
+        assert_eq!((replied, closed), (Instant::ZERO + ms(30), replied + timeout));
+    }
 }
 
 #[test]

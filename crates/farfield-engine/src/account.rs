@@ -55,6 +55,7 @@ fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
     let all = facts.network.get_or_insert_default();
     all.departure_lateness.merge(&part.departed);
     all.arrival_lateness.merge(&part.arrived);
+    all.crossing_lateness.merge(&part.crossed);
     all.packets_up += part.door.sent;
     all.packets_down += part.door.received;
     all.overruns += part.door.refused + part.door.malformed;

@@ -1,21 +1,23 @@
 //! The collector: takes the samples of all workers, folds them and keeps the run directory up to date.
 //!
-//! It runs on the thread that started the run and stands back for the workers: it works in pieces of tens of
-//! microseconds and gives way between them, since a worker that waits meanwhile sends late. Once a second it writes
-//! a checkpoint, tells how the run goes, and asks whether it should go on.
+//! It runs on the thread that started the run and stands back for the workers, since one that waits meanwhile sends late
+//! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
 
-use crate::os::processors;
+mod pace;
+
 use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant, Sample, Window};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
+pub(crate) use pace::Pace;
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Samples that are taken without giving way.
-const PIECE: usize = 64;
+/// Samples that are taken without a pause: a few microseconds of work.
+const PIECE: usize = 8;
 
 /// How a run goes, told once a second.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ pub(crate) struct Collector<'a> {
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
     next_checkpoint: Instant,
+    pace: Rc<Pace>,
 }
 
 /// Whether the run should go on.
@@ -65,11 +68,12 @@ impl<'a> Collector<'a> {
         asked: Asked<'a>,
         aborts: &'a [Threshold],
         keeping: Option<Keeping>,
+        pace: Pace,
     ) -> Collector<'a> {
-        let keeping = keeping.map(|Keeping { directory, samples, keep }| Keeping {
-            directory,
-            samples: samples.pausing(processors::give_way),
-            keep,
+        let pace = Rc::new(pace);
+        let keeping = keeping.map(|Keeping { directory, samples, keep }| {
+            let pace = Rc::clone(&pace);
+            Keeping { directory, samples: samples.pausing(move || pace.breathe()), keep }
         });
         Collector {
             fold: Fold::of_classes(window, classes),
@@ -81,6 +85,7 @@ impl<'a> Collector<'a> {
             samples_refused: None,
             directory_refused: None,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
+            pace,
         }
     }
 
@@ -95,11 +100,18 @@ impl<'a> Collector<'a> {
         mut abort: impl FnMut(),
     ) {
         loop {
-            let wait = self.next_checkpoint.since(now());
-            match parcels.recv_timeout(wait.to_std()) {
-                Ok(parcel) => self.take(parcel, returns),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Ok(parcel) = parcels.try_recv() {
+                self.pace.came_at_once();
+                self.take(parcel, returns);
+            } else {
+                let wait = self.next_checkpoint.since(now());
+                let parcel = parcels.recv_timeout(wait.to_std());
+                self.pace.rested();
+                match parcel {
+                    Ok(parcel) => self.take(parcel, returns),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
             }
             let now = now();
             if now >= self.next_checkpoint {
@@ -117,7 +129,7 @@ impl<'a> Collector<'a> {
     fn take(&mut self, mut parcel: Parcel, returns: &[Returns]) {
         for piece in parcel.samples.chunks(PIECE) {
             self.record(piece);
-            processors::give_way();
+            self.pace.breathe();
         }
         self.beats[parcel.worker] = parcel.beat;
         parcel.samples.clear();
@@ -156,8 +168,12 @@ impl<'a> Collector<'a> {
         {
             self.samples_refused = Some(error);
         }
-        let summary = Summary::checkpoint(self.asked, &self.fold, &self.facts, now);
-        if let Err(error) = keeping.directory.replace("summary.json", summary.to_json().as_bytes()) {
+        let summary =
+            Summary::checkpoint(self.asked, &self.fold, &mut self.facts, now, &|| self.pace.breathe());
+        self.pace.breathe();
+        let text = summary.to_json();
+        self.pace.breathe();
+        if let Err(error) = keeping.directory.replace("summary.json", text.as_bytes()) {
             self.directory_refused.get_or_insert(error);
         }
     }

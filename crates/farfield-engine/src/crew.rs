@@ -3,6 +3,7 @@
 use crate::capture_file::CaptureFile;
 use crate::descriptors;
 use crate::emulated::door::Door;
+use crate::emulated::exchange::Exchange;
 use crate::emulated::{self, Emulated};
 use crate::finished::Finished;
 use crate::meters::Phases;
@@ -13,7 +14,7 @@ use crate::run::{Plane, RunError, Settings};
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
-use farfield_emulator::{Directory, Shard};
+use farfield_emulator::{Directory, Shard, SharedLinks};
 use farfield_user::{Plan, Population};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,29 +33,50 @@ pub(crate) struct Crew<'a> {
 pub(crate) enum Users {
     /// On the sockets plane.
     Near(Box<Population>),
-    /// On emulated clients.
-    Far(Box<Shard>),
+    /// On emulated clients, with the worker's part in the exchange of packets if shards share links.
+    Far(Box<Shard>, Option<Box<Exchange>>),
 }
 
 impl Crew<'_> {
     /// Makes the users of all workers: before the run's clock is started, for it may take a while.
-    pub fn gather(&self) -> Vec<Users> {
+    pub fn gather(&self) -> Result<Vec<Users>, RunError> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
             Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
             Plane::Sockets { .. } => {
-                numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect()
+                Ok(numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect())
             }
             Plane::Emulated(emulated) => {
                 let directory = Arc::new(Directory::new(&emulated.network.plan));
-                numbers.map(|number| Users::Far(self.shard(emulated, &directory, number).into())).collect()
+                let mut parts = self.exchange(emulated, &directory)?.into_iter();
+                let users = |number| {
+                    let exchange = parts.next().map(Box::new);
+                    Users::Far(self.shard(emulated, &directory, number).into(), exchange)
+                };
+                Ok(numbers.map(users).collect())
             }
         }
     }
 
+    /// Every worker's part in the exchange of packets; none if there is nothing to exchange.
+    fn exchange(&self, emulated: &Emulated, directory: &Arc<Directory>) -> Result<Vec<Exchange>, RunError> {
+        if !self.shares_links(emulated) {
+            return Ok(Vec::new());
+        }
+        let network = Arc::clone(&emulated.network.plan);
+        let links = SharedLinks::new(network, Arc::clone(directory), self.settings.seed);
+        Exchange::between(self.settings.workers.get(), links, self.phases.window).map_err(RunError::Worker)
+    }
+
+    /// Whether clients of several shards share links.
+    fn shares_links(&self, emulated: &Emulated) -> bool {
+        self.settings.workers.get() > 1 && !emulated.network.plan.shared.is_empty()
+    }
+
     fn shard(&self, emulated: &Emulated, directory: &Arc<Directory>, number: u32) -> Shard {
         let network = Arc::clone(&emulated.network.plan);
-        let mut shard = Shard::new(network, Arc::clone(directory), self.plan(number));
+        let make = if self.shares_links(emulated) { Shard::of_ends } else { Shard::new };
+        let mut shard = make(network, Arc::clone(directory), self.plan(number));
         if let (Some(asked), Some(_)) = (&emulated.network.capture, self.capture) {
             shard.capture(&asked.plan);
         }
@@ -81,9 +103,10 @@ impl Crew<'_> {
                     let worker = self.near(*population, *target, sources, clock, outbox)?;
                     spawn(number, move || worker.run())
                 }
-                (Users::Far(shard), _) => {
+                (Users::Far(shard, exchange), _) => {
                     let queue = queues.pop().expect("the gateway has a queue for each worker");
                     let worker = self.far(*shard, queue, clock, outbox);
+                    let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     spawn(number, move || worker.run())
                 }
                 (Users::Near(_), _) => unreachable!("users are made for their plane"),
@@ -120,8 +143,7 @@ impl Crew<'_> {
         let part = |max| share(max, number.into(), workers.into());
         Plan {
             load: settings.load.clone(),
-            requests: settings.requests.clone(),
-            book: settings.book.for_worker(),
+            itinerary: settings.itinerary.for_worker(),
             policy: settings.policy,
             seed: settings.seed,
             worker: number,

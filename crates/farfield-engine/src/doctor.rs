@@ -19,6 +19,8 @@ pub struct Finding {
 /// Descriptors with which ten thousand users can be connected, with room.
 const DESCRIPTORS_WANTED: u64 = 16_384;
 const SOMAXCONN_WANTED: u64 = 4_096;
+/// Packets that wait for a processor that receive work was steered to: a SYN of each of ten thousand clients at once.
+const BACKLOG_WANTED: u64 = 10_000;
 const PORTS_WANTED: u64 = 28_000;
 /// A receive buffer that holds the window of 1 Gbit/s over 30 ms.
 const BUFFER_WANTED: u64 = 4 << 20;
@@ -31,6 +33,7 @@ pub fn examine() -> Vec<Finding> {
         ports(),
         at_least("accept queue", "net.core.somaxconn", SOMAXCONN_WANTED),
         at_least("SYN backlog", "net.ipv4.tcp_max_syn_backlog", 1_024),
+        receive_backlog(),
         at_least("receive buffers", "net.core.rmem_max", BUFFER_WANTED),
         at_least("send buffers", "net.core.wmem_max", BUFFER_WANTED),
         namespaces(),
@@ -84,6 +87,13 @@ fn at_least(subject: &'static str, name: &str, wanted: u64) -> Finding {
         found: format!("{name} = {}", value.as_deref().unwrap_or("not to be read")),
         remedy: number.is_none_or(|number| number < wanted).then(|| format!("sysctl -w {name}={wanted}")),
     }
+}
+
+/// It is the whole machine's, and cannot be set for a place alone. What finds it full counts as lost by the gateway.
+fn receive_backlog() -> Finding {
+    let finding = at_least("receive backlog", "net.core.netdev_max_backlog", BACKLOG_WANTED);
+    let remedy = finding.remedy.map(|remedy| format!("{remedy}, if a run tells of gateway-overruns"));
+    Finding { remedy, ..finding }
 }
 
 fn namespaces() -> Finding {

@@ -35,10 +35,11 @@ pub struct Setting {
     pub value: Option<String>,
 }
 
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "net.core.somaxconn",
     "net.core.rmem_max",
     "net.core.wmem_max",
+    "net.core.netdev_max_backlog",
     "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_max_syn_backlog",
     "net.ipv4.tcp_tw_reuse",

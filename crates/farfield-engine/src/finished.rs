@@ -28,6 +28,8 @@ pub(crate) struct Network {
     pub departed: Histogram,
     /// How late packets reached clients.
     pub arrived: Histogram,
+    /// How late packets were taken over from other workers, where these share links.
+    pub crossed: Histogram,
     pub door: DoorCounts,
     pub drops: Drops,
     /// Why the worker ended before its time.

@@ -2,7 +2,7 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
-use crate::collector::{Collector, Keeping, Progress};
+use crate::collector::{Collector, Keeping, Pace, Progress};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
@@ -20,9 +20,8 @@ use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Heading, Summary, Threshold, VerdictLimits, hlog, series};
-use farfield_traffic::RequestSet;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Book, Policy};
+use farfield_user::{Itinerary, Policy};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -37,10 +36,8 @@ const LEAD: Duration = Duration::from_ms(20);
 pub struct Settings {
     /// When users act.
     pub load: LoadModel,
-    /// What they ask for.
-    pub requests: RequestSet,
-    /// The bytes they ask with.
-    pub book: Book,
+    /// What they do.
+    pub itinerary: Itinerary,
     /// How they use connections.
     pub policy: Policy,
     /// Where all chance comes from.
@@ -154,7 +151,7 @@ pub fn run(
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
     let halt = Arc::new(AtomicBool::new(false));
     let crew = Crew { settings: &settings, phases, halt: &halt, capture: capture.as_ref() };
-    let users = crew.gather();
+    let users = crew.gather()?;
     let workers = users.len();
     let (out, parcels) = Outbox::channel(workers);
     let (outboxes, returns): (Vec<_>, Vec<_>) =
@@ -164,8 +161,15 @@ pub fn run(
     let threads = crew.start(users, clock, outboxes)?;
 
     let classes = settings.plane.classes();
-    let mut collector =
-        Collector::new(window, &classes, workers, asked(&settings), &settings.aborts, keeping);
+    let mut collector = Collector::new(
+        window,
+        &classes,
+        workers,
+        asked(&settings),
+        &settings.aborts,
+        keeping,
+        Pace::new(clock),
+    );
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
     collector.facts.warnings = settings.warnings.clone();

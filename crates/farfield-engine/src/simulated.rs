@@ -4,9 +4,10 @@
 //! threads. It is as fast as it is, and is never late.
 
 use crate::account;
-use crate::collector::{Collector, Keeping};
+use crate::collector::{Collector, Keeping, Pace};
 use crate::finished::{DoorCounts, Finished, Network};
 use crate::meters::Phases;
+use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
 use farfield_base::{Duration, Instant};
@@ -45,8 +46,10 @@ pub(crate) fn run(
     .map_err(RunError::Simulation)?;
 
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
+    // Nobody waits for it.
+    let pace = Pace::new(Clock::starting_in(Duration::ZERO));
     let mut collector =
-        Collector::new(phases.window, &classes, 0, asked(settings), &settings.aborts, keeping);
+        Collector::new(phases.window, &classes, 0, asked(settings), &settings.aborts, keeping, pace);
     collector.record(&simulated.samples);
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.warnings = settings.warnings.clone();
@@ -76,8 +79,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         network: Arc::clone(&plane.network.plan),
         server: Arc::new(server),
         load: settings.load.clone(),
-        requests: settings.requests.clone(),
-        book: settings.book.for_worker(),
+        itinerary: settings.itinerary.for_worker(),
         policy: settings.policy,
         seed: settings.seed,
         requests_max: settings.requests_max,
@@ -99,6 +101,7 @@ fn finished(simulated: &Simulated) -> Finished {
         network: Some(Network {
             departed: Histogram::new(),
             arrived: Histogram::new(),
+            crossed: Histogram::new(),
             door: DoorCounts {
                 sent: simulated.server.packets_in,
                 received: simulated.server.packets_out,

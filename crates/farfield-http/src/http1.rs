@@ -7,11 +7,13 @@
 //! Not spoken: CONNECT, and the protocols that a 101 switches to.
 
 mod chunked;
+mod fields;
 mod head;
 mod malformed;
 mod reply;
 mod request;
 
+pub use fields::Fields;
 pub use head::{Answering, Framing, Head};
 pub use malformed::Malformed;
 pub use reply::{Event, Limits, Reply, ReplyReader};

@@ -62,6 +62,9 @@ pub struct NetworkFacts {
     pub departure_lateness: Histogram,
     /// How long after the instant meant for it each packet reached its client.
     pub arrival_lateness: Histogram,
+    /// How long after the instant meant for it each packet was taken over from another shard; empty where shards share
+    /// no links.
+    pub crossing_lateness: Histogram,
     /// Packets handed to the server.
     pub packets_up: u64,
     /// Packets taken from it, large segments as the packets they stand for.

@@ -7,10 +7,12 @@
 //!
 //! Where clients are of several classes, the steady part is counted for each of them too.
 //!
-//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins. Folds
+//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins; pages that are
+//! under way take a place in a tree. Folds
 //! of several workers [merge](Fold::merge), in any order and grouping, to the same numbers.
 
 use crate::histogram::Histogram;
+use crate::pages::{PageTimes, Pages};
 use crate::reuse::Reuse;
 use crate::series::Series;
 use crate::timing::{Timing, Timings};
@@ -135,6 +137,7 @@ pub struct Fold {
     reuse: Reuse,
     series: Series,
     residence: Residence,
+    pages: Pages,
 }
 
 /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
@@ -165,6 +168,7 @@ impl Fold {
             reuse: Reuse::default(),
             series: Series::default(),
             residence: Residence::default(),
+            pages: Pages::default(),
         }
     }
 
@@ -186,6 +190,7 @@ impl Fold {
         let inside = self.window.overlap(sample.due, sample.done);
         self.residence.total_ns += u128::from(inside.as_ns());
         self.residence.requests += u64::from(!inside.is_zero());
+        self.pages.record(sample, self.window);
     }
 
     fn count_events(&mut self, sample: &Sample) {
@@ -215,6 +220,7 @@ impl Fold {
         self.series.merge(&other.series);
         self.residence.total_ns += other.residence.total_ns;
         self.residence.requests += other.residence.requests;
+        self.pages.merge(&other.pages);
     }
 
     /// The window it was made for.
@@ -257,6 +263,11 @@ impl Fold {
         &self.series
     }
 
+    /// The pages that were due in the window; nothing if no sample tells of pages.
+    pub fn pages(&self) -> Option<&PageTimes> {
+        self.pages.timed()
+    }
+
     /// Time that requests spent in the window, due and not done.
     pub fn residence(&self) -> Residence {
         self.residence
@@ -289,6 +300,8 @@ pub(crate) mod scene {
             class: 0,
             status: 200,
             outcome: Outcome::Ok,
+            tcp: None,
+            page: farfield_base::PagePart::Apart,
         }
     }
 

@@ -120,16 +120,28 @@ impl Histogram {
 
     /// The time at `rank`, from 1 for the shortest; `None` if there are not so many.
     pub fn at_rank(&self, rank: u64) -> Option<Duration> {
-        if rank == 0 || rank > self.count() {
-            return None;
-        }
+        self.at_ranks(&[rank])[0]
+    }
+
+    /// The times at `ranks`, in their order, as [`at_rank`](Self::at_rank) tells each: bins are gone through once for
+    /// all of them.
+    pub fn at_ranks(&self, ranks: &[u64]) -> Vec<Option<Duration>> {
+        let mut ascending: Vec<usize> = (0..ranks.len()).collect();
+        ascending.sort_unstable_by_key(|place| ranks[*place]);
+        let mut times = vec![None; ranks.len()];
+        let mut waiting = ascending.into_iter().skip_while(|place| ranks[*place] == 0).peekable();
         let mut seen = 0;
-        let bin = self.bins.iter_recorded().find(|bin| {
+        for bin in self.bins.iter_recorded() {
             seen += bin.count_since_last_iteration();
-            seen >= rank
-        })?;
-        let upper_end = self.bins.highest_equivalent(bin.value_iterated_to());
-        Some(Duration::from_ns(upper_end.min(self.max_ns)))
+            while let Some(place) = waiting.next_if(|place| ranks[*place] <= seen) {
+                let upper_end = self.bins.highest_equivalent(bin.value_iterated_to());
+                times[place] = Some(Duration::from_ns(upper_end.min(self.max_ns)));
+            }
+            if waiting.peek().is_none() {
+                break;
+            }
+        }
+        times
     }
 
     /// The quantile by nearest rank; `None` if nothing was recorded.
@@ -281,6 +293,16 @@ mod tests {
             let reported = histogram.quantile(quantile).expect("not empty");
             prop_assert!(within_stated_error(reported, truth), "{reported:?} for {truth}");
             prop_assert!(reported <= histogram.max().expect("not empty"));
+        }
+
+        #[test]
+        fn ranks_together_are_ranks_one_by_one(
+            times in prop::collection::vec(any_time(), 0..50),
+            ranks in prop::collection::vec(0_u64..60, 0..20),
+        ) {
+            let histogram = of(&times);
+            let one_by_one: Vec<_> = ranks.iter().map(|rank| histogram.at_rank(*rank)).collect();
+            prop_assert_eq!(histogram.at_ranks(&ranks), one_by_one);
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! `histograms.hlog`: all histograms in the interval-log format that HdrHistogram's own tools read.
 //!
-//! One line a histogram, tagged `<part>.<time>`: `steady.response`, `warm-up.connect`, `steady.lateness`.
+//! One line a histogram, tagged `<part>.<time>`: `steady.response`, `warm-up.connect`, `steady.lateness`. Those of one
+//! class of clients have its name between the two, with `+` for a space, which no tag may hold: `steady.dsl.response`.
 //! Values are nanoseconds; the log's human-readable maximum is in milliseconds. The format keeps the bins
 //! alone, so what is read back has HDR's own minimum and mean, not the exact ones of the summary.
 
@@ -42,8 +43,16 @@ pub fn write<W: Write>(
     let steady = Span { from: warm_up_end, length: window.elapsed(until) };
     log.part("warm-up", fold.warm_up(), warm_up)?;
     log.part("steady", fold.steady(), steady)?;
+    for (class, part) in fold.classes() {
+        log.part(&format!("steady.{}", class.replace(' ', "+")), part, steady)?;
+    }
     log.histogram("steady.lateness", &facts.lateness, steady)?;
     log.histogram("steady.loop-lag", &facts.loop_lag, steady)?;
+    if let Some(network) = &facts.network {
+        log.histogram("steady.departure-lateness", &network.departure_lateness, steady)?;
+        log.histogram("steady.arrival-lateness", &network.arrival_lateness, steady)?;
+        log.histogram("steady.crossing-lateness", &network.crossing_lateness, steady)?;
+    }
     drop(log);
     to.flush()
 }
@@ -125,7 +134,9 @@ pub fn read(log: &[u8]) -> Result<Vec<Interval>, HlogError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::scene::{sample, window};
     use crate::verdict::scene::{END, good_run};
+    use farfield_base::Sample;
 
     #[test]
     fn gives_back_every_bin() {
@@ -134,7 +145,7 @@ mod tests {
         write(&fold, &facts, Duration::from_secs(1_700_000_000), END, &mut log).expect("memory takes all");
         let intervals = read(&log).expect("our own log");
         let tags: Vec<_> = intervals.iter().map(|interval| interval.tag.as_str()).collect();
-        assert_eq!(tags.len(), 12);
+        assert_eq!(tags.len(), 15);
         assert_eq!(&tags[..2], ["warm-up.response", "warm-up.service"]);
         let find = |tag: &str| intervals.iter().find(|interval| interval.tag == tag).expect(tag);
         let response = find("steady.response");
@@ -144,6 +155,26 @@ mod tests {
         assert!(find("warm-up.connect").bins.is_empty());
         let head = String::from_utf8_lossy(&log);
         assert!(head.contains("#[BaseTime: 1700000000.000"), "{head}");
+    }
+
+    /// Classes are told apart, and together they are all.
+    #[test]
+    fn classes_have_lines_of_their_own() {
+        let names = ["dsl".to_owned(), "far away".to_owned()];
+        let mut fold = Fold::of_classes(window(0, 1000), &names);
+        for (class, ms) in [(0, 1), (0, 2), (1, 30)] {
+            fold.record(&Sample { class, ..sample(0, ms * 1_000_000) });
+        }
+        let mut log = Vec::new();
+        write(&fold, &EngineFacts::default(), Duration::ZERO, END, &mut log).expect("memory takes all");
+        let intervals = read(&log).expect("our own log");
+        let find = |tag: &str| &intervals.iter().find(|interval| interval.tag == tag).expect(tag).bins;
+        let (dsl, far) = (find("steady.dsl.response"), find("steady.far+away.response"));
+        assert_eq!((dsl.len(), far.len()), (2, 1));
+        assert_eq!(far.max(), fold.class("far away").expect("a class").times.response.bins().max());
+        let mut both = dsl.clone();
+        both.add(far).expect("bins of one kind");
+        assert_eq!(&both, find("steady.response"));
     }
 
     #[test]

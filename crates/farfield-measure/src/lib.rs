@@ -14,6 +14,7 @@ pub mod facts;
 pub mod fold;
 pub mod histogram;
 pub mod hlog;
+pub mod pages;
 pub mod quantile;
 pub mod reuse;
 pub mod samples;

@@ -7,6 +7,7 @@
 use crate::facts::{EngineFacts, NetworkDrops, NetworkFacts};
 use crate::fold::{Events, Fold, Part};
 use crate::histogram::Histogram;
+use crate::pages::PageTimes;
 use crate::quantile::Quantile;
 use crate::reuse::ReuseClass;
 use crate::threshold::{Threshold, ThresholdResult};
@@ -100,12 +101,19 @@ pub struct TimingSummary {
 impl TimingSummary {
     /// `None` for a histogram that holds nothing.
     pub fn of(times: &Histogram) -> Option<TimingSummary> {
-        let quantile = |quantile: Quantile| {
-            let interval = times.interval(quantile);
+        // The checkpoint of a run asks for these every second, between requests: one way through the bins does.
+        let count = times.count();
+        let wanted = QUANTILES.map(|quantile| {
+            let (low, high) = quantile.interval_ranks(count).unwrap_or((0, 0));
+            [quantile.rank(count).unwrap_or(0), low, high]
+        });
+        let found = times.at_ranks(wanted.as_flattened());
+        let ns = |time: Option<Duration>| time.map(Duration::as_ns);
+        let told = |(quantile, found): (Quantile, &[Option<Duration>])| {
             Some(QuantileSummary {
                 name: quantile.to_string(),
-                value_ns: times.quantile(quantile)?.as_ns(),
-                interval_ns: interval.map(|(low, high)| [low.as_ns(), high.as_ns()]),
+                value_ns: ns(found[0])?,
+                interval_ns: ns(found[1]).zip(ns(found[2])).map(<[u64; 2]>::from),
             })
         };
         Some(TimingSummary {
@@ -115,7 +123,7 @@ impl TimingSummary {
             sd_ns: times.standard_deviation().map(Duration::as_ns),
             min_ns: times.min()?.as_ns(),
             max_ns: times.max()?.as_ns(),
-            quantiles: QUANTILES.into_iter().filter_map(quantile).collect(),
+            quantiles: QUANTILES.into_iter().zip(found.chunks(3)).filter_map(told).collect(),
         })
     }
 
@@ -189,7 +197,7 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    fn of(part: &Part, lasted: Duration) -> PartSummary {
+    fn of(part: &Part, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
         let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
             name: outcome.name().to_owned(),
             fault: outcome.fault().name().to_owned(),
@@ -200,7 +208,10 @@ impl PartSummary {
             begun: part.begun,
             error_share: part.error_share(),
             rates: Rates::of(&part.events, lasted),
-            times: part.times.map(TimingSummary::of),
+            times: part.times.map(|times| {
+                pause();
+                TimingSummary::of(times)
+            }),
             outcomes: counted.filter(|outcome| outcome.count > 0).collect(),
         }
     }
@@ -218,14 +229,42 @@ pub struct ClassSummary {
 }
 
 impl ClassSummary {
-    fn of_all(fold: &Fold, lasted: Duration) -> Vec<ClassSummary> {
+    fn of_all(fold: &Fold, lasted: Duration, pause: &dyn Fn()) -> Vec<ClassSummary> {
         let all = fold.steady().requests();
         let class = |(name, part): (&str, &Part)| ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
-            steady: PartSummary::of(part, lasted),
+            steady: PartSummary::of(part, lasted, pause),
         };
         fold.classes().map(class).collect()
+    }
+}
+
+/// The pages that were due in the measured part and are over: what users asked for, with all that it led to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PagesSummary {
+    /// Pages without a failure.
+    pub completed: u64,
+    /// Pages with a request that failed.
+    pub failed: u64,
+    /// Requests a page, on average.
+    pub requests_mean: f64,
+    /// From when a page was due to the end of its last request; null if none was completed.
+    pub response: Option<TimingSummary>,
+    /// From when a page was due to the first byte of the last object that came; null if none was completed.
+    pub html_latency: Option<TimingSummary>,
+}
+
+impl PagesSummary {
+    fn of(pages: &PageTimes) -> PagesSummary {
+        let completed = pages.response.count();
+        PagesSummary {
+            completed,
+            failed: pages.failed,
+            requests_mean: pages.requests as f64 / (completed + pages.failed) as f64,
+            response: TimingSummary::of(&pages.response),
+            html_latency: TimingSummary::of(&pages.html_latency),
+        }
     }
 }
 
@@ -246,6 +285,9 @@ pub struct NetworkSummary {
     pub departure_lateness: Option<TimingSummary>,
     /// How late packets reached clients.
     pub arrival_lateness: Option<TimingSummary>,
+    /// How late packets were taken over from other shards; null where shards share no links.
+    #[serde(default)]
+    pub crossing_lateness: Option<TimingSummary>,
     /// Packets handed to the server.
     pub packets_up: u64,
     /// Packets taken from it.
@@ -268,6 +310,7 @@ impl NetworkSummary {
             round_trip_ns_largest: facts.round_trip_largest.as_ns(),
             departure_lateness: TimingSummary::of(&facts.departure_lateness),
             arrival_lateness: TimingSummary::of(&facts.arrival_lateness),
+            crossing_lateness: TimingSummary::of(&facts.crossing_lateness),
             packets_up: facts.packets_up,
             packets_down: facts.packets_down,
             gateway_overruns: facts.overruns,
@@ -360,6 +403,9 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
     /// The part before it.
     pub warm_up: PartSummary,
+    /// The pages of the measured part; null where pages are not told apart.
+    #[serde(default)]
+    pub pages: Option<PagesSummary>,
     /// Requests due after the measured part.
     pub drained_requests: u64,
     /// The connections.
@@ -391,6 +437,16 @@ pub struct Asked<'a> {
 impl Summary {
     /// The summary of a run that ended at `until`.
     pub fn new(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
+        Summary::pausing(asked, fold, facts, until, &|| {})
+    }
+
+    fn pausing(
+        asked: Asked<'_>,
+        fold: &Fold,
+        facts: &EngineFacts,
+        until: Instant,
+        pause: &dyn Fn(),
+    ) -> Summary {
         let verdict = Verdict::judge(fold, facts, asked.limits, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
@@ -402,9 +458,10 @@ impl Summary {
             incomplete_reason,
             phases,
             thresholds: asked.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
-            steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns)),
-            classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns)),
-            warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns)),
+            steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause),
+            classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
+            warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
+            pages: fold.pages().map(PagesSummary::of),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
             generator: generator(facts, phases),
@@ -415,13 +472,21 @@ impl Summary {
         }
     }
 
-    /// The summary so far of a run that still goes on: what is left behind if it is killed.
-    pub fn checkpoint(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
-        let facts = EngineFacts {
-            interrupted: Some("the run had not ended when this was written".to_owned()),
-            ..facts.clone()
-        };
-        Summary::new(asked, fold, &facts, until)
+    /// The summary so far of a run that still goes on: what is left behind if it is killed. `pause` is called between
+    /// pieces of work, tens of microseconds each.
+    pub fn checkpoint(
+        asked: Asked<'_>,
+        fold: &Fold,
+        facts: &mut EngineFacts,
+        until: Instant,
+        pause: &dyn Fn(),
+    ) -> Summary {
+        // The facts hold histograms, which are too much to copy.
+        let so_far = "the run had not ended when this was written".to_owned();
+        let interrupted = facts.interrupted.replace(so_far);
+        let summary = Summary::pausing(asked, fold, facts, until, pause);
+        facts.interrupted = interrupted;
+        summary
     }
 
     /// Reads what [`Summary::to_json`] wrote.
@@ -613,7 +678,7 @@ mod tests {
         let (fold, facts) = good_run();
         let (heading, limits) = (heading(), VerdictLimits::default());
         let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-        let summary = Summary::checkpoint(asked, &fold, &facts, END);
+        let summary = Summary::checkpoint(asked, &fold, &mut facts.clone(), END, &|| {});
         assert!(!summary.complete && !summary.verdict.valid);
         assert!(summary.incomplete_reason.expect("a reason").contains("not ended"));
     }

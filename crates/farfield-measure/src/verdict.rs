@@ -36,6 +36,8 @@ pub struct VerdictLimits {
     pub departure_lateness_p99: Duration,
     /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
     pub arrival_lateness_p99: Duration,
+    /// The longest p99 of how late packets are taken over from another shard. Default 1 ms.
+    pub crossing_lateness_p99: Duration,
 }
 
 impl Default for VerdictLimits {
@@ -50,6 +52,7 @@ impl Default for VerdictLimits {
             dropped_arrivals: 0,
             departure_lateness_p99: Duration::from_ms(1),
             arrival_lateness_p99: Duration::from_ms(1),
+            crossing_lateness_p99: Duration::from_ms(1),
         }
     }
 }
@@ -123,6 +126,7 @@ impl Verdict {
             samples_lost(facts),
             departure_lateness(facts, limits),
             arrival_lateness(facts, limits),
+            crossing_lateness(facts, limits),
             gateway_overruns(facts),
         ];
         Verdict { valid: checks.iter().all(|check| check.state != CheckState::Failed), checks }
@@ -269,6 +273,17 @@ fn arrival_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
     }
 }
 
+fn crossing_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "The p99 of how late packets were taken over from another shard is small.";
+    let (name, limit) = ("crossing-lateness", limits.crossing_lateness_p99);
+    match &facts.network {
+        Some(network) => {
+            p99_at_most(name, what, &network.crossing_lateness, limit, "shards share no links in real time")
+        }
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+}
+
 /// What the network itself drops is what the scenario asks for, and is not judged.
 fn gateway_overruns(facts: &EngineFacts) -> Check {
     let what = "The gateway lost no packet of its own.";
@@ -305,6 +320,7 @@ pub(crate) mod scene {
         let mut network = NetworkFacts { clients: 10, shards: 1, ..NetworkFacts::default() };
         network.departure_lateness.record(Duration::from_us(30));
         network.arrival_lateness.record(Duration::from_us(40));
+        network.crossing_lateness.record(Duration::from_us(5));
         facts.network = Some(network);
         (fold(window(0, 1000), &samples), facts)
     }
@@ -338,14 +354,14 @@ mod tests {
         let verdict = judge(&fold, &facts);
         assert!(verdict.valid);
         assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-        assert_eq!(verdict.checks.len(), 12);
+        assert_eq!(verdict.checks.len(), 13);
     }
 
     /// Breaks one thing of a good run at a time: that check fails, and no other.
     #[test]
     fn each_check_catches_its_own() {
         type Break = fn(&mut EngineFacts);
-        let breaks: [(&str, Break); 11] = [
+        let breaks: [(&str, Break); 12] = [
             ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
             ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
             ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
@@ -358,6 +374,7 @@ mod tests {
                 network(facts).departure_lateness.record(Duration::from_us(1_002))
             }),
             ("arrival-lateness", |facts| network(facts).arrival_lateness.record(Duration::from_us(1_002))),
+            ("crossing-lateness", |facts| network(facts).crossing_lateness.record(Duration::from_us(1_002))),
             ("gateway-overruns", |facts| network(facts).overruns = 1),
         ];
         for (name, damage) in breaks {
@@ -389,7 +406,7 @@ mod tests {
         facts.network = None;
         let verdict = judge(&fold, &facts);
         let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
-        assert_eq!(skipped.len(), 6, "without a network its checks do not apply");
+        assert_eq!(skipped.len(), 7, "without a network its checks do not apply");
         assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
         assert!(verdict.valid);
     }

@@ -24,7 +24,7 @@ pub use chance::Chance;
 pub use compound::Compound;
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
-pub use link::{Arrival, Cause, Delivery, Fate, Link, LinkModel, LinkSpec, Packet};
+pub use link::{Arrival, Cause, Delivery, Fate, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink};
 pub use mtu::{Fit, Mtu};
 pub use topology::Topology;
 pub use trace::Trace;

@@ -14,9 +14,11 @@
 //! nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
 
 mod model;
+mod plain;
 mod spec;
 
 pub use model::LinkModel;
+pub use plain::{Lines, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
 use crate::loss::{Memory, Scope};

@@ -23,6 +23,8 @@ const LEVELS: usize = 11;
 const NIL: u32 = u32::MAX;
 /// Events of a chunk: enough to read in order, few enough not to waste a chunk on a slot with one event.
 const CHUNK: usize = 10;
+/// The level whose slots are named when they are dealt out: 64³ ns each.
+const SOON_LEVEL: usize = 3;
 
 /// Events in order of time, and of scheduling where times are equal.
 #[derive(Debug)]
@@ -102,6 +104,12 @@ impl<E> Wheel<E> {
 
     /// Takes the next event if it is due at `now` or before, with the instant it was scheduled for.
     pub fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
+        self.pop_due_foretelling(now, |_| {})
+    }
+
+    /// The same, and names to `soon` events that come next: those of some 262 µs, when the wheel comes to them. A hint
+    /// of what will be needed: what is scheduled later may come before, and single events are not named.
+    pub fn pop_due_foretelling(&mut self, now: Instant, mut soon: impl FnMut(&E)) -> Option<(Instant, E)> {
         let now = now.as_ns();
         loop {
             let (level, slot) = self.first_slot()?;
@@ -116,13 +124,14 @@ impl<E> Wheel<E> {
             let (earliest, only) = self.earliest(level, slot);
             if earliest <= now {
                 self.elapsed = earliest;
-                return Some((Instant::from_ns(earliest), self.take_earliest(level, slot, earliest)));
+                let event = self.take_earliest(level, slot, earliest, &mut soon);
+                return Some((Instant::from_ns(earliest), event));
             }
             if only {
                 return None;
             }
             self.elapsed = self.elapsed.max(start);
-            self.deal_out(level, slot);
+            self.deal_out(level, slot, &mut soon);
         }
     }
 
@@ -201,7 +210,7 @@ impl<E> Wheel<E> {
     }
 
     /// Moves what lies in a slot to the levels below, in order.
-    fn deal_out(&mut self, level: usize, slot: usize) {
+    fn deal_out(&mut self, level: usize, slot: usize, soon: &mut impl FnMut(&E)) {
         let mut place = self.clear(level, slot);
         while place != NIL {
             let chunk = &self.chunks[place as usize];
@@ -209,6 +218,9 @@ impl<E> Wheel<E> {
                 let entry = &mut self.chunks[place as usize].events[usize::from(index)];
                 let at = entry.at;
                 if let Some(event) = entry.event.take() {
+                    if level == SOON_LEVEL {
+                        soon(&event);
+                    }
                     self.append(at, event);
                 }
             }
@@ -218,7 +230,7 @@ impl<E> Wheel<E> {
 
     /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and moves the
     /// others to the levels below.
-    fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64) -> E {
+    fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64, soon: &mut impl FnMut(&E)) -> E {
         let mut place = self.slots[level][slot].first;
         let event = loop {
             let chunk = &mut self.chunks[place as usize];
@@ -229,7 +241,7 @@ impl<E> Wheel<E> {
             place = chunk.next;
         };
         self.len -= 1;
-        self.deal_out(level, slot);
+        self.deal_out(level, slot, soon);
         event
     }
 

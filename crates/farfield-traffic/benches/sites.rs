@@ -36,8 +36,12 @@ fn draw(preset: Preset, order: Order, pages: u64) {
     let mut rng = Seed(1).stream(Purpose::User, 0);
     let begun = Instant::now();
     let mut requests = 0;
+    let mut before = None;
     for number in 0..PAGES {
-        let page = set.page(number / pages, 1, number % pages, &mut rng);
+        let turn = number % pages;
+        let at = set.next(before.filter(|_| turn > 0), number / pages, 1, turn, &mut rng);
+        before = Some(at);
+        let page = &set.pages()[at as usize];
         requests += 1 + page.embedded.len() as u64;
         black_box(page);
     }

@@ -73,6 +73,11 @@ impl ArrivalProcess {
         ArrivalProcess::along(Curve::steady(rate), spacing)
     }
 
+    /// At these instants, once; they must not decrease.
+    pub fn recorded(instants: Vec<Instant>) -> ArrivalProcess {
+        ArrivalProcess { process: Process::Trace(Arc::new(Trace::recorded(instants))) }
+    }
+
     fn along(curve: Curve, spacing: Spacing) -> ArrivalProcess {
         ArrivalProcess { process: Process::Curve { curve: Arc::new(curve), spacing } }
     }

@@ -4,6 +4,7 @@
 //! - [`arrival`]: the instants at which requests or sessions come;
 //! - [`request`]: what is asked for, and in which order;
 //! - [`site`]: objects, pages, links and popularity, from models and from files;
+//! - [`session`]: sessions whose requests depend on replies;
 //! - [`load`]: the models of load, which put the three together;
 //! - [`fit`]: models from access logs;
 //! - [`series`]: what counts of requests over time tell: dispersion, memory, the Hurst parameter.
@@ -24,6 +25,7 @@ pub mod fit;
 pub mod load;
 pub mod request;
 pub mod series;
+pub mod session;
 pub mod site;
 
 pub use amount::{Amount, Dimension};

@@ -11,7 +11,7 @@
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
 use crate::file::{FileError, Load};
-use farfield_base::{Duration, Rate};
+use farfield_base::{Duration, Instant, Rate};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::num::NonZeroU32;
 
@@ -138,6 +138,20 @@ pub enum LoadModel {
     },
     /// Attempts to connect, however the server does.
     Overload(Overload),
+}
+
+impl LoadModel {
+    /// Sessions that begin at these instants, which do not decrease, and say themselves what comes after.
+    pub fn recorded(starts: Vec<Instant>) -> LoadModel {
+        let no_time =
+            || no_time().resolve(&mut |_| unreachable!("a constant names no file")).expect("no file");
+        LoadModel::Hybrid {
+            arrivals: ArrivalProcess::recorded(starts),
+            requests: no_time(),
+            think: no_time(),
+            users_max: None,
+        }
+    }
 }
 
 impl LoadSpec {

@@ -10,6 +10,7 @@ mod parts;
 mod site;
 mod spec;
 
+pub(crate) use parts::method;
 pub use parts::{BodySpec, Filler, Headers, PartError, Target, Weight};
 pub use site::{SiteSource, SourceError};
 pub use spec::{Order, RequestSetSpec, RequestSpec, SetError};
@@ -71,6 +72,12 @@ fn place(client: u64, clients: u64, turn: u64, of: usize) -> usize {
 }
 
 impl RequestSet {
+    /// These requests, and pages of them that are gone through in order; nothing if there are more than numbers, or none.
+    pub(crate) fn in_order(requests: Vec<Request>, pages: Vec<Page>) -> Option<RequestSet> {
+        let numbered = u32::try_from(requests.len()).is_ok() && u32::try_from(pages.len()).is_ok();
+        (numbered && !pages.is_empty()).then_some(RequestSet { requests, pages, choice: Choice::InOrder })
+    }
+
     /// All requests, at the places that their ids say.
     pub fn requests(&self) -> &[Request] {
         &self.requests
@@ -98,16 +105,19 @@ impl RequestSet {
     ///   after the session before it, and goes on from there.
     ///
     /// With stack distances, the same, in a list in which each page stands as often as it is asked for. On a walk, it is
-    /// `turn` links away from the page that `client` started with, anew after every [`LEG`](crate::site::walk::LEG)
-    /// pages; this alone takes longer the larger `turn` is, up to that.
+    /// one that a session starts with; [`next`](Self::next) goes on from there.
     pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
-        match &self.choice {
-            Choice::Weighted(table) => &self.pages[table.sample(rng)],
-            Choice::InOrder => &self.pages[place(client, clients, turn, self.pages.len())],
-            Choice::Sequence(sequence) => {
-                &self.pages[sequence[place(client, clients, turn, sequence.len())] as usize]
-            }
-            Choice::Walk(walk) => &self.pages[walk.page(client, turn) as usize],
+        &self.pages[self.next(None, client, clients, turn, rng) as usize]
+    }
+
+    /// The number of that page, for a user who asked for page `before` last: on a walk, a link away from it.
+    pub fn next(&self, before: Option<u32>, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> u32 {
+        match (&self.choice, before) {
+            (Choice::Weighted(table), _) => table.sample(rng) as u32,
+            (Choice::InOrder, _) => place(client, clients, turn, self.pages.len()) as u32,
+            (Choice::Sequence(sequence), _) => sequence[place(client, clients, turn, sequence.len())],
+            (Choice::Walk(walk), Some(before)) => walk.next(before, rng),
+            (Choice::Walk(walk), None) => walk.start(rng),
         }
     }
 }

@@ -82,6 +82,12 @@ impl Book {
         Book { entries: self.entries.iter().map(own).collect() }
     }
 
+    /// The bytes of a request, for a connection that is kept or not.
+    pub(crate) fn bytes(&self, request: u32, persistent: bool) -> &Bytes {
+        let entry = self.entry(request);
+        if persistent { &entry.persistent } else { &entry.last }
+    }
+
     pub(crate) fn entry(&self, request: u32) -> &Entry {
         &self.entries[request as usize]
     }

@@ -1,6 +1,6 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
-use farfield_base::{Instant, Outcome, Sample, Stamp};
+use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
 use farfield_http::http1::{Answering, ReplyReader};
 use smallvec::SmallVec;
 
@@ -8,9 +8,20 @@ use smallvec::SmallVec;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub request: u32,
+    /// Where its bytes are, in a session with dependencies.
+    pub errand: u32,
     pub due: Instant,
     /// It was sent before, on a connection that died without a word about it.
     pub again: bool,
+    /// It is what its page begins with.
+    pub first: bool,
+}
+
+impl Job {
+    /// A request of the same page that this one led to.
+    pub fn led_to(self, request: u32, errand: u32, now: Instant) -> Job {
+        Job { request, errand, due: now, again: false, first: false }
+    }
 }
 
 /// A request bound to a connection.
@@ -56,6 +67,8 @@ pub(crate) struct Connection {
     pub state: State,
     pub connect_begun: Instant,
     pub connected: Stamp,
+    /// How it fared, once it is given up.
+    pub tcp: Option<TcpFacts>,
     /// Requests bound to this connection so far.
     pub requests: u32,
     pub reader: ReplyReader,
@@ -74,6 +87,7 @@ impl Connection {
             state: State::Connecting,
             connect_begun: Instant::ZERO,
             connected: Stamp::NEVER,
+            tcp: None,
             requests: 0,
             reader: ReplyReader::new(),
             in_flight: SmallVec::new(),
@@ -132,6 +146,8 @@ impl Connection {
             class: 0,
             status: 0,
             outcome: Outcome::Ok,
+            tcp: self.tcp,
+            page: PagePart::Apart,
         }
     }
 }

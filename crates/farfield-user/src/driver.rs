@@ -6,8 +6,11 @@
 
 use crate::connection::Job;
 use crate::host::{ConnectionKey, Host, Wake};
+use crate::itinerary::NO_ERRAND;
 use crate::policy::Reuse;
-use crate::population::{Plan, Population, never_begun};
+use crate::population::{Plan, Population};
+use crate::session::After;
+use crate::settle::never_begun;
 use crate::user::User;
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant, Outcome};
@@ -19,7 +22,11 @@ use std::num::NonZeroU32;
 #[derive(Debug)]
 pub(crate) enum Driver {
     /// Users come once and never leave.
-    Closed { users: u32 },
+    Closed {
+        users: u32,
+        /// Those of this worker that will not come back.
+        gone: u32,
+    },
     /// Users come by a process: each for one page, or (`sessions`) for several with thinking between.
     Arriving { arrivals: WorkerArrivals, next: Option<(u64, Instant)>, idle: Vec<u32>, users_max: usize },
     /// Descriptors that keep trying to connect.
@@ -54,7 +61,7 @@ impl Driver {
             users_max: shared(users_max),
         };
         match &plan.load {
-            LoadModel::Closed { users, .. } => Driver::Closed { users: users.get() },
+            LoadModel::Closed { users, .. } => Driver::Closed { users: users.get(), gone: 0 },
             LoadModel::Open { arrivals, users_max } => arriving(arrivals, *users_max),
             LoadModel::Hybrid { arrivals, users_max, .. } => arriving(arrivals, *users_max),
             LoadModel::Overload(overload) => Driver::Attempting {
@@ -70,7 +77,7 @@ impl Driver {
     /// Among how many clients a list of requests in order is dealt out.
     pub fn clients(&self) -> u64 {
         match self {
-            Driver::Closed { users } => u64::from(*users),
+            Driver::Closed { users, .. } => u64::from(*users),
             _ => 1,
         }
     }
@@ -81,7 +88,7 @@ impl Population {
     pub fn start<H: Host>(&mut self, host: &mut H) {
         let (worker, workers) = (self.plan.worker, self.plan.workers);
         match (&mut self.driver, &self.plan.load) {
-            (Driver::Closed { users }, LoadModel::Closed { ramp, .. }) => {
+            (Driver::Closed { users, .. }, LoadModel::Closed { ramp, .. }) => {
                 for user in (worker..*users).step_by(workers as usize) {
                     let at = fraction(*ramp, u64::from(user), u64::from(*users));
                     host.wake_at(Instant::ZERO + at, Wake::Start { user });
@@ -104,14 +111,18 @@ impl Population {
             Wake::Start { user } => {
                 let chance = self.plan.seed.stream(Purpose::User, u64::from(user));
                 let slot = self.users.insert(User::new(user, chance, None)) as u32;
-                self.begin_page(host, now, due, slot);
+                if self.begin_session(slot) {
+                    self.begin_page(host, now, due, slot);
+                } else {
+                    self.leave(host, slot);
+                }
             }
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
                 if self.users.get(slot as usize).is_some_and(|user| user.turn == turn) {
                     if self.goes_on() {
                         self.begin_page(host, now, due, slot);
                     } else {
-                        self.retire(host, slot);
+                        self.leave(host, slot);
                     }
                 }
             }
@@ -127,6 +138,9 @@ impl Population {
         match (&self.driver, &self.plan.load) {
             (Driver::Arriving { next: None, .. }, LoadModel::Hybrid { .. }) => self.users.is_empty(),
             (Driver::Arriving { next: None, .. }, _) => true,
+            (Driver::Closed { users, gone }, _) => {
+                *gone == share(*users, self.plan.worker, self.plan.workers)
+            }
             _ => false,
         }
     }
@@ -134,13 +148,24 @@ impl Population {
     /// The user's page is over.
     pub(crate) fn after_page<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
         let user = &mut self.users[slot as usize];
-        if let Some(pages_left) = &mut user.pages_left {
+        let after = self.plan.itinerary.after(user);
+        let (think, over) = match after {
+            After::Again | After::At(_) => (None, false),
+            After::Page(think) => (think, false),
+            After::Over(think) => (think, true),
+        };
+        user.failed |= after == After::Again;
+        if let Some(pages_left) = &mut user.pages_left
+            && after != After::Again
+        {
             *pages_left -= 1;
         }
-        let stays = user.pages_left != Some(0);
-        let goes_on = self.goes_on();
-        if stays && goes_on {
-            return self.think(host, now, slot);
+        let over = over || user.pages_left == Some(0);
+        if self.goes_on() && (!over || self.comes_back(host, slot)) {
+            return match after {
+                After::At(due) => self.await_instant(host, now, slot, due),
+                _ => self.think(host, now, slot, think),
+            };
         }
         match (&mut self.driver, &self.plan.load) {
             // The visitor of an open load is kept with its connections for a later arrival.
@@ -149,18 +174,57 @@ impl Population {
             {
                 idle.push(slot);
             }
-            _ => self.retire(host, slot),
+            _ => self.leave(host, slot),
         }
     }
 
-    fn think<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
+    /// The user's session is over: true if it begins another, as a visitor that the server has not seen.
+    fn comes_back<H: Host>(&mut self, host: &mut H, slot: u32) -> bool {
+        if !matches!(self.driver, Driver::Closed { .. }) {
+            return false;
+        }
+        self.close_all(host, slot);
+        self.begin_session(slot)
+    }
+
+    /// Begins the user's next session; false if there is nothing for it to do.
+    fn begin_session(&mut self, slot: u32) -> bool {
+        let clients = self.driver.clients();
         let user = &mut self.users[slot as usize];
-        let think = match &self.plan.load {
+        let number = u64::from(user.sessions) * clients + u64::from(user.number);
+        user.sessions += 1;
+        if matches!(self.driver, Driver::Closed { .. }) {
+            user.pages_left = self.plan.itinerary.pages_max(None, &mut user.chance);
+        }
+        self.plan.itinerary.begin(user, number)
+    }
+
+    /// A user that will not come back.
+    fn leave<H: Host>(&mut self, host: &mut H, slot: u32) {
+        self.retire(host, slot);
+        if let Driver::Closed { gone, .. } = &mut self.driver {
+            *gone += 1;
+        }
+    }
+
+    /// Has the user go on at an instant of a recording, or at once if that has passed.
+    fn await_instant<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, due: Instant) {
+        if due <= now {
+            return self.begin_page(host, now, due, slot);
+        }
+        let turn = self.users[slot as usize].turn;
+        host.wake_at(due, Wake::Think { slot, turn });
+    }
+
+    /// Has the user wait, so long or as the load says, and then go on.
+    fn think<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, think: Option<Duration>) {
+        let user = &mut self.users[slot as usize];
+        let think = think.unwrap_or_else(|| match &self.plan.load {
             LoadModel::Closed { think, .. } | LoadModel::Hybrid { think, .. } => {
                 think.sample_duration(&mut user.chance)
             }
             _ => Duration::ZERO,
-        };
+        });
         let failed = std::mem::take(&mut user.failed);
         let turn = user.turn;
         if failed && self.plan.policy.pause_after_failure > think {
@@ -195,7 +259,11 @@ impl Population {
             let visitor = idle.pop();
             self.count_begun(due);
             let slot = self.admit(visitor, index);
-            self.begin_page(host, now, due, slot);
+            if self.begin_session(slot) {
+                self.begin_page(host, now, due, slot);
+            } else {
+                self.leave(host, slot);
+            }
         }
         self.await_arrival(host);
     }
@@ -204,16 +272,16 @@ impl Population {
     fn admit(&mut self, visitor: Option<u32>, index: u64) -> u32 {
         let mut chance = self.plan.seed.stream(Purpose::User, index);
         let pages = match &self.plan.load {
-            LoadModel::Hybrid { requests, .. } => requests.sample_count(&mut chance),
-            _ => 1,
+            LoadModel::Hybrid { requests, .. } => self.plan.itinerary.pages_max(Some(requests), &mut chance),
+            _ => Some(1),
         };
         let number = index as u32;
         let Some(slot) = visitor else {
-            return self.users.insert(User::new(number, chance, Some(pages))) as u32;
+            return self.users.insert(User::new(number, chance, pages)) as u32;
         };
         let user = &mut self.users[slot as usize];
         (user.number, user.chance, user.turn) = (number, chance, 0);
-        (user.pages_left, user.failed) = (Some(pages), false);
+        (user.pages_left, user.failed, user.sessions) = (pages, false, 0);
         slot
     }
 
@@ -327,8 +395,8 @@ impl Population {
         self.tally.scheduled += counts;
         self.tally.dropped += counts;
         let mut chance = self.plan.seed.stream(Purpose::User, u64::from(number));
-        let page = self.plan.requests.page(u64::from(number), 1, 0, &mut chance);
-        let job = Job { request: page.main.0, due, again: false };
+        let request = self.plan.itinerary.first_page(number, &mut chance);
+        let job = Job { request, errand: NO_ERRAND, due, again: false, first: true };
         host.record(never_begun(job, number, now, Outcome::Dropped));
     }
 }

@@ -1,7 +1,7 @@
 //! What users need of the plane that carries them.
 
 use bytes::Bytes;
-use farfield_base::{Instant, Outcome, Sample};
+use farfield_base::{Instant, Outcome, Sample, TcpFacts};
 
 /// A connection of a population, as its host knows it.
 ///
@@ -106,6 +106,12 @@ pub trait Host {
 
     /// Has `wake` handed in at `at`, or as soon after as can be.
     fn wake_at(&mut self, at: Instant, wake: Wake);
+
+    /// How the connection has fared so far, if the plane tells. It is asked while the connection is still the user's, or
+    /// when its failure is handed in.
+    fn facts(&self, _connection: ConnectionKey) -> Option<TcpFacts> {
+        None
+    }
 
     /// Takes the sample of a request that is over.
     fn record(&mut self, sample: Sample);

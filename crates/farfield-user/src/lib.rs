@@ -3,21 +3,27 @@
 //! A [`Population`] is the users of one shard. It is handed the time and what happened (`handle_*`), and asks
 //! a [`Host`] to connect, send, close and wake it. It does no I/O, reads no clock, and cannot tell which plane
 //! it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the [`Policy`] over how
-//! many connections, and the [`Book`] holds the bytes of the requests.
+//! many connections, and the [`Itinerary`] says what they ask for and holds the bytes of it.
 //!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 
 pub mod book;
 mod connection;
+mod dispatch;
 mod driver;
 pub mod gauge;
 pub mod host;
+pub mod itinerary;
 pub mod policy;
 mod population;
+mod replay;
+mod session;
+mod settle;
 mod table;
 mod user;
 
 pub use book::{Book, Target};
 pub use host::{ConnectionKey, Failure, Host, Wake};
+pub use itinerary::Itinerary;
 pub use policy::{Policy, Reuse};
 pub use population::{Plan, Population, Tally};

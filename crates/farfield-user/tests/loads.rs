@@ -198,3 +198,32 @@ fn load_that_was_never_come_to_is_counted() {
         assert_eq!(scene.play().tally, Tally { scheduled: 70, begun: 70, dropped: 0, resent: 0 }, "{load}");
     }
 }
+
+/// The pages of a walk follow its links, however long it is: here each page links to the next alone, round a ring.
+#[test]
+fn a_walk_goes_on_from_page_to_page() {
+    let objects: Vec<String> =
+        (0..100).map(|n| format!(r#"{{"path":"/{n}.html","kind":"html","size":100,"cost":"0s"}}"#)).collect();
+    let pages: Vec<String> = (0..100)
+        .map(|n| {
+            format!(
+                r#"{{"object":{n},"weight":1,"embedded":[],"links":[{{"page":{},"weight":1}}]}}"#,
+                (n + 1) % 100
+            )
+        })
+        .collect();
+    let site = format!(r#"{{"seed":1,"objects":[{}],"pages":[{}]}}"#, objects.join(","), pages.join(","));
+    let spec: farfield_traffic::RequestSetSpec =
+        toml::from_str("site = 'ring.json'\norder = 'walk'").expect("requests");
+    let mut load = |_: &std::path::Path| Ok(site.clone().into_bytes());
+    let mut scene = Scene::of("{ model = 'closed', users = 3, think = '1ms' }");
+    scene.requests = spec.resolve(&mut load, farfield_base::random::Seed(1)).expect("a ring");
+    let stage = scene.play();
+    for user in 0..3 {
+        let asked: Vec<u32> = stage.samples.iter().filter(|s| s.user == user).map(|s| s.request).collect();
+        assert!(
+            asked.len() > 300 && asked.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 100),
+            "{asked:?}"
+        );
+    }
+}

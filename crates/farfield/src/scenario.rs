@@ -10,6 +10,7 @@ mod network;
 mod plane;
 mod resolve;
 mod server;
+mod session;
 mod simulated;
 mod tcp;
 
@@ -28,6 +29,7 @@ use farfield_base::{Bytes, Duration};
 use farfield_engine::Sources;
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
+use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::Policy;
 use serde::{Deserialize, Serialize};
@@ -61,6 +63,9 @@ pub struct Scenario {
     /// What they ask for; the target's own path, or the built-in server's pages, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSetSpec>,
+    /// Sessions in which requests depend on replies, in place of requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionSpec>,
     /// How they use connections.
     pub connections: Policy,
     /// The sockets plane.
@@ -167,6 +172,7 @@ impl Default for Scenario {
             run: RunSpec::default(),
             load: LoadSpec::default(),
             requests: None,
+            session: None,
             connections: Policy::default(),
             sockets: SocketsSpec::default(),
             network: None,
@@ -277,9 +283,10 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
         scenario.name = stem.to_string_lossy().into_owned();
     }
     let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
-    scenario
-        .network(&mut |file| std::fs::read(beside.join(file)))
-        .map_err(|mistake| source.meaning(&mistake.key, &mistake.sentence, &settings))?;
+    let mut load = |file: &Path| std::fs::read(beside.join(file));
+    let told = |mistake: plane::Mistake| source.meaning(&mistake.key, &mistake.sentence, &settings);
+    scenario.network(&mut load).map_err(told)?;
+    scenario.session(&mut load).map_err(told)?;
     Ok(scenario)
 }
 
@@ -321,6 +328,9 @@ mod tests {
         let mut read = 0;
         for entry in std::fs::read_dir(folder).expect("the scenarios") {
             let path = entry.expect("a scenario").path();
+            if path.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).expect("text");
             let scenario = from_text(&text, Some(&path), &RunFlags::default());
             assert!(scenario.is_ok(), "{scenario:?}");

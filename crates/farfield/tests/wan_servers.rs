@@ -96,10 +96,8 @@ fn accounts(ended: &Ended, asked: &[Asked]) -> Vec<Sample> {
     let (summary, samples) = (ended.summary(), ended.samples());
     let classes: Vec<&str> = summary.classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(classes, CLASSES.map(|(name, _)| name));
-    // A server short of processes may close a connection again just as the request that was sent again arrives.
-    let closed = samples.iter().filter(|sample| sample.outcome == Outcome::ClosedUnanswered).count();
-    assert!(closed * 100 <= samples.len(), "{closed} closed unanswered");
-    for sample in samples.iter().filter(|sample| sample.outcome != Outcome::ClosedUnanswered) {
+    for sample in &samples {
+        // A request that meets a connection that the server is closing is sent again, on a new one.
         assert_eq!(sample.outcome, Outcome::Ok, "{sample:?}");
         let round_trip = CLASSES[usize::from(sample.class)].1;
         assert!(sample.service_time().is_some_and(|took| took >= round_trip), "{sample:?}");
@@ -110,11 +108,9 @@ fn accounts(ended: &Ended, asked: &[Asked]) -> Vec<Sample> {
     let resent = summary.connections.resent_requests as usize;
     for (number, (name, _)) in (0..).zip(CLASSES) {
         let seen = asked.iter().filter(|asked| class_of(&asked.client) == name).count();
-        let of_class = samples.iter().filter(|sample| sample.class == number);
-        let (known, answered) =
-            (of_class.clone().count(), of_class.filter(|sample| sample.outcome == Outcome::Ok).count());
-        let all = answered..=known + resent;
-        assert!(all.contains(&seen), "{name}: {answered} of {known}, {seen} logged, {resent} sent again");
+        let answered = samples.iter().filter(|sample| sample.class == number).count();
+        let all = answered..=answered + resent;
+        assert!(all.contains(&seen), "{name}: {answered} answered, {seen} logged, {resent} sent again");
     }
     let steady: u64 = summary.classes.iter().map(|class| class.steady.requests).sum();
     assert_eq!(steady, summary.steady.requests);
@@ -212,11 +208,13 @@ fn overload_past_the_accept_queue() {
     let ended = wan.run(load, "").exits(0);
     let (summary, samples) = (ended.summary(), ended.samples());
     let rates = summary.steady.rates.expect("a window");
+    // D/T, to the attempt; what is late is begun behind the window's end, or at the end of the run not at all.
+    assert_eq!(summary.generator.arrivals.as_ref().expect("attempts").scheduled, 400 * 3);
     assert!((rates.connects_per_s / 400.0 - 1.0).abs() < 0.02, "{} attempts a second", rates.connects_per_s);
     let with = |outcome| samples.iter().filter(|sample| sample.outcome == outcome).count();
     let (ok, abandoned) = (with(Outcome::Ok), with(Outcome::ConnectAbandoned));
     assert!(ok > 20 && abandoned > samples.len() / 2, "{ok} served, {abandoned} of {}", samples.len());
-    // A process is held for a round trip at least by each; what was begun before the window may end in it.
+    // A process is held for a round trip at least by each, so that so many ends of 3 s fit in, and one at their beginning.
     let most = 2.0 / 0.05 + 2.0 / 3.0;
     assert!(rates.completed_per_s <= most, "{} a second", rates.completed_per_s);
     let asked = wan.take_log().len();

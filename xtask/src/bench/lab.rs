@@ -104,6 +104,11 @@ impl Lab {
         &self.farfield
     }
 
+    /// The processor that generators run on.
+    pub fn generator_cpu(&self) -> usize {
+        self.generator_cpu
+    }
+
     /// The processor that servers run on.
     pub fn server_cpu(&self) -> usize {
         self.server_cpu

@@ -35,6 +35,7 @@ pub(crate) struct Connection {
     /// Requests answered.
     pub answered: u32,
     pub timer_at: Instant,
+    /// How long a request is waited for; [`Instant::MAX`] while none is.
     pub idle_until: Instant,
     /// The earliest idle alarm that is set.
     pub idle_alarm_at: Instant,

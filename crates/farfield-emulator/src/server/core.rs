@@ -105,13 +105,13 @@ pub(crate) struct Core {
     pub ready: VecDeque<(u32, u32)>,
     pub idle_workers: u32,
     pub replies: Replies,
-    /// Packets to send, with the numbers of the clients that they are for.
-    pub departures: VecDeque<(u32, Packet)>,
+    /// Segments to send, with the numbers of the clients that they are for.
+    pub departures: VecDeque<(u32, Tcp)>,
     /// What to wake the server for, and when.
     pub alarms: Vec<(Instant, Alarm)>,
     /// Connections that were closed beside the one that was being looked after.
     pub closed: Vec<u32>,
-    network: Arc<NetworkPlan>,
+    pub network: Arc<NetworkPlan>,
     directory: Arc<Directory>,
 }
 
@@ -155,10 +155,10 @@ impl Core {
 
     /// Takes a packet from client `client`.
     pub fn handle_packet(&mut self, now: Instant, client: u32, packet: Packet) {
-        self.facts.packets_in += 1;
         match &packet.carried {
-            Carried::Tcp(tcp) => self.receive(now, client, tcp),
+            Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
             Carried::Raw(bytes) => {
+                self.facts.packets_in += 1;
                 let Ok(ip) = IpPacket::parse(bytes) else { return };
                 if let Ok(Transport::Tcp(view)) = ip.transport()
                     && ip.addresses() == packet.addresses
@@ -166,10 +166,32 @@ impl Core {
                 {
                     let tcp = Tcp::parse(&view, bytes);
                     self.receive(now, client, &tcp);
+                    self.flush_closed(now);
                 }
             }
         }
+    }
+
+    /// Takes a segment from client `client`.
+    pub fn handle_segment(&mut self, now: Instant, client: u32, tcp: &Tcp) {
+        self.facts.packets_in += 1;
+        self.receive(now, client, tcp);
         self.flush_closed(now);
+    }
+
+    /// Reads a little of what it knows of a client; see [`ahead`](crate::ahead).
+    pub fn look(&self, client: u32) -> u64 {
+        self.peers[client as usize].requests.into()
+    }
+
+    /// Reads a little of the connection on a client's port.
+    pub fn look_at(&self, client: u32, port: u16) -> u64 {
+        match self.peers[client as usize].find(port) {
+            Some(Place::Open(place)) => {
+                self.connections.get(place as usize).map_or(0, |own| own.tcp.look() ^ own.unwritten)
+            }
+            _ => 0,
+        }
     }
 
     fn flush_closed(&mut self, now: Instant) {
@@ -333,9 +355,8 @@ impl Core {
 
     pub fn send(&mut self, client: u32, port: u16, segment: Segment, payload: Bytes) {
         self.facts.packets_out += 1;
-        let addresses = self.network.addresses(client).reversed();
         let tcp = Tcp { source_port: self.network.servers.port, destination_port: port, segment, payload };
-        self.departures.push_back((client, Packet::tcp(addresses, tcp)));
+        self.departures.push_back((client, tcp));
     }
 
     /// The numbers that a connection begins with; see RFC 9293 §3.4.1.

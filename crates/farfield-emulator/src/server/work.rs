@@ -54,7 +54,9 @@ impl Core {
             return;
         }
         if !connection.asks.is_empty() {
-            self.connections[place as usize].busy = true;
+            let connection = &mut self.connections[place as usize];
+            connection.busy = true;
+            connection.idle_until = Instant::MAX;
             if self.prefork() {
                 self.serve(now, place);
             } else {
@@ -64,7 +66,7 @@ impl Core {
             }
         } else if connection.peer_finished {
             self.close(now, place);
-        } else {
+        } else if connection.idle_until == Instant::MAX {
             self.await_request(now, place);
         }
     }
@@ -178,6 +180,7 @@ impl Core {
         }
     }
 
+    /// The connection is idle from now on: what happens to it before its next request makes the wait no longer.
     fn await_request(&mut self, now: Instant, place: u32) {
         let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
         let connection = &mut self.connections[place as usize];

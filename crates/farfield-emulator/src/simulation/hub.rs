@@ -2,9 +2,9 @@
 //! of their own.
 
 use super::{Simulation, Tap};
-use crate::Directory;
 use crate::server::Core;
-use crate::world::{Crossing, Event, Flight, Reach, World};
+use crate::world::{Crossing, Event, Reach, World};
+use crate::{Directory, Packet};
 use farfield_base::Instant;
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ impl Links {
     pub fn run(&mut self, end: Instant) -> u64 {
         let before = self.events;
         while let Some((_, event)) = self.next(end) {
+            self.world.look_ahead();
             debug_assert!(!matches!(event, Event::Server(_)), "the server is elsewhere");
         }
         self.events - before
@@ -54,7 +55,7 @@ impl Links {
     /// The next event before `end`, when it is due; done, if it is of the links.
     fn next(&mut self, end: Instant) -> Option<(Instant, Event)> {
         let last = Instant::from_ns(end.as_ns().checked_sub(1)?);
-        let (due, event) = self.world.wheel.pop_due(last)?;
+        let (due, event) = self.world.next_due(last)?;
         debug_assert!(due >= self.world.now, "time does not go back");
         self.world.now = due;
         self.events += 1;
@@ -82,6 +83,7 @@ impl<T: Tap> Hub<T> {
     pub fn run(&mut self, end: Instant) -> u64 {
         let before = self.links.events;
         while let Some((due, event)) = self.links.next(end) {
+            self.look_ahead();
             if let Event::Server(alarm) = event {
                 self.server.handle_alarm(due, alarm);
             }
@@ -90,18 +92,47 @@ impl<T: Tap> Hub<T> {
         self.links.events - before
     }
 
+    /// Reads what coming packets will need of the network's plan and of the server.
+    fn look_ahead(&mut self) {
+        let world = &mut self.links.world;
+        if world.soon.is_empty() {
+            return;
+        }
+        let mut read = world.look_at_flights();
+        let flights = || world.soon.iter().filter_map(|place| world.flights.get(*place as usize));
+        for flight in flights() {
+            read ^=
+                u64::from(world.plan.clients[flight.client as usize].rank) ^ self.server.look(flight.client);
+        }
+        for flight in flights().filter(|flight| flight.up) {
+            if let Some(port) = flight.port() {
+                read ^= self.server.look_at(flight.client, port);
+            }
+        }
+        std::hint::black_box(read);
+        world.soon.clear();
+    }
+
     /// Hands packets to and fro between the network and the server until there are none.
     fn come_to_rest(&mut self, now: Instant) {
         let world = &mut self.links.world;
         loop {
-            while let Some(departure) = world.departures.pop_front() {
-                self.tap.see(now, true, &departure.packet);
-                self.server.handle_packet(now, departure.client, departure.packet);
+            while let Some(flight) = world.at_server.pop_front() {
+                let client = flight.client;
+                if self.tap.looks() {
+                    self.tap.see(now, true, &world.packet_of(flight.clone()));
+                }
+                match flight.open(world.plan.servers.port) {
+                    Ok(tcp) => self.server.handle_segment(now, client, &tcp),
+                    Err(packet) => self.server.handle_packet(now, client, *packet),
+                }
             }
-            let Some((client, packet)) = self.server.departures.pop_front() else { break };
-            self.tap.see(now, false, &packet);
-            let flight = Flight { packet, client, up: false, stage: 0 };
-            world.set_out(flight);
+            let Some((client, tcp)) = self.server.departures.pop_front() else { break };
+            if self.tap.looks() {
+                let packet = Packet::tcp(world.addresses(client).reversed(), tcp.clone());
+                self.tap.see(now, false, &packet);
+            }
+            world.send_segment((client, false), tcp.destination_port, &tcp.segment, &tcp.payload);
         }
         for (at, alarm) in self.server.alarms.drain(..) {
             world.wheel.schedule(at, Event::Server(alarm));

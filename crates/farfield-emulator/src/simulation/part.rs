@@ -1,7 +1,7 @@
 //! A part of the clients: a shard that reaches as far as the clients' own links do.
 
 use super::Simulation;
-use crate::world::{Crossing, Event, Flight, Reach};
+use crate::world::{Crossing, Event, Reach};
 use crate::{Directory, Shard};
 use farfield_base::{Duration, Instant, Sample, Window};
 use farfield_user::Plan;
@@ -33,9 +33,9 @@ impl Part {
     /// Takes packets that have come to the edge, or will.
     pub fn take(&mut self, crossings: &mut Vec<Crossing>) {
         let world = &mut self.shard.world;
-        for Crossing { at, flight } in crossings.drain(..) {
-            let client = flight.client / world.shards;
-            let place = world.flights.insert(Flight { client, ..flight }) as u32;
+        for Crossing { at, mut flight } in crossings.drain(..) {
+            flight.client /= world.shards;
+            let place = world.flights.insert(flight) as u32;
             world.wheel.schedule(at, Event::Packet(place));
         }
     }

@@ -13,7 +13,7 @@ use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::{RequestSet, RequestSetSpec};
-use farfield_user::{Book, Policy, Target};
+use farfield_user::{Itinerary, Policy, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -130,8 +130,7 @@ impl Scene {
             network: Arc::new(self.network()),
             server: Arc::new(self.server.clone()),
             load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-            book: Book::encode(&requests, &target).expect("requests that can be written"),
-            requests,
+            itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
             policy: self.policy,
             seed: Seed(1),
             requests_max: None,

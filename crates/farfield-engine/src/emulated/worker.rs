@@ -2,10 +2,12 @@
 //!
 //! The loop does what is due, each thing at its own instant; hands to the server what has come to its door; takes what
 //! the server sends; and sleeps until the next of either. Shortly before something is due it does not sleep any more:
-//! being woken takes longer.
+//! being woken takes longer. Where shards share links, the loop of the first does also what is due there, and all
+//! [exchange](super::exchange) packets.
 
 use crate::capture_file::CaptureInlet;
 use crate::emulated::door::Door;
+use crate::emulated::exchange::Exchange;
 use crate::finished::{Finished, Network};
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
@@ -25,12 +27,15 @@ const STEPS_A_TURN: usize = 64;
 const READS_A_TURN: usize = 16;
 /// The collector hears from a worker at least this often.
 const BEAT: Duration = Duration::from_ms(100);
-/// What is due sooner than this is waited for without sleeping.
-const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(60);
+/// What is due sooner than this is waited for without sleeping: being woken takes some 10 µs, and while the worker sleeps
+/// the collector, where it shares the processor, gets on with its work instead of taking the time for it when something
+/// is due.
+const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
 
 pub(crate) struct Worker {
     shard: Shard,
     door: Door,
+    exchange: Option<Exchange>,
     clock: Clock,
     phases: Phases,
     outbox: Outbox,
@@ -77,6 +82,7 @@ impl Worker {
         Worker {
             shard,
             door,
+            exchange: None,
             clock,
             phases,
             outbox,
@@ -88,6 +94,11 @@ impl Worker {
             packets: Vec::new(),
             next_beat: Instant::ZERO + BEAT,
         }
+    }
+
+    /// The same for a shard that shares links with others.
+    pub fn exchanging(self, exchange: Option<Exchange>) -> Worker {
+        Worker { exchange, ..self }
     }
 
     /// Runs until the load is over and drained.
@@ -125,7 +136,8 @@ impl Worker {
     /// Does what is due by now, up to a turn's share; false if nothing was.
     fn do_what_is_due(&mut self) -> bool {
         for step in 0..STEPS_A_TURN {
-            if !self.shard.step(self.clock.now(), &mut self.lags) {
+            self.take_over();
+            if !self.step(self.clock.now()) {
                 return step > 0;
             }
             self.let_out();
@@ -133,8 +145,31 @@ impl Worker {
         true
     }
 
-    /// Hands to the server what has come to its door.
+    /// Does the next thing that is due by `wall`, here or at the shared links that are held here.
+    fn step(&mut self, wall: Instant) -> bool {
+        let (own, lags) = (&mut self.shard, &mut self.lags);
+        let Some(exchange) = &mut self.exchange else { return own.step(wall, lags) };
+        match (exchange.next_at(), own.next_at()) {
+            (Some(links_at), own_at) if own_at.is_none_or(|own_at| links_at < own_at) => exchange.step(wall),
+            _ => own.step(wall, lags),
+        }
+    }
+
+    /// Takes packets over that other workers have sent.
+    fn take_over(&mut self) {
+        let clock = self.clock;
+        if let Some(exchange) = &mut self.exchange
+            && exchange.take(|| clock.now(), &mut self.shard)
+        {
+            self.let_out();
+        }
+    }
+
+    /// Hands over what has come to shared links, and to the server what has come to its door.
     fn let_out(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.hand_over(&mut self.shard);
+        }
         while let Some(departure) = self.shard.poll_departure() {
             self.door.send(&departure);
         }
@@ -149,7 +184,7 @@ impl Worker {
             }
             let now = self.clock.now();
             // What was due before the packet came goes first.
-            while self.shard.step(now, &mut self.lags) {
+            while self.step(now) {
                 self.let_out();
             }
             let mut packets = std::mem::take(&mut self.packets);
@@ -178,7 +213,9 @@ impl Worker {
         if now >= self.phases.window.measure_to {
             self.shard.finish();
         }
-        self.shard.population().is_done() || now >= self.phases.drain_until
+        let done = self.shard.population().is_done();
+        let over = self.exchange.as_mut().map_or(done, |exchange| exchange.is_over(done));
+        over || now >= self.phases.drain_until
     }
 
     /// Sleeps until something is due or comes, after a turn from `turn` on in which nothing was. Waiting awake counts as
@@ -186,20 +223,40 @@ impl Worker {
     fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
         self.meters.slept = self.meters.slept + before.since(turn);
-        let until = self.shard.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
+        let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
+        let next = self.shard.next_at().into_iter().chain(links_at).min();
+        let until = next.unwrap_or(Instant::MAX).min(self.next_beat);
         let wait = until.since(before);
         if wait <= TOO_SOON_TO_SLEEP {
             return;
         }
-        let wait = wait - TOO_SOON_TO_SLEEP;
+        self.wait(until, wait - TOO_SOON_TO_SLEEP);
+        self.meters.slept = self.meters.slept + self.clock.now().since(before);
+    }
+
+    /// Waits for packets, from the server or from other workers if these are due before `until`.
+    fn wait(&mut self, until: Instant, wait: Duration) {
+        let clock = self.clock;
+        if let Some(exchange) = &mut self.exchange
+            && !exchange.may_sleep(until, || clock.now(), &mut self.shard)
+        {
+            exchange.wake(false);
+            return self.let_out();
+        }
         let timeout = Timespec {
             tv_sec: (wait.as_ns() / 1_000_000_000) as i64,
             tv_nsec: (wait.as_ns() % 1_000_000_000) as i64,
         };
         let door = self.door.as_fd();
+        let mut listened = [Some(door), self.exchange.as_ref().map(Exchange::as_fd)]
+            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(door), PollFlags::IN));
+        let sources = if self.exchange.is_some() { 2 } else { 1 };
         // Interrupted, it comes back with nothing, and the turn goes on.
-        let _ = poll(&mut [PollFd::new(&door, PollFlags::IN)], Some(&timeout));
-        self.meters.slept = self.meters.slept + self.clock.now().since(before);
+        let _ = poll(&mut listened[..sources], Some(&timeout));
+        let heard = sources > 1 && listened[1].revents().contains(PollFlags::IN);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.wake(heard);
+        }
     }
 
     fn beat(&mut self, now: Instant) {
@@ -223,6 +280,10 @@ impl Worker {
         let now = self.clock.now();
         self.shard.cut(now);
         self.let_out();
+        let mut drops = self.shard.drops();
+        if let Some(exchange) = &self.exchange {
+            drops.add(&exchange.drops());
+        }
         self.post_samples();
         self.outbox.beat = self.standing();
         self.outbox.post();
@@ -236,8 +297,9 @@ impl Worker {
             network: Some(Network {
                 departed: self.door.lateness,
                 arrived: self.lags.arrived,
+                crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
                 door: self.door.counts,
-                drops: self.shard.drops(),
+                drops,
                 failed,
             }),
         }

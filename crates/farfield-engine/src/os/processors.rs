@@ -2,6 +2,7 @@
 
 use farfield_base::Duration;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::Timespec;
 use std::io;
 use std::num::NonZeroU64;
 
@@ -31,9 +32,11 @@ pub fn wake_sharply() -> io::Result<()> {
     schedule(&short_slices(Duration::from_us(100))?)
 }
 
-/// Lets a thread on that is ready and has been kept from this processor; costs a microsecond or less.
-pub fn give_way() {
-    rustix::thread::sched_yield();
+/// Leaves the processor for a moment, to whoever is ready, whatever it had before.
+pub fn step_aside() {
+    const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000 };
+    // Interrupted, it was a shorter moment.
+    let _ = rustix::thread::nanosleep(&MOMENT);
 }
 
 /// Under EEVDF (Linux 6.12 and later) whoever asks for shorter slices is let on sooner when woken: the deadline
@@ -69,9 +72,9 @@ fn schedule(attributes: &libc::sched_attr) -> io::Result<()> {
 /// Has the calling thread stand back for the workers where they share a processor.
 pub fn stand_back() -> io::Result<()> {
     // On Linux `nice` concerns the calling thread alone (sched(7)). At 15 its turn is over 28 times sooner than a
-    // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor.
-    rustix::process::nice(15)?;
-    Ok(())
+    // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor. As a
+    // batch thread it takes the processor from nobody when it wakes itself.
+    schedule(&libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, sched_nice: 15, ..normal() })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
 use farfield_net::LinkModel;
 use farfield_tcp::Config;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
-use farfield_user::{Book, Policy, Target};
+use farfield_user::{Itinerary, Policy, Target};
 use std::fs;
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -160,8 +160,7 @@ impl Scene {
         };
         Settings {
             load: load.resolve(nothing).expect("a load"),
-            book: Book::encode(&requests, &target).expect("a book"),
-            requests,
+            itinerary: Itinerary::pages(requests, &target).expect("a book"),
             policy: self.policy,
             seed: Seed(1),
             requests_max: None,

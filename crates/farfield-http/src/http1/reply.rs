@@ -1,7 +1,7 @@
 //! The reader of replies: the bytes of one connection go in, in pieces of any size; events come out.
 //!
 //! It keeps no body: the bytes of one are handed on as slices of what came in, and only counted. It keeps a head
-//! only while the head is split over pieces, and releases it then. When a reply comes in one piece nothing is
+//! only while the head is split over pieces, and releases it with the next step. When a reply comes in one piece nothing is
 //! allocated or copied. However a stream is cut into pieces, it tells the same.
 //!
 //! It does not match replies to requests, and does not refuse what comes after a reply that was to be the last:
@@ -10,6 +10,7 @@
 //! Sources: RFC 9112 for messages, RFC 9110 for what they mean.
 
 use super::chunked::{Chunked, Next};
+use super::fields::Fields;
 use super::head::{self, Answering, Framing, Head};
 use super::malformed::Malformed;
 use memchr::memchr_iter;
@@ -62,7 +63,7 @@ pub struct Reply {
 /// Reads the replies of one connection, one after another.
 #[derive(Debug)]
 pub struct ReplyReader {
-    /// The beginning of a head whose end has not come; else empty, and without memory.
+    /// A head whose end has not come, or came with the last step, if it was split; else empty, and without memory.
     gathered: Vec<u8>,
     state: State,
     body_bytes: u64,
@@ -126,6 +127,9 @@ impl ReplyReader {
         answering: Answering,
         limits: &Limits,
     ) -> Result<(usize, Event<'b>), Malformed> {
+        if !self.gathered.is_empty() && !matches!(self.state, State::Head) {
+            self.gathered = Vec::new();
+        }
         match self.state {
             State::Length(0) => Ok((0, Event::Done(self.end()))),
             _ if bytes.is_empty() => Ok((0, Event::NeedMore)),
@@ -156,6 +160,11 @@ impl ReplyReader {
             // RFC 9112, 8: incomplete without the zero-sized chunk, or with fewer bytes than announced.
             _ => Err(Malformed::Truncated),
         }
+    }
+
+    /// The fields of the head that the last step told of, which took these bytes. Only until the next step.
+    pub fn fields<'a>(&'a self, taken: &'a [u8]) -> Fields<'a> {
+        Fields::of(if self.gathered.is_empty() { taken } else { &self.gathered })
     }
 
     /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a body,
@@ -225,7 +234,6 @@ impl ReplyReader {
         if (end.is_some() || doubled || full)
             && let Some((_, head)) = head::parse(&self.gathered, answering)?
         {
-            self.gathered = Vec::new();
             return Ok(self.take_head(piece.len(), head));
         }
         self.need_more(piece.len(), limits, Malformed::HeadTooLarge)

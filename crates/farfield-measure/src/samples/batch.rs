@@ -30,6 +30,11 @@ pub(super) struct Batch {
     class: Vec<i32>,
     status: Vec<i32>,
     outcome: Vec<Outcome>,
+    syn_tries: Optional<i32>,
+    retransmits: Optional<i32>,
+    out_of_order: Optional<i32>,
+    srtt_us: Optional<i32>,
+    page: Vec<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -54,11 +59,11 @@ pub(super) struct Encoder {
     /// The outcome column of one batch.
     outcome: Vec<ByteArray>,
     /// Called between pieces of work.
-    pub(super) pause: fn(),
+    pub(super) pause: Box<dyn Fn()>,
 }
 
-/// Rows of one column that are encoded without a pause: 10 to 20 µs of work.
-const PIECE_ROWS: usize = 2048;
+/// Rows of one column that are encoded without a pause: a few microseconds of work.
+const PIECE_ROWS: usize = 512;
 
 impl Batch {
     pub(super) fn rows(&self) -> usize {
@@ -83,6 +88,12 @@ impl Batch {
         self.class.extend(all().map(|s| i32::from(s.class)));
         self.status.extend(all().map(|s| i32::from(s.status)));
         self.outcome.extend(all().map(|s| s.outcome));
+        let tcp = || all().map(|s| s.tcp);
+        self.syn_tries.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.syn_tries.get().into())));
+        self.retransmits.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.retransmits.into())));
+        self.out_of_order.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.out_of_order.into())));
+        self.srtt_us.extend(tcp().map(|tcp| tcp.and_then(|tcp| Some(tcp.srtt_us?.get() as i32))));
+        self.page.extend(all().map(|s| i32::from(s.page.code())));
     }
 
     pub(super) fn clear(&mut self) {
@@ -92,7 +103,15 @@ impl Batch {
         stamps.into_iter().for_each(Optional::clear);
         let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
         ids.into_iter().for_each(Vec::clear);
-        self.connection.clear();
+        let numbers = [
+            &mut self.connection,
+            &mut self.syn_tries,
+            &mut self.retransmits,
+            &mut self.out_of_order,
+            &mut self.srtt_us,
+        ];
+        numbers.into_iter().for_each(Optional::clear);
+        self.page.clear();
         self.outcome.clear();
     }
 }
@@ -122,7 +141,7 @@ impl<T> Optional<T> {
 impl Encoder {
     pub(super) fn new(schema: SchemaDescPtr, properties: WriterPropertiesPtr) -> Encoder {
         let names = Outcome::ALL.iter().map(|outcome| ByteArray::from(outcome.name())).collect();
-        Encoder { schema, properties, names, outcome: Vec::new(), pause: || {} }
+        Encoder { schema, properties, names, outcome: Vec::new(), pause: Box::new(|| {}) }
     }
 
     /// Encodes `batch` into `buffer`, whose content it replaces.
@@ -131,24 +150,29 @@ impl Encoder {
         self.outcome.clear();
         self.outcome.extend(batch.outcome.iter().map(name));
         buffer.clear();
+        let pause = &*self.pause;
         let mut sink = TrackedWrite::new(buffer);
         let mut columns =
             SerializedRowGroupWriter::new(self.schema.clone(), self.properties.clone(), &mut sink, 0, None);
-        put::<Int64Type>(&mut columns, self.pause, &batch.due)?;
-        put_optional::<Int64Type>(&mut columns, self.pause, &batch.connect_begun)?;
-        put_optional::<Int64Type>(&mut columns, self.pause, &batch.connected)?;
-        put_optional::<Int64Type>(&mut columns, self.pause, &batch.sent)?;
-        put_optional::<Int64Type>(&mut columns, self.pause, &batch.first_byte)?;
-        put::<Int64Type>(&mut columns, self.pause, &batch.done)?;
-        put::<Int64Type>(&mut columns, self.pause, &batch.body_bytes)?;
-        put::<Int64Type>(&mut columns, self.pause, &batch.reply_bytes)?;
-        put::<Int32Type>(&mut columns, self.pause, &batch.user)?;
-        put_optional::<Int32Type>(&mut columns, self.pause, &batch.connection)?;
-        put::<Int32Type>(&mut columns, self.pause, &batch.number)?;
-        put::<Int32Type>(&mut columns, self.pause, &batch.request)?;
-        put::<Int32Type>(&mut columns, self.pause, &batch.class)?;
-        put::<Int32Type>(&mut columns, self.pause, &batch.status)?;
-        put::<ByteArrayType>(&mut columns, self.pause, &self.outcome)?;
+        put::<Int64Type>(&mut columns, pause, &batch.due)?;
+        put_optional::<Int64Type>(&mut columns, pause, &batch.connect_begun)?;
+        put_optional::<Int64Type>(&mut columns, pause, &batch.connected)?;
+        put_optional::<Int64Type>(&mut columns, pause, &batch.sent)?;
+        put_optional::<Int64Type>(&mut columns, pause, &batch.first_byte)?;
+        put::<Int64Type>(&mut columns, pause, &batch.done)?;
+        put::<Int64Type>(&mut columns, pause, &batch.body_bytes)?;
+        put::<Int64Type>(&mut columns, pause, &batch.reply_bytes)?;
+        put::<Int32Type>(&mut columns, pause, &batch.user)?;
+        put_optional::<Int32Type>(&mut columns, pause, &batch.connection)?;
+        put::<Int32Type>(&mut columns, pause, &batch.number)?;
+        put::<Int32Type>(&mut columns, pause, &batch.request)?;
+        put::<Int32Type>(&mut columns, pause, &batch.class)?;
+        put::<Int32Type>(&mut columns, pause, &batch.status)?;
+        put::<ByteArrayType>(&mut columns, pause, &self.outcome)?;
+        for column in [&batch.syn_tries, &batch.retransmits, &batch.out_of_order, &batch.srtt_us] {
+            put_optional::<Int32Type>(&mut columns, pause, column)?;
+        }
+        put::<Int32Type>(&mut columns, pause, &batch.page)?;
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }
@@ -156,7 +180,7 @@ impl Encoder {
 
 type Columns<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-fn put<T: DataType>(columns: &mut Columns<'_>, pause: fn(), values: &[T::T]) -> Result<()> {
+fn put<T: DataType>(columns: &mut Columns<'_>, pause: &dyn Fn(), values: &[T::T]) -> Result<()> {
     write_column::<T>(columns, |column| {
         for piece in values.chunks(PIECE_ROWS) {
             column.write_batch(piece, None, None)?;
@@ -166,7 +190,11 @@ fn put<T: DataType>(columns: &mut Columns<'_>, pause: fn(), values: &[T::T]) -> 
     })
 }
 
-fn put_optional<T: DataType>(columns: &mut Columns<'_>, pause: fn(), column: &Optional<T::T>) -> Result<()> {
+fn put_optional<T: DataType>(
+    columns: &mut Columns<'_>,
+    pause: &dyn Fn(),
+    column: &Optional<T::T>,
+) -> Result<()> {
     write_column::<T>(columns, |to| {
         let mut values = column.values.as_slice();
         for present in column.present.chunks(PIECE_ROWS) {

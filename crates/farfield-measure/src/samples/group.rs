@@ -39,13 +39,14 @@ impl Group {
         self.columns.iter().map(|column| column.bytes.len() as u64).sum()
     }
 
-    /// Takes the pages of one more batch.
-    pub(super) fn absorb(&mut self, pages: &Pages) {
+    /// Takes the pages of one more batch. `pause` is called between pieces of work.
+    pub(super) fn absorb(&mut self, pages: &Pages, pause: &dyn Fn()) {
         self.columns.resize_with(pages.metadata.num_columns(), ColumnPages::default);
         for (column, chunk) in self.columns.iter_mut().zip(pages.metadata.columns()) {
             let (start, length) = chunk.byte_range();
             column.bytes.extend_from_slice(&pages.bytes[start as usize..(start + length) as usize]);
             column.bytes_uncompressed += chunk.uncompressed_size();
+            pause();
         }
         self.rows += pages.metadata.num_rows() as u64;
         self.pattern = Some(pages.metadata.clone());
@@ -70,13 +71,19 @@ impl Group {
         self.rewind(&Mark { columns: Vec::new(), rows: 0 });
     }
 
-    /// Appends the row group to `out`, whose first byte will stand at `offset` in the file. None if it has no rows.
-    pub(super) fn lay_out(&self, offset: u64, out: &mut Vec<u8>) -> Result<Option<RowGroupMetaData>> {
+    /// The bytes of the row group in the file, one column's after the other's.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.columns.iter().map(|column| column.bytes.as_slice())
+    }
+
+    /// Where all is if the first of its [`parts`](Self::parts) begins at `offset` in the file. None if it has no rows.
+    pub(super) fn lay_out(&self, offset: u64) -> Result<Option<RowGroupMetaData>> {
         let Some(pattern) = self.pattern.as_ref().filter(|_| self.rows > 0) else { return Ok(None) };
         let mut group = RowGroupMetaData::builder(pattern.schema_descr_ptr())
             .set_num_rows(self.rows as i64)
             .set_total_byte_size(self.columns.iter().map(|column| column.bytes_uncompressed).sum())
-            .set_file_offset((offset + out.len() as u64) as i64);
+            .set_file_offset(offset as i64);
+        let mut at = offset;
         for (column, chunk) in self.columns.iter().zip(pattern.columns()) {
             let placed = ColumnChunkMetaData::builder(chunk.column_descr_ptr())
                 .set_encodings_mask(*chunk.encodings_mask())
@@ -84,10 +91,10 @@ impl Group {
                 .set_num_values(self.rows as i64)
                 .set_total_compressed_size(column.bytes.len() as i64)
                 .set_total_uncompressed_size(column.bytes_uncompressed)
-                .set_data_page_offset((offset + out.len() as u64) as i64)
+                .set_data_page_offset(at as i64)
                 .build()?;
             group = group.add_column_metadata(placed);
-            out.extend_from_slice(&column.bytes);
+            at += column.bytes.len() as u64;
         }
         group.build().map(Some)
     }

@@ -13,6 +13,10 @@
 //! | `user`, `number`, `request` | uint32 | as in the sample |
 //! | `connection` | uint32, null if none | as in the sample |
 //! | `class`, `status` | uint16 | as in the sample |
+//! | `syn_tries` | uint8, null if the plane does not tell | as in the sample's [`TcpFacts`](farfield_base::TcpFacts) |
+//! | `retransmits`, `out_of_order` | uint16, null if the plane does not tell | the same |
+//! | `srtt_us` | uint32, null also if none was measured | the same |
+//! | `page` | uint8 | the code of [`PagePart`](farfield_base::PagePart) |
 //! | `outcome` | string | [`Outcome::name`](farfield_base::Outcome::name) |
 //!
 //! Times are exact. They and the byte counts are *signed* because people subtract them, and unsigned

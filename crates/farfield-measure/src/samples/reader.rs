@@ -4,7 +4,7 @@ use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
 };
 use super::{Keep, RunLabel};
-use farfield_base::{Bytes, Instant, Outcome, Sample, Stamp};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -14,6 +14,7 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::reader::{ChunkReader, SerializedPageReader};
+use std::num::{NonZeroU8, NonZeroU32};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::vec::IntoIter;
@@ -175,6 +176,11 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut class = columns.required::<Int32Type>()?;
         let mut status = columns.required::<Int32Type>()?;
         let mut outcome = columns.required::<ByteArrayType>()?;
+        let mut syn_tries = columns.optional::<Int32Type>()?;
+        let mut retransmits = columns.optional::<Int32Type>()?;
+        let mut out_of_order = columns.optional::<Int32Type>()?;
+        let mut srtt_us = columns.optional::<Int32Type>()?;
+        let mut page = columns.required::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -192,6 +198,11 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 class: class.next()?,
                 status: status.next()?,
                 outcome: outcome.next()?,
+                syn_tries: syn_tries.next()?,
+                retransmits: retransmits.next()?,
+                out_of_order: out_of_order.next()?,
+                srtt_us: srtt_us.next()?,
+                page: page.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -215,6 +226,11 @@ struct Row {
     class: i32,
     status: i32,
     outcome: ByteArray,
+    syn_tries: Option<i32>,
+    retransmits: Option<i32>,
+    out_of_order: Option<i32>,
+    srtt_us: Option<i32>,
+    page: i32,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -238,7 +254,32 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         class: short("class", row.class)?,
         status: short("status", row.status)?,
         outcome: outcome(&row.outcome)?,
+        tcp: tcp(&row)?,
+        page: page(row.page)?,
     })
+}
+
+fn page(code: i32) -> Result<PagePart, SamplesError> {
+    let known = PagePart::ALL.into_iter().find(|part| i32::from(part.code()) == code);
+    known.ok_or_else(|| SamplesError::Value { column: "page", found: code.to_string() })
+}
+
+fn tcp(row: &Row) -> Result<Option<TcpFacts>, SamplesError> {
+    let Some(tries) = row.syn_tries else { return Ok(None) };
+    let wrong = |column, found: Option<i32>| {
+        let found = found.map_or("nothing".to_owned(), |found| found.to_string());
+        SamplesError::Value { column, found }
+    };
+    let count = |column, found: Option<i32>| {
+        found.and_then(|found| u16::try_from(found).ok()).ok_or_else(|| wrong(column, found))
+    };
+    let syn_tries = u8::try_from(tries).ok().and_then(NonZeroU8::new);
+    Ok(Some(TcpFacts {
+        syn_tries: syn_tries.ok_or_else(|| wrong("syn_tries", Some(tries)))?,
+        retransmits: count("retransmits", row.retransmits)?,
+        out_of_order: count("out_of_order", row.out_of_order)?,
+        srtt_us: row.srtt_us.and_then(|srtt| NonZeroU32::new(srtt as u32)),
+    }))
 }
 
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {

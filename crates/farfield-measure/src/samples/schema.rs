@@ -22,7 +22,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// The version of the columns and of the key-value metadata; it changes when a reader has to.
-pub(super) const VERSION: &str = "1";
+pub(super) const VERSION: &str = "2";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -48,6 +48,11 @@ const MESSAGE: &str = "
         required int32 class (INTEGER(16, false));
         required int32 status (INTEGER(16, false));
         required binary outcome (STRING);
+        optional int32 syn_tries (INTEGER(8, false));
+        optional int32 retransmits (INTEGER(16, false));
+        optional int32 out_of_order (INTEGER(16, false));
+        optional int32 srtt_us (INTEGER(32, false));
+        required int32 page (INTEGER(8, false));
     }";
 
 /// The columns, in order.

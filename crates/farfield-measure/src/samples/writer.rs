@@ -10,7 +10,7 @@ use super::{Keep, RunLabel};
 use farfield_base::{Bytes, Sample};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
-use std::io;
+use std::{io, iter};
 
 /// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take, with pauses.
 pub(super) const BATCH_ROWS: usize = 16_384;
@@ -21,8 +21,8 @@ pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
 const BYTES_PER_FOOTER_BYTE: u64 = 64;
 /// A footer outgrows the one before it by at most this: a row group of 15 columns, longer counts.
 const FOOTER_GROWTH: u64 = 4_096;
-/// Bytes that are written without a pause: some 30 µs of work.
-const PIECE_BYTES: usize = 65_536;
+/// Bytes that are written without a pause: some 8 µs of work.
+const PIECE_BYTES: usize = 16_384;
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Where a [`SamplesWriter`] writes.
@@ -88,8 +88,8 @@ pub struct Written<F> {
 /// one is not overwritten. A write that fails (a full disk) leaves the rows of the finished groups.
 ///
 /// # Memory
-/// A page of every column, a row group's bytes twice (as pages, as laid out), and about 5 kB for each row group
-/// of the file: 10 to 15 MB, and 1 MB more after 30 million samples.
+/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 5 to 10 MB, and 1 MB
+/// more after 30 million samples.
 pub struct SamplesWriter<F> {
     file: F,
     run: RunLabel,
@@ -111,8 +111,8 @@ pub struct SamplesWriter<F> {
     rows_in_file: u64,
     seen: u64,
     kept: u64,
-    /// Buffers for the laid-out write and for one batch's pages.
-    out: Vec<u8>,
+    /// Buffers for the footer and for one batch's pages.
+    footer: Vec<u8>,
     page_buffer: Vec<u8>,
 }
 
@@ -145,7 +145,7 @@ impl<F: SampleFile> SamplesWriter<F> {
             rows_in_file: 0,
             seen: 0,
             kept: 0,
-            out: Vec::new(),
+            footer: Vec::new(),
             page_buffer: Vec::new(),
         };
         writer.file.write_at(0, MAGIC)?;
@@ -155,10 +155,10 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(writer)
     }
 
-    /// Has `pause` called between pieces of work, tens of microseconds each: there a thread that shares its processor
+    /// Has `pause` called between pieces of work, a few microseconds each: there a thread that shares its processor
     /// with others can let them on.
-    pub fn pausing(mut self, pause: fn()) -> SamplesWriter<F> {
-        self.encoder.pause = pause;
+    pub fn pausing(mut self, pause: impl Fn() + 'static) -> SamplesWriter<F> {
+        self.encoder.pause = Box::new(pause);
         self
     }
 
@@ -267,7 +267,7 @@ impl<F: SampleFile> SamplesWriter<F> {
         let pages = self.encoder.encode(&self.batch, std::mem::take(&mut self.page_buffer))?;
         let group = self.group.bytes() + pages.bytes.len() as u64;
         if self.tail + group + self.footer_bytes + FOOTER_GROWTH <= self.budget {
-            self.group.absorb(&pages);
+            self.group.absorb(&pages, &*self.encoder.pause);
         } else {
             self.stopped = true;
             self.kept -= self.batch.rows() as u64;
@@ -279,25 +279,30 @@ impl<F: SampleFile> SamplesWriter<F> {
 
     /// Replaces all from `tail` by the row group as it is and a footer; tells the row group's place.
     fn put_group(&mut self, complete: bool) -> Result<Option<RowGroupMetaData>, SamplesWriteError> {
-        self.out.clear();
-        let group = self.group.lay_out(self.tail, &mut self.out)?;
-        let group_bytes = self.out.len();
-        self.append_footer(group.clone(), complete)?;
-        // Cut first: were the old footer still there when a kill strikes, it would point into new bytes.
-        self.file.truncate(self.tail)?;
+        let group = self.group.lay_out(self.tail)?;
+        self.write_footer(group.clone(), complete)?;
+        // The old footer goes first: were it still there when a kill strikes, it would point into new bytes. To cut off
+        // no more than that spares the file system the work of taking back what is written again at once.
+        let before = self.length;
+        self.file.truncate(self.tail.max(before - self.footer_bytes))?;
         self.length = self.tail;
-        for piece in self.out.chunks(PIECE_BYTES) {
-            self.file.write_at(self.length, piece)?;
-            self.length += piece.len() as u64;
-            (self.encoder.pause)();
+        for part in self.group.parts().chain(iter::once(self.footer.as_slice())) {
+            for piece in part.chunks(PIECE_BYTES) {
+                self.file.write_at(self.length, piece)?;
+                self.length += piece.len() as u64;
+                (self.encoder.pause)();
+            }
         }
-        self.footer_bytes = (self.out.len() - group_bytes) as u64;
+        if self.length < before {
+            self.file.truncate(self.length)?;
+        }
+        self.footer_bytes = self.footer.len() as u64;
         self.rows_in_file = self.groups_rows + self.group.rows();
         Ok(group)
     }
 
-    /// Appends to `out` the footer that tells of the finished row groups and of `last`.
-    fn append_footer(&mut self, last: Option<RowGroupMetaData>, complete: bool) -> Result<(), ParquetError> {
+    /// Makes the footer that tells of the finished row groups and of `last`.
+    fn write_footer(&mut self, last: Option<RowGroupMetaData>, complete: bool) -> Result<(), ParquetError> {
         let rows = self.groups_rows + self.group.rows();
         let (schema, left_out) = (&self.encoder.schema, self.seen - self.kept);
         let about = file_metadata(schema, rows, &self.run, self.keep, left_out, complete);
@@ -305,10 +310,11 @@ impl<F: SampleFile> SamplesWriter<F> {
         let mut groups = std::mem::take(&mut self.groups);
         groups.extend(last);
         let metadata = ParquetMetaData::new(about, groups);
-        let appended = ParquetMetaDataWriter::new(&mut self.out, &metadata).finish();
+        self.footer.clear();
+        let written = ParquetMetaDataWriter::new(&mut self.footer, &metadata).finish();
         self.groups = metadata.into_builder().take_row_groups();
         self.groups.truncate(finished);
-        appended
+        written
     }
 
     /// Runs `step`. If it fails, no sample is taken any more, and the file is left with its finished row groups,

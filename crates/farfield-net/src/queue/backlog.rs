@@ -24,6 +24,12 @@ impl Backlog {
         }
     }
 
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.bytes = 0;
+    }
+
     /// One more waits until `start`.
     pub fn push(&mut self, start: Instant, bytes: u32) {
         self.waiting.push_back((start, bytes));

@@ -114,7 +114,7 @@ impl Scene {
         self.made_by(Summary::new)
     }
 
-    fn made_by(&self, make: fn(Asked<'_>, &Fold, &EngineFacts, Instant) -> Summary) -> Summary {
+    fn made_by(&self, make: impl Fn(Asked<'_>, &Fold, &EngineFacts, Instant) -> Summary) -> Summary {
         let thresholds: Vec<Threshold> =
             self.thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
         let limits = VerdictLimits::default();
@@ -126,7 +126,9 @@ impl Scene {
 
 /// What a run leaves behind that was killed.
 pub fn killed() -> Summary {
-    Scene::good().made_by(Summary::checkpoint)
+    Scene::good().made_by(|asked, fold, facts, until| {
+        Summary::checkpoint(asked, fold, &mut facts.clone(), until, &|| {})
+    })
 }
 
 /// A run of which nothing is known yet.
@@ -161,6 +163,8 @@ fn request(n: u64) -> Sample {
         class: 0,
         status: 200,
         outcome: Outcome::Ok,
+        tcp: None,
+        page: farfield_base::PagePart::Apart,
     }
 }
 

@@ -25,6 +25,12 @@ pub(super) enum Lines {
 }
 
 impl Trace {
+    /// These instants, once.
+    pub(super) fn recorded(instants: Vec<Instant>) -> Trace {
+        debug_assert!(instants.is_sorted(), "arrivals are in order");
+        Trace { instants, repeats: false }
+    }
+
     /// From the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
     pub(super) fn read(
         path: &Path,

@@ -12,6 +12,7 @@ mod gn;
 mod json;
 mod reader;
 
+pub(crate) use clock::rfc3339;
 pub use compressed::{Compression, decompressed};
 pub use json::{FieldMap, TransferUnit};
 pub use reader::{LogReader, ReadError, ReadTally, Shown};

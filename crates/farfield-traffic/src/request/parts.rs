@@ -47,7 +47,7 @@ pub enum PartError {
 }
 
 /// A method of requests with objects as replies.
-pub(super) fn method(text: &str) -> Result<Method, PartError> {
+pub(crate) fn method(text: &str) -> Result<Method, PartError> {
     match Method::from_bytes(text.as_bytes()) {
         Ok(Method::CONNECT) => Err(PartError::Connect),
         Ok(method) if !text.bytes().any(|b| b.is_ascii_lowercase()) => Ok(method),

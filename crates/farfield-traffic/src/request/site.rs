@@ -101,7 +101,7 @@ pub(super) fn requests(
             let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
             Choice::Weighted(AliasTable::new(&weights).expect("a site's weights are a choice"))
         }
-        Order::Walk => Choice::Walk(Arc::new(Walk::new(site, seed))),
+        Order::Walk => Choice::Walk(Arc::new(Walk::new(site))),
         Order::StackDistance => {
             let law = site.distances().ok_or_else(|| FileError::Whole {
                 path: source.name().to_owned(),

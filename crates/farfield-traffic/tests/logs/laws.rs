@@ -6,6 +6,7 @@ use farfield_traffic::fit::log::{
 };
 use farfield_traffic::fit::session::Kinds;
 use farfield_traffic::fit::{FitReport, FitSettings, Limits, Taking, Trials, Visits};
+use farfield_traffic::session::replay::ReplaySpec;
 use std::io::{self, Read};
 
 /// As a log in the Common Log Format, or the combined one.
@@ -82,5 +83,37 @@ impl Read for Pieces<'_> {
         into[..length].copy_from_slice(&self.0[..length]);
         self.0 = &self.0[length..];
         Ok(length)
+    }
+}
+
+/// Any bytes as httperf's session file.
+pub fn of_wsesslog(input: &[u8]) {
+    of_recording(input, "format = 'wsesslog'\ntiming = 'gaps'");
+}
+
+/// Any bytes as a browser's archive.
+pub fn of_har(input: &[u8]) {
+    of_recording(input, "format = 'har'");
+}
+
+/// A recording is sessions of pages that are there, in order of time, or a sentence about the file.
+fn of_recording(input: &[u8], how: &str) {
+    let spec: ReplaySpec = toml::from_str(&format!("file = 'it'\nspeed = 0.5\n{how}")).expect("a spec");
+    match spec.resolve(&mut |_| Ok(input.to_vec())) {
+        Err(error) => assert!(error.to_string().starts_with("it:"), "{error}"),
+        Ok(replay) => {
+            assert!(!replay.sessions.is_empty());
+            for session in &replay.sessions {
+                assert!(
+                    session.pages.iter().all(|page| (page.page as usize) < replay.requests.pages().len())
+                );
+                assert!(!session.pages.is_empty() && session.pages.is_sorted_by_key(|page| page.at));
+            }
+            for request in replay.requests.requests() {
+                assert!(
+                    request.path.starts_with('/') && request.path.bytes().all(|byte| byte.is_ascii_graphic())
+                );
+            }
+        }
     }
 }

@@ -32,12 +32,14 @@ fn replay(target: &str, law: Law, least: usize) {
 type Law = fn(&[u8]);
 
 /// The targets with their laws.
-const TARGETS: [(&str, Law); 5] = [
+const TARGETS: [(&str, Law); 7] = [
     ("log_common", laws::of_common),
     ("log_extended", laws::of_extended),
     ("log_json", laws::of_json),
     ("log_gn", laws::of_gn),
     ("log_compressed", laws::of_compressed),
+    ("session_wsesslog", laws::of_wsesslog),
+    ("session_har", laws::of_har),
 ];
 
 proptest! {
@@ -86,4 +88,14 @@ fn gn_logs_obey_the_laws() {
 #[test]
 fn compressed_logs_obey_the_laws() {
     replay("log_compressed", laws::of_compressed, 6);
+}
+
+#[test]
+fn session_files_obey_the_laws() {
+    replay("session_wsesslog", laws::of_wsesslog, 3);
+}
+
+#[test]
+fn archives_obey_the_laws() {
+    replay("session_har", laws::of_har, 2);
 }

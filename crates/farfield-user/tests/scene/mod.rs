@@ -12,8 +12,10 @@ use farfield_http::http1::Version;
 use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
+use farfield_traffic::session::replay::{Replay, ReplaySpec};
+use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::{Book, ConnectionKey, Failure, Host, Plan, Policy, Population, Tally, Target, Wake};
+use farfield_user::{ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, Tally, Target, Wake};
 use std::collections::BTreeMap;
 
 /// How the server behaves.
@@ -32,6 +34,10 @@ pub struct Server {
     /// Replies after which it closes without having said so.
     pub closes_silently_after: Option<u32>,
     pub reply: &'static str,
+    /// The reply to a request, where they are not all alike.
+    pub script: Option<fn(&str) -> String>,
+    /// Bytes of the pieces that a reply comes in, at instants a millisecond apart; whole if absent.
+    pub pieces: Option<usize>,
 }
 
 impl Default for Server {
@@ -45,6 +51,8 @@ impl Default for Server {
             replies_a_connection: None,
             closes_silently_after: None,
             reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            script: None,
+            pieces: None,
         }
     }
 }
@@ -77,6 +85,8 @@ pub struct Stage {
     pub requests: BTreeMap<u32, u32>,
     /// The most requests on the way at once on one connection.
     pub depth_most: usize,
+    /// What was sent, with when and on which connection, by its serial.
+    pub sent: Vec<(Instant, u32, String)>,
     server: Server,
     wheel: Wheel<Event>,
     wires: BTreeMap<u32, Wire>,
@@ -88,7 +98,7 @@ impl Stage {
         Duration::from_ns(self.server.rtt.as_ns() / 2)
     }
 
-    fn answer(&mut self, key: ConnectionKey) {
+    fn answer(&mut self, key: ConnectionKey, request: &str) {
         let arrives = self.now + self.half_trip();
         let (server, half) = (self.server.clone(), self.half_trip());
         let wire = self.wires.get_mut(&key.serial).expect("requests go on open connections");
@@ -105,11 +115,16 @@ impl Stage {
         let last = server.replies_a_connection == Some(wire.replies);
         wire.closed = last;
         let back = wire.free_at + half;
+        let reply = server.script.map_or_else(|| server.reply.to_owned(), |script| script(request));
         let reply = match last {
-            true => server.reply.replacen("\r\n", "\r\nConnection: close\r\n", 1),
-            false => server.reply.to_owned(),
+            true => reply.replacen("\r\n", "\r\nConnection: close\r\n", 1),
+            false => reply,
         };
-        self.wheel.schedule(back, Event::Bytes(key, reply));
+        let pieces = reply.as_bytes().chunks(server.pieces.unwrap_or(usize::MAX));
+        for (number, piece) in pieces.enumerate() {
+            let piece = String::from_utf8(piece.to_vec()).expect("scripts are in ASCII");
+            self.wheel.schedule(back + ms(number as u64), Event::Bytes(key, piece));
+        }
         if last {
             self.wheel.schedule(back, Event::Closed(key));
         }
@@ -130,12 +145,17 @@ impl Host for Stage {
     }
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
-        assert!(bytes.ends_with(b"\r\n\r\n"), "one whole request is sent at a time");
+        let request = std::str::from_utf8(bytes).expect("requests are in ASCII").to_owned();
+        let (head, body) = request.split_once("\r\n\r\n").expect("a head");
+        let length =
+            head.split("Content-Length: ").nth(1).map_or("0", |rest| rest.lines().next().unwrap_or("0"));
+        assert_eq!(length, body.len().to_string(), "one whole request is sent at a time");
         *self.requests.entry(key.serial).or_default() += 1;
         let waiting = self.waiting.entry(key.serial).or_default();
         *waiting += 1;
         self.depth_most = self.depth_most.max(*waiting);
-        self.answer(key);
+        self.answer(key, &request);
+        self.sent.push((self.now, key.serial, request));
         self.now
     }
 
@@ -162,6 +182,10 @@ impl Host for Stage {
 pub struct Scene {
     pub load: LoadModel,
     pub requests: RequestSet,
+    /// Sessions in place of requests.
+    pub session: Option<Session>,
+    /// A recording in place of both.
+    pub replay: Option<Replay>,
     pub policy: Policy,
     pub server: Server,
     pub length: Duration,
@@ -181,12 +205,34 @@ impl Scene {
         Scene {
             load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             requests: requests("[[request]]\npath = '/'"),
+            session: None,
+            replay: None,
             policy: Policy::default(),
             server: Server::default(),
             length: Duration::from_secs(10),
             requests_max: None,
             stuck_from: Instant::MAX,
         }
+    }
+
+    /// The same with sessions, whose data is in `users.csv`.
+    pub fn session(mut self, toml: &str) -> Scene {
+        let spec: SessionSpec = toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"));
+        let mut load = |_: &std::path::Path| Ok(b"name,pass\nann,x y\nbob,&\ncat,z\n".to_vec());
+        self.session = Some(spec.resolve(&mut load, Seed(1)).unwrap_or_else(|error| panic!("{error}")));
+        self
+    }
+
+    /// A recording of `text`, and its own load if it tells when sessions began.
+    pub fn replay(name: &str, text: &str, more: &str, load: &str) -> Scene {
+        let spec: ReplaySpec = toml::from_str(&format!("file = '{name}'\n{more}")).expect("a spec");
+        let replay = spec.resolve(&mut |_| Ok(text.as_bytes().to_vec())).expect("a recording");
+        let mut scene = Scene::of(load);
+        if let Some(starts) = replay.sessions.iter().map(|session| session.starts).collect() {
+            scene.load = LoadModel::recorded(starts);
+        }
+        scene.replay = Some(replay);
+        scene
     }
 
     /// Plays it on one worker.
@@ -198,10 +244,14 @@ impl Scene {
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
         let target = Target { host: "server".into(), version: Version::Http11 };
+        let itinerary = match (&self.session, &self.replay) {
+            (_, Some(replay)) => Itinerary::replays(replay.clone(), &target),
+            (Some(session), None) => Itinerary::sessions(session.clone(), &target),
+            (None, None) => Itinerary::pages(self.requests.clone(), &target),
+        };
         let mut population = Population::new(Plan {
             load: self.load.clone(),
-            requests: self.requests.clone(),
-            book: Book::encode(&self.requests, &target).expect("requests that can be written"),
+            itinerary: itinerary.expect("requests that can be written"),
             policy: self.policy,
             seed: Seed(1),
             worker,
@@ -219,6 +269,7 @@ impl Scene {
             open_most: 0,
             requests: BTreeMap::new(),
             depth_most: 0,
+            sent: Vec::new(),
             server: self.server.clone(),
             wheel: Wheel::new(),
             wires: BTreeMap::new(),

@@ -47,7 +47,6 @@ impl Scenario {
         self.check_server()?;
         let spec = self.network.clone().unwrap_or_default();
         let laid = Laying::new(self, &spec, load).lay_out()?;
-        self.check_shared(&spec, laid.network.shared.len())?;
         self.check_timeout(laid.round_trips.largest)?;
         self.check_descriptors(self.dealt_over(&spec))?;
         self.check_thresholds(&laid)?;
@@ -61,18 +60,6 @@ impl Scenario {
             capture: self.captured(clients)?,
         };
         Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
-    }
-
-    /// In real time every shard would have links of its own where all should share them.
-    fn check_shared(&self, network: &NetworkSpec, shared: usize) -> Result<(), Mistake> {
-        if self.plane == Plane::Emulated && network.shards.get() > 1 && shared > 0 {
-            return Err(Mistake::at(
-                "network.shards",
-                "links that several clients share are carried by one shard in real time; set it to 1, or give each \
-                 class links of its own",
-            ));
-        }
-        Ok(())
     }
 
     /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on

@@ -1,6 +1,7 @@
 //! From a scenario to what the engine runs: files read, names looked up, the built-in server started.
 
 use super::network::NetworkSpec;
+use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
@@ -17,11 +18,19 @@ use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, Site};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
-use farfield_traffic::{LoadSpec, RequestSet, RequestSetSpec, RequestSpec};
-use farfield_user::{Book, Target};
+use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
+use farfield_user::{Itinerary, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+
+/// What users do, and what is said of it.
+struct Asked {
+    itinerary: Itinerary,
+    /// In words, where it is more than the target's one page.
+    in_words: Option<String>,
+    warnings: Vec<String>,
+}
 
 /// What a scenario has become.
 pub struct Resolved {
@@ -39,7 +48,7 @@ impl Scenario {
     /// Gets everything ready. Paths in the scenario are relative to `beside`, the scenario's folder.
     pub fn resolve(mut self, beside: &Path) -> Result<Resolved, Problem> {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
-        let load =
+        let mut load =
             self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
         let plane = self.resolve_plane(&mut load_file)?;
         let origin = match (&plane, &self.target) {
@@ -49,35 +58,30 @@ impl Scenario {
             _ => None,
         };
         let (address, host) = self.server(origin.as_ref())?;
-        let requests_spec = match self.requests.take() {
-            Some(spec) => spec,
-            None => self.default_requests(origin.as_ref()),
-        };
-        let seed = Seed(self.seed);
-        let requests = requests_spec.resolve(&mut load_file, seed);
-        let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
-        self.requests = Some(requests_spec);
         let version = match self.http {
             HttpVersion::Http10 => Version::Http10,
             HttpVersion::Http11 => Version::Http11,
         };
-        let book = Book::encode(&requests, &Target { host, version }).map_err(Problem::usage)?;
+        let asked = self.itinerary(&mut load_file, origin.as_ref(), &Target { host, version })?;
         let (workers, sources, processors) = match &plane {
             PlaneSettings::Sockets => self.resolve_sockets(address)?,
             PlaneSettings::Emulated(emulated) => of_network(&emulated.network),
             PlaneSettings::Simulated(simulated) => of_network(&simulated.network),
         };
-        let warnings = match plane {
+        let mut warnings = match plane {
             PlaneSettings::Sockets => self.warnings(&load, address)?,
             _ => Vec::new(),
         };
-        let heading = self.heading(&load, &requests, &plane, origin.as_ref());
+        warnings.extend(asked.warnings);
+        if let Some(starts) = asked.itinerary.starts() {
+            load = LoadModel::recorded(starts);
+        }
+        let heading = self.heading(&load, asked.in_words, &plane, origin.as_ref());
         let settings = Settings {
             load,
-            requests,
-            book,
+            itinerary: asked.itinerary,
             policy: self.connections,
-            seed,
+            seed: Seed(self.seed),
             requests_max: self.run.requests.map(Into::into),
             plane: farfield_engine::run::Plane::Sockets { target: address, sources },
             workers,
@@ -93,6 +97,48 @@ impl Scenario {
             warnings,
         };
         Ok(Resolved { settings, plane, scenario: self, origin })
+    }
+
+    /// What users do: sessions, or pages of a set, which the scenario gets where it left that open.
+    fn itinerary(
+        &mut self,
+        load: &mut Load<'_>,
+        origin: Option<&Origin>,
+        target: &Target,
+    ) -> Result<Asked, Problem> {
+        let session = self.session(load);
+        let session =
+            session.map_err(|mistake| Problem::usage(format!("{}: {}", mistake.key, mistake.sentence)))?;
+        match session {
+            Some(Told::Dependent(session)) => {
+                let in_words = Some(format!("sessions of {} states", session.states.len()));
+                let warnings = session.warnings.clone();
+                let itinerary = Itinerary::sessions(*session, target).map_err(Problem::usage)?;
+                return Ok(Asked { itinerary, in_words, warnings });
+            }
+            Some(Told::Recorded(replay)) => {
+                let in_words = Some(format!("{} recorded sessions", replay.sessions.len()));
+                let left_out = replay.left_out;
+                let told = || {
+                    format!("session.replay: {left_out} entries cannot be asked for again and are left out")
+                };
+                let warnings = (left_out > 0).then(told).into_iter().collect();
+                let itinerary = Itinerary::replays(replay, target).map_err(Problem::usage)?;
+                return Ok(Asked { itinerary, in_words, warnings });
+            }
+            None => {}
+        }
+        let spec = match self.requests.take() {
+            Some(spec) => spec,
+            None => self.default_requests(origin),
+        };
+        let requests = spec.resolve(load, Seed(self.seed));
+        let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
+        self.requests = Some(spec);
+        let pages = requests.pages().len();
+        let in_words = (pages > 1).then(|| format!("{pages} pages"));
+        let itinerary = Itinerary::pages(requests, target).map_err(Problem::usage)?;
+        Ok(Asked { itinerary, in_words, warnings: Vec::new() })
     }
 
     /// What the plane needs. The scenario gets the keys that were left open.
@@ -282,7 +328,7 @@ impl Scenario {
     fn heading(
         &self,
         load: &LoadModel,
-        requests: &RequestSet,
+        asked: Option<String>,
         plane: &PlaneSettings,
         origin: Option<&Origin>,
     ) -> Heading {
@@ -293,8 +339,10 @@ impl Scenario {
         };
         let target = match (&self.target, origin) {
             (None, None) => across.unwrap_or_default(),
-            (Some(url), _) if requests.pages().len() == 1 => url.to_string(),
-            (Some(url), _) => format!("http://{} ({} pages)", url.authority(), requests.pages().len()),
+            (Some(url), _) => match asked {
+                None => url.to_string(),
+                Some(asked) => format!("http://{} ({asked})", url.authority()),
+            },
             (None, Some(origin)) => {
                 format!("built-in server, {}", origin.address())
             }
@@ -372,6 +420,7 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
             };
             (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
+        (LoadModel::Hybrid { .. }, _) => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
         _ => unreachable!("a model is resolved from its own spec"),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn date_and_time(date: &[u8], clock: &[u8]) -> Option<Instant> {
 }
 
 /// `2025-04-17T05:10:56.123+01:00`, or with `Z`, or with a blank for the `T` (RFC 3339).
-pub(super) fn rfc3339(text: &[u8]) -> Option<Instant> {
+pub(crate) fn rfc3339(text: &[u8]) -> Option<Instant> {
     if text.len() < 20 || !matches!(text[10], b'T' | b't' | b' ') {
         return None;
     }

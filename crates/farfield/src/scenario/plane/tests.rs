@@ -206,9 +206,9 @@ fn mistakes_are_told_with_line_and_key() {
         &["network.backbone: ", "`subnets`"],
     );
     check(
-        "plane = 'emulated'\n[network]\nshards = 2\n[network.backbone]\nsubnets = 4\nhosts = 8",
-        3,
-        &["network.shards: ", "set it to 1"],
+        "plane = 'emulated'\n[network]\nshards = 3\n[network.backbone]\nsubnets = 4\nhosts = 8",
+        6,
+        &["network.backbone.hosts: ", "32 clients", "over 3 shards"],
     );
     let graph = |from: &str, to: &str| format!("plane = 'emulated'{}", GRAPH.replace(from, to));
     check(&graph("to = 'desk'", "to = 'dask'"), 10, &["network.topology: ", "`dask`"]);

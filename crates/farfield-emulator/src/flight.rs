@@ -1,0 +1,303 @@
+//! A packet under way, in 64 bytes: the line of memory that every stage of its way reads and writes.
+//!
+//! Nearly all packets are segments between a client and the server's port, with no more than the usual options. What such
+//! a packet says beyond its client and its direction fits beside its data; addresses and the server's port follow from
+//! the plan. Everything else (SACK blocks, fragments, ICMP, damage, other ports) is kept as the whole packet.
+
+use crate::packet::{Carried, Packet, Tcp, headers_len};
+use bytes::Bytes;
+use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
+use farfield_wire::Addresses;
+
+/// A packet under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Flight {
+    load: Load,
+    /// The client that it is from or for, as a place in [`World::clients`](crate::world::World::clients).
+    pub client: u32,
+    seq: u32,
+    ack: u32,
+    stamp: u32,
+    echo: u32,
+    /// The client's.
+    port: u16,
+    window: u16,
+    /// 0 without the option.
+    mss: u16,
+    /// [`NO_SHIFT`] without the option.
+    shift: u8,
+    ttl: u8,
+    bits: u8,
+    /// Stages behind it.
+    pub stage: u8,
+    pub up: bool,
+}
+
+/// What a packet carries; beside a whole packet, the fields of a segment mean nothing.
+#[derive(Debug, Clone)]
+enum Load {
+    Data(Bytes),
+    Whole(Box<Packet>),
+}
+
+const NO_SHIFT: u8 = u8::MAX;
+
+const SYN: u8 = 1;
+const ACK: u8 = 2;
+const FIN: u8 = 4;
+const RST: u8 = 8;
+const PSH: u8 = 16;
+const STAMPS: u8 = 32;
+const SACK_PERMITTED: u8 = 64;
+const V6: u8 = 128;
+
+/// The TTL that emulated hosts send with.
+const TTL: u8 = 64;
+
+impl Flight {
+    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF. `None` if it
+    /// must be kept as a whole packet.
+    pub fn segment(
+        (client, up): (u32, bool),
+        is_v6: bool,
+        port: u16,
+        segment: &Segment,
+        payload: &Bytes,
+    ) -> Option<Flight> {
+        let Segment { flags, options, .. } = segment;
+        let fits =
+            options.sack.is_empty() && options.mss != Some(0) && options.window_scale != Some(NO_SHIFT);
+        if !fits {
+            return None;
+        }
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let bits = bit(flags.syn, SYN)
+            | bit(flags.ack, ACK)
+            | bit(flags.fin, FIN)
+            | bit(flags.rst, RST)
+            | bit(flags.psh, PSH)
+            | bit(options.timestamps.is_some(), STAMPS)
+            | bit(options.sack_permitted, SACK_PERMITTED)
+            | bit(is_v6, V6);
+        let stamps = options.timestamps.unwrap_or_default();
+        Some(Flight {
+            load: Load::Data(if payload.is_empty() { Bytes::new() } else { payload.clone() }),
+            client,
+            seq: segment.seq.0,
+            ack: segment.ack.0,
+            stamp: stamps.value,
+            echo: stamps.echo,
+            port,
+            window: segment.window,
+            mss: options.mss.unwrap_or(0),
+            shift: options.window_scale.unwrap_or(NO_SHIFT),
+            ttl: TTL,
+            bits,
+            stage: 0,
+            up,
+        })
+    }
+
+    /// Any packet, kept whole, behind `stage` stages.
+    pub fn whole(packet: Packet, client: u32, up: bool, stage: u8) -> Flight {
+        Flight {
+            load: Load::Whole(Box::new(packet)),
+            client,
+            seq: 0,
+            ack: 0,
+            stamp: 0,
+            echo: 0,
+            port: 0,
+            window: 0,
+            mss: 0,
+            shift: NO_SHIFT,
+            ttl: 0,
+            bits: 0,
+            stage,
+            up,
+        }
+    }
+
+    /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's port are
+    /// those of the plan.
+    pub fn of(packet: Packet, client: u32, up: bool, is_plain: bool) -> Flight {
+        if let Carried::Tcp(tcp) = &packet.carried
+            && is_plain
+            && packet.whole
+        {
+            let is_v6 = matches!(packet.addresses, Addresses::V6 { .. });
+            let port = if up { tcp.source_port } else { tcp.destination_port };
+            if let Some(flight) = Flight::segment((client, up), is_v6, port, &tcp.segment, &tcp.payload) {
+                return Flight { ttl: packet.ttl, ..flight };
+            }
+        }
+        Flight::whole(packet, client, up, 0)
+    }
+
+    /// Bytes from the IP header on.
+    pub fn bytes(&self) -> u32 {
+        match &self.load {
+            Load::Whole(packet) => packet.bytes,
+            Load::Data(data) => self.headers_len() + data.len() as u32,
+        }
+    }
+
+    /// False if routers may cut it into fragments.
+    pub fn is_whole(&self) -> bool {
+        match &self.load {
+            Load::Whole(packet) => packet.whole,
+            _ => true,
+        }
+    }
+
+    /// TTL or hop limit.
+    pub fn ttl(&self) -> u8 {
+        match &self.load {
+            Load::Whole(packet) => packet.ttl,
+            _ => self.ttl,
+        }
+    }
+
+    /// Sets the TTL or hop limit.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        match &mut self.load {
+            Load::Whole(packet) => packet.ttl = ttl,
+            _ => self.ttl = ttl,
+        }
+    }
+
+    /// The client's port, if it is a segment.
+    pub fn port(&self) -> Option<u16> {
+        match &self.load {
+            Load::Whole(packet) => match &packet.carried {
+                Carried::Tcp(tcp) => Some(if self.up { tcp.source_port } else { tcp.destination_port }),
+                Carried::Raw(_) => None,
+            },
+            _ => Some(self.port),
+        }
+    }
+
+    /// The segment, with the server on `server_port`; or the packet, if it was kept whole.
+    pub fn open(self, server_port: u16) -> Result<Tcp, Box<Packet>> {
+        let segment = self.header();
+        let payload = match self.load {
+            Load::Whole(packet) => return Err(packet),
+            Load::Data(data) => data,
+        };
+        let (source_port, destination_port) =
+            if self.up { (self.port, server_port) } else { (server_port, self.port) };
+        Ok(Tcp { source_port, destination_port, segment, payload })
+    }
+
+    /// The packet. `addresses` are those of what the client sends to the server.
+    pub fn into_packet(self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> Packet {
+        let (up, ttl) = (self.up, self.ttl);
+        match self.open(server_port) {
+            Ok(tcp) => {
+                let addresses = if up { addresses() } else { addresses().reversed() };
+                Packet { ttl, ..Packet::tcp(addresses, tcp) }
+            }
+            Err(packet) => *packet,
+        }
+    }
+
+    fn headers_len(&self) -> u32 {
+        headers_len(self.has(V6), &self.options())
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            mss: (self.mss != 0).then_some(self.mss),
+            window_scale: (self.shift != NO_SHIFT).then_some(self.shift),
+            sack_permitted: self.has(SACK_PERMITTED),
+            timestamps: self.has(STAMPS).then_some(Timestamps { value: self.stamp, echo: self.echo }),
+            ..Options::default()
+        }
+    }
+
+    fn header(&self) -> Segment {
+        Segment {
+            seq: SeqNumber(self.seq),
+            ack: SeqNumber(self.ack),
+            flags: Flags {
+                syn: self.has(SYN),
+                ack: self.has(ACK),
+                fin: self.has(FIN),
+                rst: self.has(RST),
+                psh: self.has(PSH),
+            },
+            window: self.window,
+            options: self.options(),
+            payload_len: if let Load::Data(data) = &self.load { data.len() as u32 } else { 0 },
+        }
+    }
+
+    fn has(&self, bit: u8) -> bool {
+        self.bits & bit != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_tcp::SackBlocks;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    const PORT: u16 = 80;
+
+    fn addresses(is_v6: bool) -> Addresses {
+        if is_v6 {
+            let source = Ipv6Addr::from_bits(0xfd00 << 112 | 7);
+            Addresses::V6 { source, destination: Ipv6Addr::LOCALHOST }
+        } else {
+            let source = Ipv4Addr::new(198, 18, 0, 7);
+            Addresses::V4 { source, destination: Ipv4Addr::new(10, 1, 0, 1) }
+        }
+    }
+
+    fn options() -> impl Strategy<Value = Options> {
+        let stamps = any::<Option<(u32, u32)>>();
+        (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), stamps, 0u32..3).prop_map(
+            |(mss, window_scale, sack_permitted, stamps, blocks)| {
+                let mut sack = SackBlocks::default();
+                (0..blocks).for_each(|block| sack.push(SeqNumber(block * 2), SeqNumber(block * 2 + 1)));
+                let timestamps = stamps.map(|(value, echo)| Timestamps { value, echo });
+                Options { mss, window_scale, sack_permitted, sack, timestamps }
+            },
+        )
+    }
+
+    #[test]
+    fn it_takes_a_line_of_memory() {
+        assert_eq!(size_of::<Flight>(), 64);
+    }
+
+    proptest! {
+        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all the way.
+        #[test]
+        fn it_says_what_the_packet_says(
+            options in options(), (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),
+            (seq, ack, window, port, ttl) in any::<(u32, u32, u16, u16, u8)>(),
+            (syn, fin, rst, psh) in any::<(bool, bool, bool, bool)>(), len in 0usize..3,
+        ) {
+            let segment = Segment {
+                seq: SeqNumber(seq), ack: SeqNumber(ack), window, options, payload_len: len as u32,
+                flags: Flags { syn, ack: !syn, fin, rst, psh },
+            };
+            let (source_port, destination_port) = if up { (port, PORT) } else { (PORT, port) };
+            let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
+            let tcp = Tcp { source_port, destination_port, segment, payload: Bytes::from(vec![7; len]) };
+            let packet = Packet { ttl, whole, ..Packet::tcp(to, tcp) };
+            let flight = Flight::of(packet.clone(), 3, up, is_plain);
+            prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
+            prop_assert_eq!((flight.port(), flight.client, flight.up, flight.stage), (Some(port), 3, up, 0));
+            let there = flight.into_packet(|| addresses(is_v6), PORT);
+            prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
+            prop_assert_eq!(there.ttl, ttl);
+            let (Carried::Tcp(there), Carried::Tcp(tcp)) = (there.carried, packet.carried) else { unreachable!() };
+            prop_assert_eq!((there.source_port, there.destination_port), (tcp.source_port, tcp.destination_port));
+            prop_assert_eq!((there.segment, there.payload), (tcp.segment, tcp.payload));
+        }
+    }
+}

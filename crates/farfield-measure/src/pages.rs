@@ -1,0 +1,149 @@
+//! Pages: a user's request and all that it led to, timed as one.
+//!
+//! A page's response time is from when it was due to when the last of its requests ended. Its HTML latency is from the same
+//! instant to the first byte of the last object that came (Nahum et al. 2001): when a reader has all of the layout, though not
+//! all of the pictures. A page belongs to the part of the run in which it was due; only pages of the measured part are
+//! timed here. A page with a request that failed has failed, and has no times.
+//!
+//! A user has one page at a time, which ends with a sample that says so. What is open is kept by user: some tens of bytes
+//! each, and nothing where no sample tells of pages.
+
+use crate::histogram::Histogram;
+use farfield_base::{Instant, Outcome, Sample, Window};
+use std::collections::BTreeMap;
+
+/// The pages of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pages {
+    open: BTreeMap<u32, Open>,
+    /// Nothing as long as no page was told of.
+    timed: Option<Box<PageTimes>>,
+}
+
+/// The pages that were due in the measured part.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PageTimes {
+    /// From due to the end of the last request, of pages without a failure.
+    pub response: Histogram,
+    /// From due to the first byte of the last object, of pages without a failure.
+    pub html_latency: Histogram,
+    /// Pages with a failure.
+    pub failed: u64,
+    /// Requests of all pages.
+    pub requests: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Open {
+    due: Instant,
+    last_first_byte: Instant,
+    requests: u32,
+    failed: bool,
+}
+
+impl Pages {
+    /// Counts `sample`, if it is a page's.
+    pub fn record(&mut self, sample: &Sample, window: Window) {
+        if !sample.page.is_told() {
+            return;
+        }
+        let first_byte = sample.first_byte.instant().unwrap_or(sample.due);
+        let failed = sample.outcome != Outcome::Ok;
+        let mut page = Open { due: sample.due, last_first_byte: first_byte, requests: 1, failed };
+        // What a page led to may be over before the page's own request is.
+        if let Some(open) = self.open.get(&sample.user) {
+            page.due = page.due.min(open.due);
+            page.last_first_byte = page.last_first_byte.max(open.last_first_byte);
+            page.requests += open.requests;
+            page.failed |= open.failed;
+        }
+        if sample.page.ends() {
+            self.open.remove(&sample.user);
+            self.close(page, sample.done, window);
+        } else {
+            self.open.insert(sample.user, page);
+        }
+    }
+
+    fn close(&mut self, page: Open, done: Instant, window: Window) {
+        if !window.contains(page.due) {
+            return;
+        }
+        let times = self.timed.get_or_insert_default();
+        times.requests += u64::from(page.requests);
+        if page.failed {
+            times.failed += 1;
+        } else {
+            times.response.record(done.since(page.due));
+            times.html_latency.record(page.last_first_byte.since(page.due));
+        }
+    }
+
+    /// Adds those of other users.
+    pub fn merge(&mut self, other: &Pages) {
+        self.open.extend(&other.open);
+        if let Some(theirs) = &other.timed {
+            let mine = self.timed.get_or_insert_default();
+            mine.response.merge(&theirs.response);
+            mine.html_latency.merge(&theirs.html_latency);
+            mine.failed += theirs.failed;
+            mine.requests += theirs.requests;
+        }
+    }
+
+    /// The pages that were due in the measured part and are over; nothing if no sample tells of pages.
+    pub fn timed(&self) -> Option<&PageTimes> {
+        self.timed.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::scene::sample;
+    use farfield_base::{Duration, PagePart, Stamp};
+
+    const MS: u64 = 1_000_000;
+
+    fn part(user: u32, page: PagePart, [due, first, done]: [u64; 3], outcome: Outcome) -> Sample {
+        let first_byte = Stamp::at(Instant::from_ns(first * MS));
+        Sample { user, page, first_byte, outcome, ..sample(due * MS, done * MS) }
+    }
+
+    fn told(samples: &[Sample]) -> Pages {
+        let at = |ms: u64| Instant::from_ns(ms * MS);
+        let window = Window { measure_from: at(0), measure_to: at(1000) };
+        let mut pages = Pages::default();
+        samples.iter().for_each(|sample| pages.record(sample, window));
+        pages
+    }
+
+    #[test]
+    fn a_page_is_timed_from_its_first_request_to_its_last() {
+        use PagePart::{Apart, Begins, Ends, Inside, Whole};
+        let samples = [
+            part(1, Begins, [10, 20, 30], Outcome::Ok),
+            part(2, Begins, [10, 20, 30], Outcome::Ok),
+            part(1, Inside, [30, 55, 58], Outcome::Ok),
+            part(2, Ends, [30, 31, 32], Outcome::TimedOut),
+            part(3, Whole, [40, 45, 47], Outcome::Ok),
+            part(4, Apart, [0, 900, 900], Outcome::Ok),
+            part(1, Ends, [30, 50, 70], Outcome::Ok),
+            part(5, Whole, [1000, 1001, 1002], Outcome::Ok),
+            part(6, Inside, [30, 31, 33], Outcome::Ok),
+            part(6, Whole, [10, 29, 34], Outcome::Ok),
+        ];
+        let pages = told(&samples);
+        let times = pages.timed().expect("pages");
+        assert_eq!((times.response.count(), times.failed, times.requests), (3, 1, 8));
+        let ms = |ms| Some(Duration::from_ms(ms));
+        assert_eq!((times.response.min(), times.response.max()), (ms(7), ms(60)));
+        assert_eq!((times.html_latency.min(), times.html_latency.max()), (ms(5), ms(45)));
+        assert!(pages.open.is_empty());
+        let of = |rest| samples.into_iter().filter(|sample| sample.user % 2 == rest).collect::<Vec<_>>();
+        let mut merged = told(&of(0));
+        merged.merge(&told(&of(1)));
+        assert_eq!(merged, pages);
+        assert_eq!(told(&samples[5..6]).timed(), None);
+    }
+}

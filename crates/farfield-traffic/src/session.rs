@@ -1,0 +1,417 @@
+//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the next.
+//!
+//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state ([`state`]) is a
+//! request whose parts have holes ([`template`]), what is taken from its reply and held against it ([`extract`]), and what
+//! happens when that fails. Rows of data ([`data`]) give each session a user's name and password of its own.
+//!
+//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names have become
+//! numbers. A name that nothing defines, or nothing that can come before, is refused there. How requests become bytes,
+//! and how values are found in replies, is the runtime's.
+
+pub mod data;
+pub mod extract;
+pub mod path;
+pub mod replay;
+pub mod state;
+pub mod template;
+
+mod names;
+
+use crate::distribution::{CountsSpec, Distribution, TimesSpec};
+use crate::file::{FileError, Load};
+use data::{Data, DataSpec};
+use extract::{CheckSpec, Css, ExtractSpec};
+use farfield_base::Bytes;
+use farfield_base::random::Seed;
+use http::Method;
+use path::{EntrySpec, PathSpec, Route, TransitionsSpec};
+use replay::{Replay, ReplaySpec};
+use serde::{Deserialize, Serialize};
+use state::{OnFailure, StateSpec};
+use template::Escape;
+
+/// `[session]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SessionSpec {
+    /// The way through the states: a list, or weights; all states in order unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathSpec>,
+    /// Where a table of transitions begins; in the first state unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntrySpec>,
+    /// Pages of a session at most; as far as its way goes unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clicks: Option<CountsSpec>,
+    /// How long the user thinks after a page; the load's think time unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<TimesSpec>,
+    /// What happens when a page's request, a check or an extraction failed.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// Whether the user keeps cookies.
+    #[serde(default = "yes")]
+    pub cookies: bool,
+    /// Redirects of one request that are followed.
+    #[serde(default = "ten")]
+    pub redirects: u8,
+    /// What is fetched with a page.
+    #[serde(default)]
+    pub page_load: PageLoad,
+    /// Whether the user keeps embedded objects, and asks again only when they are stale.
+    #[serde(default)]
+    pub cache: bool,
+    /// Bytes of a reply's body that are kept at most, where one is looked at.
+    #[serde(default = "one_mebibyte")]
+    pub body_limit: Bytes,
+    /// Probabilities by the state gone from and the state gone to.
+    #[serde(default, skip_serializing_if = "TransitionsSpec::is_empty")]
+    pub transitions: TransitionsSpec,
+    /// Rows of data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<DataSpec>,
+    /// The states.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<StateSpec>,
+    /// A recording, in place of states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySpec>,
+}
+
+/// What is fetched with a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageLoad {
+    /// What the state lists.
+    #[default]
+    Listed,
+    /// That, and what the page's HTML embeds, found as it arrives.
+    Browser,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ten() -> u8 {
+    10
+}
+
+fn one_mebibyte() -> Bytes {
+    Bytes(1 << 20)
+}
+
+/// Why a session cannot be meant: where it says so, and what would do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {sentence}")]
+pub struct SessionError {
+    /// The key, below `session`: `state[2].path`.
+    pub key: String,
+    /// What is wrong with it.
+    pub sentence: String,
+}
+
+impl SessionError {
+    pub(crate) fn at(key: impl Into<String>, sentence: impl ToString) -> SessionError {
+        SessionError { key: key.into(), sentence: sentence.to_string() }
+    }
+
+    fn no_state(key: &str, name: &str, names: &[&str]) -> SessionError {
+        let sentence = format!("there is no state `{name}`; there are `{}`", names.join("`, `"));
+        SessionError::at(key, sentence)
+    }
+
+    fn file(key: impl Into<String>, error: &FileError) -> SessionError {
+        SessionError::at(key, error)
+    }
+}
+
+/// What users do, ready to run: names are numbers, files are read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// The states, by number.
+    pub states: Vec<State>,
+    /// The way through them.
+    pub route: Route,
+    /// Rows of data.
+    pub data: Vec<Data>,
+    /// The names of variables, by number.
+    pub variables: Vec<String>,
+    /// The forms that states send, by number.
+    pub forms: Vec<FormOf>,
+    /// Pages of a session at most.
+    pub clicks: Option<Distribution>,
+    /// Seconds from the end of one page to the next, where the state does not say.
+    pub think: Option<Distribution>,
+    /// Whether users keep cookies.
+    pub cookies: bool,
+    /// Redirects of one request that are followed.
+    pub redirects: u8,
+    /// What is fetched with a page.
+    pub page_load: PageLoad,
+    /// Whether users keep embedded objects.
+    pub cache: bool,
+    /// Bytes of a body that are kept at most, where one is looked at.
+    pub body_limit: usize,
+    /// What should be known of it before a run.
+    pub warnings: Vec<String>,
+}
+
+/// A state, ready to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Its name.
+    pub name: String,
+    /// The method, where no form says.
+    pub method: Method,
+    /// What is asked for; a form's own action if absent.
+    pub path: Option<Text>,
+    /// Header fields, by name in lower case.
+    pub headers: Vec<(String, Text)>,
+    /// The body.
+    pub body: Option<Text>,
+    /// The form that is sent, by number.
+    pub form: Option<u16>,
+    /// What is fetched with the page.
+    pub embedded: Vec<String>,
+    /// The number of the first of these as a request.
+    pub embedded_first: u32,
+    /// Seconds that the user thinks after this page.
+    pub think: Option<Distribution>,
+    /// What is taken from the reply, and the number of the variable that keeps it.
+    pub extract: Vec<(u16, ExtractSpec)>,
+    /// What must hold of the reply.
+    pub check: Check,
+    /// What happens when something fails.
+    pub on_failure: OnFailure,
+    /// The forms that states after this one send, which are kept from its reply.
+    pub forms_kept: Vec<u16>,
+}
+
+/// A form, and what is filled into it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FormOf {
+    /// Which it is: the first that this selects.
+    pub select: Css,
+    /// What is filled in, by field.
+    pub fields: Vec<(String, Text)>,
+    /// The button that is pressed.
+    pub submit: Option<String>,
+}
+
+/// What must hold of a reply.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Check {
+    /// As written; its texts with holes are the lists below.
+    pub spec: CheckSpec,
+    /// Texts that the body must have in it.
+    pub contains: Vec<Text>,
+    /// Texts that the body must not have in it.
+    pub lacks: Vec<Text>,
+}
+
+/// A template in which names are numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text(pub Box<[Piece]>);
+
+/// A piece of a [`Text`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// As it is.
+    Plain(Box<str>),
+    /// A value, and how it is written.
+    Value(Value, Escape),
+}
+
+/// What fills a hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A variable.
+    Variable(u16),
+    /// A column of a file of data.
+    Column {
+        /// The file.
+        data: u16,
+        /// The column.
+        column: u16,
+    },
+    /// The user's number.
+    User,
+    /// The session's number.
+    Session,
+    /// Pages asked for before.
+    Click,
+    /// A whole number from the first to the second.
+    Random(i64, i64),
+}
+
+impl Text {
+    /// The text, if there is no hole in it.
+    pub fn constant(&self) -> Option<String> {
+        let plain = |piece: &Piece| match piece {
+            Piece::Plain(text) => Some(text.to_string()),
+            Piece::Value(..) => None,
+        };
+        self.0.iter().map(plain).collect()
+    }
+}
+
+impl Session {
+    /// How many numbers of requests there are: the states' own, those of what they list, and one for each state that
+    /// stands for what a browser finds in its page.
+    pub fn requests(&self) -> u32 {
+        self.found_first() + self.states.len() as u32
+    }
+
+    /// The number of requests for what is found in the page of a `state`.
+    pub fn found(&self, state: u16) -> u32 {
+        self.found_first() + u32::from(state)
+    }
+
+    fn found_first(&self) -> u32 {
+        self.states.last().map_or(0, |last| last.embedded_first + last.embedded.len() as u32)
+    }
+}
+
+impl SessionSpec {
+    /// The recording that is asked for again, if one is; read through `load`.
+    pub fn resolve_replay(&self, load: &mut Load<'_>) -> Result<Option<Replay>, SessionError> {
+        let Some(spec) = &self.replay else { return Ok(None) };
+        if !self.state.is_empty() || !self.data.is_empty() {
+            return Err(SessionError::at(
+                "replay",
+                "a recording says all that is asked for; leave out states and data",
+            ));
+        }
+        spec.resolve(load).map(Some).map_err(|error| SessionError::file("replay.file", &error))
+    }
+
+    /// The session itself: files read through `load`, rows shuffled by `seed`.
+    pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<Session, SessionError> {
+        if self.state.is_empty() {
+            return Err(SessionError::at(
+                "state",
+                "there is no state; write at least one `[[session.state]]`, or a `replay`",
+            ));
+        }
+        if self.state.len() > usize::from(u16::MAX / 2) {
+            return Err(SessionError::at("state", "there are more than 32767 states; write fewer"));
+        }
+        let names: Vec<&str> = self.state.iter().map(|state| state.name.as_str()).collect();
+        if let Some(twice) = (1..names.len()).find(|place| names[..*place].contains(&names[*place])) {
+            let sentence = format!("there is a state `{}` before; names must differ", names[twice]);
+            return Err(SessionError::at(format!("state[{twice}].name"), sentence));
+        }
+        for (number, state) in self.state.iter().enumerate() {
+            state.check(&format!("state[{number}]"))?;
+        }
+        let route = path::resolve(&names, self.path.as_ref(), self.entry.as_ref(), &self.transitions)?;
+        let data = self.data.iter().enumerate().map(|(number, spec)| {
+            let resolved = spec.resolve(load, seed, number as u64);
+            resolved.map_err(|error| SessionError::file(format!("data[{number}].file"), &error))
+        });
+        let data: Vec<Data> = data.collect::<Result<_, _>>()?;
+        let law = |key: &str, times: Result<Option<Distribution>, FileError>| {
+            times.map_err(|error| SessionError::file(key, &error))
+        };
+        let clicks = law("clicks", self.clicks.as_ref().map(|law| law.resolve(load)).transpose())?;
+        let think = law("think", self.think.as_ref().map(|law| law.resolve(load)).transpose())?;
+        let names = names::Names::new(&self.state, &data)?;
+        let mut session = Session {
+            states: Vec::new(),
+            route,
+            variables: names.variables(),
+            data,
+            forms: Vec::new(),
+            clicks,
+            think,
+            cookies: self.cookies,
+            redirects: self.redirects,
+            page_load: self.page_load,
+            cache: self.cache,
+            body_limit: self.body_limit.0 as usize,
+            warnings: Vec::new(),
+        };
+        let mut embedded_first = self.state.len() as u32;
+        for (number, spec) in self.state.iter().enumerate() {
+            let state = self.state(&mut session, &names, number, spec, embedded_first, load)?;
+            embedded_first += state.embedded.len() as u32;
+            session.states.push(state);
+        }
+        keep_forms(&mut session);
+        names.check_order(&self.state, &mut session)?;
+        Ok(session)
+    }
+
+    fn state(
+        &self,
+        session: &mut Session,
+        names: &names::Names,
+        number: usize,
+        spec: &StateSpec,
+        embedded_first: u32,
+        load: &mut Load<'_>,
+    ) -> Result<State, SessionError> {
+        let key = |part: &str| format!("state[{number}].{part}");
+        let text = |part: &str, template| names.text(&key(part), template);
+        let texts = |part: &str, templates: &[template::Template]| {
+            templates.iter().map(|template| names.text(&key(part), template)).collect::<Result<Vec<_>, _>>()
+        };
+        let body = spec.body.as_ref().map(|body| body.resolve(load)).transpose();
+        let body = body.map_err(|error| SessionError::file(key("body"), &error))?;
+        let form = match &spec.form {
+            None => None,
+            Some(form) => {
+                let fields = form.fields.iter().map(|(name, template)| {
+                    Ok((name.clone(), text(&format!("form.fields.{name}"), template)?))
+                });
+                let fields = fields.collect::<Result<_, _>>()?;
+                session.forms.push(FormOf {
+                    select: form.select.clone(),
+                    fields,
+                    submit: form.submit.clone(),
+                });
+                Some(session.forms.len() as u16 - 1)
+            }
+        };
+        let headers = spec.headers.iter().map(|(name, template)| {
+            let name = name.as_str().to_owned();
+            text(&format!("headers.{name}"), template).map(|text| (name, text))
+        });
+        let think = spec.think.as_ref().map(|law| law.resolve(load)).transpose();
+        Ok(State {
+            name: spec.name.as_str().to_owned(),
+            method: spec.verb(),
+            path: spec.path.as_ref().map(|path| text("path", path)).transpose()?,
+            headers: headers.collect::<Result<_, _>>()?,
+            body: body.as_ref().map(|body| text("body", body)).transpose()?,
+            form,
+            embedded: spec.embedded.iter().map(|target| target.as_str().to_owned()).collect(),
+            embedded_first,
+            think: think.map_err(|error| SessionError::file(key("think"), &error))?,
+            extract: spec.extract.iter().map(|(name, spec)| (names.variable(name), spec.clone())).collect(),
+            check: Check {
+                contains: texts("check.contains", &spec.check.contains)?,
+                lacks: texts("check.lacks", &spec.check.lacks)?,
+                spec: spec.check.clone(),
+            },
+            on_failure: spec.on_failure.unwrap_or(self.on_failure),
+            forms_kept: Vec::new(),
+        })
+    }
+}
+
+/// Has each state keep the forms that a state after it may send.
+fn keep_forms(session: &mut Session) {
+    for (from, to) in session.route.follows() {
+        if let Some(form) = session.states[usize::from(to)].form {
+            let kept = &mut session.states[usize::from(from)].forms_kept;
+            if !kept.contains(&form) {
+                kept.push(form);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

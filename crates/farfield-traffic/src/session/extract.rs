@@ -1,0 +1,433 @@
+//! What a session takes from a reply, and what it holds against it.
+
+use super::template::Template;
+use lol_html::Selector;
+use regex::bytes::Regex;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+/// A value that a state takes from its reply: where from, and which of several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenExtract", into = "WrittenExtract")]
+pub struct ExtractSpec {
+    /// Where it stands.
+    pub from: Source,
+    /// Which, where there are several.
+    pub pick: Pick,
+    /// The value where there is none. Without one, that is a failure.
+    pub default: Option<String>,
+}
+
+/// Where in a reply a value stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// What this group of each match has.
+    Regex {
+        /// The expression.
+        pattern: Pattern,
+        /// The group; 0 is the whole match.
+        group: usize,
+    },
+    /// What this JSON pointer (RFC 6901) leads to; of a list, each of its items.
+    Json(Pointer),
+    /// Of each element, an attribute or, without one, its text.
+    Css {
+        /// The elements.
+        select: Css,
+        /// The attribute, in lower case.
+        attribute: Option<String>,
+    },
+    /// Each value of a header field, by its name in lower case.
+    Header(String),
+    /// The value of a cookie of the user's, as it is after the reply.
+    Cookie(String),
+}
+
+/// Which of several values is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pick {
+    /// The n-th, from 1.
+    Nth(NonZeroU32),
+    /// Any, each as likely.
+    Random,
+}
+
+/// What must hold of a reply.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct CheckSpec {
+    /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Statuses>,
+    /// Header fields that must be there: with a text, one that has this value.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub header: BTreeMap<FieldName, Wanted>,
+    /// Texts that the body must have in it.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub contains: Vec<Template>,
+    /// Texts that the body must not have in it.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub lacks: Vec<Template>,
+    /// Expressions that the body must match.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub regex: Vec<Pattern>,
+}
+
+impl CheckSpec {
+    /// True if nothing must hold.
+    pub fn is_empty(&self) -> bool {
+        *self == CheckSpec::default()
+    }
+
+    /// True if the body is looked at.
+    pub fn reads_body(&self) -> bool {
+        !(self.contains.is_empty() && self.lacks.is_empty() && self.regex.is_empty())
+    }
+}
+
+/// What a header field must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a header's check is `true` for one that is there, `false` for one that is not, or its value"
+)]
+pub enum Wanted {
+    /// There, or not there.
+    Present(bool),
+    /// There, with this value.
+    Value(String),
+}
+
+/// The name of a header field, kept in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FieldName(String);
+
+impl FieldName {
+    /// The name, in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for FieldName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<FieldName, String> {
+        match name.parse::<http::HeaderName>() {
+            Ok(parsed) => Ok(FieldName(parsed.as_str().to_owned())),
+            Err(_) => Err(format!("`{name}` is not a header's name; write letters, digits and `-`")),
+        }
+    }
+}
+
+impl From<FieldName> for String {
+    fn from(name: FieldName) -> String {
+        name.0
+    }
+}
+
+/// Statuses that are well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statuses(Vec<(u16, u16)>);
+
+impl Statuses {
+    /// Whether `status` is one.
+    pub fn have(&self, status: u16) -> bool {
+        self.0.iter().any(|(from, to)| (*from..=*to).contains(&status))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "statuses are numbers such as 200, ranges such as \"300-399\", classes such as \"2xx\""
+)]
+enum Status {
+    Number(i64),
+    Range(String),
+}
+
+impl Status {
+    fn read(&self) -> Result<(u16, u16), String> {
+        let known = |status: i64| u16::try_from(status).ok().filter(|status| (100..1000).contains(status));
+        let range = match self {
+            Status::Number(status) => known(*status).map(|status| (status, status)),
+            Status::Range(text) => match (text.split_once('-'), text.strip_suffix("xx")) {
+                (Some((from, to)), _) => {
+                    let bound = |text: &str| known(text.trim().parse().ok()?);
+                    bound(from).zip(bound(to)).filter(|(from, to)| from <= to)
+                }
+                (None, Some(class)) => {
+                    class.parse().ok().and_then(|class: i64| known(class * 100)).map(|from| (from, from + 99))
+                }
+                (None, None) => text.parse().ok().and_then(known).map(|status| (status, status)),
+            },
+        };
+        range.ok_or_else(|| {
+            let given = match self {
+                Status::Number(status) => status.to_string(),
+                Status::Range(text) => text.clone(),
+            };
+            format!("`{given}` is no status; write 200, \"300-399\" or \"2xx\"")
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Statuses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Statuses, D::Error> {
+        let written: Vec<Status> = one_or_many(deserializer)?;
+        let ranges: Result<_, _> = written.iter().map(Status::read).collect();
+        ranges.map(Statuses).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Statuses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(from, to)| match from == to {
+            true => from.to_string(),
+            false => format!("{from}-{to}"),
+        }))
+    }
+}
+
+/// One value, or a list of them.
+fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Either<T>(std::marker::PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Either<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a value, or a list of them")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+            T::deserialize(de::value::StrDeserializer::new(text)).map(|one| vec![one])
+        }
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Vec<T>, E> {
+            T::deserialize(de::value::I64Deserializer::new(number)).map(|one| vec![one])
+        }
+        fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Vec<T>, A::Error> {
+            Vec::deserialize(de::value::SeqAccessDeserializer::new(seq))
+        }
+    }
+    deserializer.deserialize_any(Either(std::marker::PhantomData))
+}
+
+/// A regular expression over bytes, in the syntax of the regex crate.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// The expression.
+    pub fn regex(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pattern, String> {
+        Regex::new(&text).map(Pattern).map_err(|error| {
+            let why = error.to_string();
+            let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            format!("`{text}` is no regular expression: {last}")
+        })
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> String {
+        pattern.0.as_str().to_owned()
+    }
+}
+
+/// A CSS selector: types, classes, ids, attributes, `:nth-child` and its like, descendants and children.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Css {
+    text: String,
+    selector: Selector,
+}
+
+impl Css {
+    /// The selector.
+    pub fn selector(&self) -> &Selector {
+        &self.selector
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `inner` inside of each of its elements.
+    ///
+    /// # Panics
+    /// If `inner` is no selector.
+    pub fn inside(&self, inner: &str) -> Css {
+        let each = self.text.split(',').map(|one| format!("{} {inner}", one.trim()));
+        let text = each.collect::<Vec<_>>().join(", ");
+        Css::try_from(text).expect("a selector inside of a selector is one")
+    }
+}
+
+impl PartialEq for Css {
+    fn eq(&self, other: &Css) -> bool {
+        self.text == other.text
+    }
+}
+
+impl TryFrom<String> for Css {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Css, String> {
+        match text.parse() {
+            Ok(selector) => Ok(Css { text, selector }),
+            Err(error) => Err(format!("`{text}` is no selector: {error}")),
+        }
+    }
+}
+
+impl From<Css> for String {
+    fn from(css: Css) -> String {
+        css.text
+    }
+}
+
+/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Pointer {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pointer, String> {
+        match text.is_empty() || text.starts_with('/') {
+            true => Ok(Pointer(text)),
+            false => Err(format!("`{text}` is no JSON pointer; begin it with `/`, as in `/items/0/id`")),
+        }
+    }
+}
+
+impl From<Pointer> for String {
+    fn from(pointer: Pointer) -> String {
+        pointer.0
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct WrittenExtract {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    regex: Option<Pattern>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<Pointer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    css: Option<Css>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attribute: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<FieldName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cookie: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<NonZeroU32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    random: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<String>,
+}
+
+/// Why an extraction cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum ExtractError {
+    #[error("an extraction has one of `regex`, `json`, `css`, `header` and `cookie`; this has {0}")]
+    Sources(usize),
+    #[error("`group` is about `regex`; leave it out")]
+    Group,
+    #[error("`regex` has {0} groups, and `group` is {1}; group 0 is the whole match")]
+    NoGroup(usize, usize),
+    #[error("`attribute` is about `css`; leave it out")]
+    Attribute,
+    #[error("write `index` or `random`, not both")]
+    Pick,
+}
+
+impl TryFrom<WrittenExtract> for ExtractSpec {
+    type Error = ExtractError;
+
+    fn try_from(written: WrittenExtract) -> Result<ExtractSpec, ExtractError> {
+        let WrittenExtract { regex, group, json, css, attribute, header, cookie, index, random, default } =
+            written;
+        if group.is_some() && regex.is_none() {
+            return Err(ExtractError::Group);
+        }
+        if attribute.is_some() && css.is_none() {
+            return Err(ExtractError::Attribute);
+        }
+        let pick = match (index, random) {
+            (Some(_), true) => return Err(ExtractError::Pick),
+            (None, true) => Pick::Random,
+            (index, false) => Pick::Nth(index.unwrap_or(NonZeroU32::MIN)),
+        };
+        let sources = [
+            regex.map(|pattern| {
+                let groups = pattern.regex().captures_len() - 1;
+                Source::Regex { group: group.unwrap_or(groups.min(1)), pattern }
+            }),
+            json.map(Source::Json),
+            css.map(|select| Source::Css {
+                select,
+                attribute: attribute.map(|name| name.to_ascii_lowercase()),
+            }),
+            header.map(|name| Source::Header(name.0)),
+            cookie.map(Source::Cookie),
+        ];
+        let mut given: Vec<Source> = sources.into_iter().flatten().collect();
+        match (given.len(), given.pop()) {
+            (1, Some(Source::Regex { pattern, group })) if group >= pattern.regex().captures_len() => {
+                Err(ExtractError::NoGroup(pattern.regex().captures_len() - 1, group))
+            }
+            (1, Some(from)) => Ok(ExtractSpec { from, pick, default }),
+            (count, _) => Err(ExtractError::Sources(count)),
+        }
+    }
+}
+
+impl From<ExtractSpec> for WrittenExtract {
+    fn from(spec: ExtractSpec) -> WrittenExtract {
+        let mut written = WrittenExtract { default: spec.default, ..WrittenExtract::default() };
+        match spec.from {
+            Source::Regex { pattern, group } => (written.regex, written.group) = (Some(pattern), Some(group)),
+            Source::Json(pointer) => written.json = Some(pointer),
+            Source::Css { select, attribute } => (written.css, written.attribute) = (Some(select), attribute),
+            Source::Header(name) => written.header = Some(FieldName(name)),
+            Source::Cookie(name) => written.cookie = Some(name),
+        }
+        match spec.pick {
+            Pick::Random => written.random = true,
+            Pick::Nth(NonZeroU32::MIN) => {}
+            Pick::Nth(index) => written.index = Some(index),
+        }
+        written
+    }
+}

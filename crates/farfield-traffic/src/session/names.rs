@@ -1,0 +1,174 @@
+//! Names of variables and columns: their numbers, and whether each has a value where it is used.
+
+use super::data::Data;
+use super::state::{BodySpec, StateSpec};
+use super::template::{Name, Part, Template};
+use super::{Piece, Session, SessionError, Text, Value};
+use std::collections::BTreeSet;
+
+/// What names stand for.
+pub(super) struct Names {
+    variables: Vec<String>,
+    /// Columns, with the file and the column that each is.
+    columns: Vec<(String, Value)>,
+}
+
+impl Names {
+    /// The names that states and data define. Refuses one that both do, or two files.
+    pub fn new(states: &[StateSpec], data: &[Data]) -> Result<Names, SessionError> {
+        let mut columns: Vec<(String, Value)> = Vec::new();
+        for (number, data) in data.iter().enumerate() {
+            for (column, name) in data.columns().iter().enumerate() {
+                if columns.iter().any(|(known, _)| known == name) {
+                    let sentence = format!("another column is called `{name}` already; name it otherwise");
+                    return Err(SessionError::at(format!("data[{number}].file"), sentence));
+                }
+                columns.push((name.clone(), Value::Column { data: number as u16, column: column as u16 }));
+            }
+        }
+        for (number, state) in states.iter().enumerate() {
+            let taken = |name: &&String| columns.iter().any(|(known, _)| known == *name);
+            if let Some(name) = state.extract.keys().find(taken) {
+                let sentence = "is a column of the data already; name one of both otherwise";
+                return Err(SessionError::at(format!("state[{number}].extract.{name}"), sentence));
+            }
+        }
+        let variables: BTreeSet<&String> = states.iter().flat_map(|state| state.extract.keys()).collect();
+        Ok(Names { variables: variables.into_iter().cloned().collect(), columns })
+    }
+
+    /// The names of variables, by number.
+    pub fn variables(&self) -> Vec<String> {
+        self.variables.clone()
+    }
+
+    /// The number of a variable that a state defines.
+    pub fn variable(&self, name: &str) -> u16 {
+        let place = self.variables.iter().position(|known| known == name);
+        place.expect("all that states extract are known") as u16
+    }
+
+    /// The template at `key`, with numbers for names.
+    pub fn text(&self, key: &str, template: &Template) -> Result<Text, SessionError> {
+        let piece = |part: &Part| {
+            Ok(match part {
+                Part::Text(text) => Piece::Plain(text.as_str().into()),
+                Part::Hole { name, escape } => Piece::Value(self.value(key, name)?, *escape),
+            })
+        };
+        template.parts().iter().map(piece).collect::<Result<_, _>>().map(Text)
+    }
+
+    fn value(&self, key: &str, name: &Name) -> Result<Value, SessionError> {
+        Ok(match name {
+            Name::User => Value::User,
+            Name::Session => Value::Session,
+            Name::Click => Value::Click,
+            Name::Random(from, to) => Value::Random(*from, *to),
+            Name::Variable(name) => match self.variables.iter().position(|known| known == name) {
+                Some(place) => Value::Variable(place as u16),
+                None => {
+                    let column = self.columns.iter().find(|(known, _)| known == name);
+                    column.map(|(_, value)| *value).ok_or_else(|| self.unknown(key, name))?
+                }
+            },
+        })
+    }
+
+    fn unknown(&self, key: &str, name: &str) -> SessionError {
+        let known = self.variables.iter().chain(self.columns.iter().map(|(name, _)| name));
+        let mut known: Vec<&str> = known.map(String::as_str).collect();
+        known.extend(["user", "session", "click"]);
+        let sentence = format!(
+            "nothing defines `${{{name}}}`; there are `{}` and `random(from,to)`",
+            known.join("`, `")
+        );
+        SessionError::at(key, sentence)
+    }
+
+    /// Refuses a variable where no state that defines it can come before, and warns where one need not.
+    pub fn check_order(&self, specs: &[StateSpec], session: &mut Session) -> Result<(), SessionError> {
+        let own = |state: usize| specs[state].extract.keys().map(String::as_str).collect::<BTreeSet<_>>();
+        let before = Before::of(session, own);
+        let mut warnings = Vec::new();
+        for (number, spec) in specs.iter().enumerate() {
+            for (part, template) in templates(spec) {
+                for name in
+                    template.variables().filter(|name| self.variables.iter().any(|known| known == name))
+                {
+                    let own = part.starts_with("check") && spec.extract.contains_key(name);
+                    if own || before.surely[number].as_ref().is_none_or(|sure| sure.contains(name)) {
+                        continue;
+                    }
+                    let key = format!("state[{number}].{part}");
+                    if !before.maybe[number].contains(name) {
+                        let sentence =
+                            format!("no state before `{}` defines `${{{name}}}`", spec.name.as_str());
+                        return Err(SessionError::at(key, sentence));
+                    }
+                    warnings.push(format!(
+                        "session.{key}: `${{{name}}}` is empty where no state before has defined it"
+                    ));
+                }
+            }
+        }
+        session.warnings.extend(warnings);
+        Ok(())
+    }
+}
+
+/// The variables that have a value when a state is come to.
+struct Before<'a> {
+    /// On every way; nothing for a state that no way leads to.
+    surely: Vec<Option<BTreeSet<&'a str>>>,
+    /// On some way.
+    maybe: Vec<BTreeSet<&'a str>>,
+}
+
+impl<'a> Before<'a> {
+    /// To a fixed point over the pairs of states that can follow each other.
+    fn of(session: &Session, own: impl Fn(usize) -> BTreeSet<&'a str>) -> Before<'a> {
+        let states = session.states.len();
+        let mut before = Before { surely: vec![None; states], maybe: vec![BTreeSet::new(); states] };
+        for entry in session.route.entries() {
+            before.surely[usize::from(entry)] = Some(BTreeSet::new());
+        }
+        let pairs = session.route.follows();
+        loop {
+            let mut changed = false;
+            for (from, to) in pairs.iter().map(|(from, to)| (usize::from(*from), usize::from(*to))) {
+                let Some(sure) = before.surely[from].clone() else { continue };
+                let sure: BTreeSet<&str> = sure.union(&own(from)).copied().collect();
+                let sure = match &before.surely[to] {
+                    Some(known) => known.intersection(&sure).copied().collect(),
+                    None => sure,
+                };
+                let maybe: BTreeSet<&str> = before.maybe[from].union(&own(from)).copied().collect();
+                let maybe: BTreeSet<&str> = before.maybe[to].union(&maybe).copied().collect();
+                changed |= before.surely[to].as_ref() != Some(&sure) || before.maybe[to] != maybe;
+                (before.surely[to], before.maybe[to]) = (Some(sure), maybe);
+            }
+            if !changed {
+                return before;
+            }
+        }
+    }
+}
+
+/// The templates of a state, with where they stand in it.
+fn templates(spec: &StateSpec) -> impl Iterator<Item = (String, &Template)> {
+    let one = |part: &str, template| (part.to_owned(), template);
+    let body = spec.body.as_ref().and_then(|body| match body {
+        BodySpec::Text(template) => Some(template),
+        BodySpec::File(_) => None,
+    });
+    let fields = spec.form.iter().flat_map(|form| &form.fields);
+    spec.path
+        .iter()
+        .map(move |path| one("path", path))
+        .chain(spec.headers.iter().map(move |(name, value)| (format!("headers.{}", name.as_str()), value)))
+        .chain(body.map(|body| one("body", body)))
+        .chain(fields.map(|(name, value)| (format!("form.fields.{name}"), value)))
+        .chain(spec.check.contains.iter().map(move |text| one("check.contains", text)))
+        .chain(spec.check.lacks.iter().map(move |text| one("check.lacks", text)))
+}

@@ -1,0 +1,283 @@
+//! The way of a session through its states: a list, a weighted choice, or a table of transitions as RUBiS and TPC-W have
+//! it (Markov, with an entry, `back` and `end`).
+
+use super::SessionError;
+use crate::alias::AliasTable;
+use farfield_base::random::Stream;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A way as written in `path`: names in order, or weights by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a path is a list of states' names, or a table of their weights")]
+pub enum PathSpec {
+    /// These states, one after the other, and then the end.
+    List(Vec<String>),
+    /// Any of these each time, as often as it weighs, without an end of its own.
+    Choice(BTreeMap<String, f64>),
+}
+
+/// Where a session begins: a state, or several with their probabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "an entry is a state's name, or a table of probabilities by name")]
+pub enum EntrySpec {
+    /// Always here.
+    State(String),
+    /// In each with its probability.
+    States(BTreeMap<String, f64>),
+}
+
+/// Probabilities by the state gone from and the state gone to, which may be [`BACK`] and [`END`].
+pub type TransitionsSpec = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// In a table of transitions: to the state before this one.
+pub const BACK: &str = "back";
+/// In a table of transitions: the session ends.
+pub const END: &str = "end";
+
+/// How far the probabilities of a row may sum from 1: printed tables are rounded.
+const SUM_ERROR_MAX: f64 = 1e-6;
+/// States that a session can go back over; those before are forgotten.
+const TRAIL_MAX: usize = 32;
+
+/// A way through states, which are numbers from 0. A step takes constant time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Route {
+    /// These, and then the end.
+    List(Box<[u16]>),
+    /// Any of these each time.
+    Choice {
+        /// The choice among `states`.
+        table: AliasTable,
+        /// What it is among.
+        states: Box<[u16]>,
+    },
+    /// From each state by its own row.
+    Markov {
+        /// Where it begins.
+        entry: Row,
+        /// By the state gone from.
+        rows: Box<[Row]>,
+    },
+}
+
+/// Where to go, each with its probability.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    table: AliasTable,
+    steps: Box<[Step]>,
+    weights: Box<[f64]>,
+}
+
+/// Where a row leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// To a state.
+    To(u16),
+    /// To the state before.
+    Back,
+    /// To the end.
+    End,
+}
+
+/// Where a session is on its way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The place in a list, or the state.
+    at: u16,
+    /// States that can be gone back to, the last one last.
+    trail: Vec<u16>,
+}
+
+impl Row {
+    fn draw(&self, rng: &mut Stream) -> Step {
+        self.steps[self.table.sample(rng)]
+    }
+
+    /// Where it leads, with probabilities.
+    pub fn steps(&self) -> impl Iterator<Item = (Step, f64)> {
+        self.steps.iter().copied().zip(self.weights.iter().copied())
+    }
+}
+
+impl Route {
+    /// The first state of a session.
+    pub fn begin(&self, rng: &mut Stream) -> (Progress, u16) {
+        match self {
+            Route::List(states) => (Progress::default(), states[0]),
+            Route::Choice { table, states } => (Progress::default(), states[table.sample(rng)]),
+            Route::Markov { entry, .. } => {
+                let at = entered(entry, rng);
+                (Progress { at, trail: Vec::new() }, at)
+            }
+        }
+    }
+
+    /// The state after the one that `progress` is in; nothing if the session is at its end.
+    pub fn next(&self, progress: &mut Progress, rng: &mut Stream) -> Option<u16> {
+        match self {
+            Route::List(states) => {
+                progress.at = progress.at.saturating_add(1);
+                states.get(usize::from(progress.at)).copied()
+            }
+            Route::Choice { table, states } => Some(states[table.sample(rng)]),
+            Route::Markov { entry, rows } => {
+                let to = match rows[usize::from(progress.at)].draw(rng) {
+                    Step::End => return None,
+                    // Who has nowhere to go back to begins again.
+                    Step::Back => progress.trail.pop().unwrap_or_else(|| entered(entry, rng)),
+                    Step::To(state) => {
+                        if progress.trail.len() == TRAIL_MAX {
+                            progress.trail.remove(0);
+                        }
+                        progress.trail.push(progress.at);
+                        state
+                    }
+                };
+                progress.at = to;
+                Some(to)
+            }
+        }
+    }
+
+    /// The states that a session can begin in.
+    pub fn entries(&self) -> Vec<u16> {
+        match self {
+            Route::List(states) => states[..1].to_vec(),
+            Route::Choice { states, .. } => states.to_vec(),
+            Route::Markov { entry, .. } => targets(entry).collect(),
+        }
+    }
+
+    /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or an entry.
+    pub fn follows(&self) -> Vec<(u16, u16)> {
+        match self {
+            Route::List(states) => states.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+            Route::Choice { states, .. } => {
+                states.iter().flat_map(|from| states.iter().map(|to| (*from, *to))).collect()
+            }
+            Route::Markov { rows, .. } => {
+                let numbered = || (0u16..).zip(rows.iter());
+                let mut pairs: Vec<(u16, u16)> =
+                    numbered().flat_map(|(from, row)| targets(row).map(move |to| (from, to))).collect();
+                for (from, row) in numbered() {
+                    if row.steps.contains(&Step::Back) {
+                        let any = numbered().map(|(to, _)| (from, to));
+                        pairs.extend(any);
+                    }
+                }
+                pairs
+            }
+        }
+    }
+}
+
+fn targets(row: &Row) -> impl Iterator<Item = u16> + '_ {
+    row.steps.iter().filter_map(|step| match step {
+        Step::To(state) => Some(*state),
+        Step::Back | Step::End => None,
+    })
+}
+
+/// A state of an entry's row, which leads to states only.
+fn entered(entry: &Row, rng: &mut Stream) -> u16 {
+    match entry.draw(rng) {
+        Step::To(state) => state,
+        Step::Back | Step::End => unreachable!("an entry leads to states"),
+    }
+}
+
+/// Puts together what a scenario says of a session's way through states of these `names`.
+pub(super) fn resolve(
+    names: &[&str],
+    path: Option<&PathSpec>,
+    entry: Option<&EntrySpec>,
+    transitions: &TransitionsSpec,
+) -> Result<Route, SessionError> {
+    let state = |key: &str, name: &str| {
+        let place = names.iter().position(|known| *known == name);
+        place.map(|place| place as u16).ok_or_else(|| SessionError::no_state(key, name, names))
+    };
+    if !transitions.is_empty() {
+        if path.is_some() {
+            return Err(SessionError::at("path", "there are `transitions` already; leave one of both out"));
+        }
+        return markov(names, entry, transitions, state);
+    }
+    if entry.is_some() {
+        return Err(SessionError::at("entry", "is about `transitions`; leave it out"));
+    }
+    match path {
+        None => Ok(Route::List((0..names.len() as u16).collect())),
+        Some(PathSpec::List(list)) if list.is_empty() => {
+            Err(SessionError::at("path", "there is no state in it; name at least one"))
+        }
+        Some(PathSpec::List(list)) if list.len() > usize::from(u16::MAX) => {
+            Err(SessionError::at("path", "is too long; name at most 65535 states"))
+        }
+        Some(PathSpec::List(list)) => {
+            list.iter().map(|name| state("path", name)).collect::<Result<_, _>>().map(Route::List)
+        }
+        Some(PathSpec::Choice(weights)) => {
+            let states: Result<_, _> = weights.keys().map(|name| state("path", name)).collect();
+            let table = AliasTable::new(&weights.values().copied().collect::<Vec<_>>());
+            let table = table.map_err(|error| SessionError::at("path", error))?;
+            Ok(Route::Choice { table, states: states? })
+        }
+    }
+}
+
+fn markov(
+    names: &[&str],
+    entry: Option<&EntrySpec>,
+    transitions: &TransitionsSpec,
+    state: impl Fn(&str, &str) -> Result<u16, SessionError>,
+) -> Result<Route, SessionError> {
+    let to_state = |key: &str, name: &str| state(key, name).map(Step::To);
+    let entry = match entry {
+        None => row("entry", &BTreeMap::from([(names[0].to_owned(), 1.0)]), to_state)?,
+        Some(EntrySpec::State(name)) => row("entry", &BTreeMap::from([(name.clone(), 1.0)]), to_state)?,
+        Some(EntrySpec::States(states)) => row("entry", states, to_state)?,
+    };
+    for from in transitions.keys() {
+        state("transitions", from)?;
+    }
+    let rows = names.iter().map(|from| {
+        let key = format!("transitions.{from}");
+        let written = transitions.get(*from).ok_or_else(|| {
+            SessionError::at(
+                "transitions",
+                format!("there is no row for `{from}`; write where it leads, and how often"),
+            )
+        })?;
+        row(&key, written, |key, name| match name {
+            BACK => Ok(Step::Back),
+            END => Ok(Step::End),
+            _ => to_state(key, name),
+        })
+    });
+    Ok(Route::Markov { entry, rows: rows.collect::<Result<_, _>>()? })
+}
+
+fn row(
+    key: &str,
+    written: &BTreeMap<String, f64>,
+    step: impl Fn(&str, &str) -> Result<Step, SessionError>,
+) -> Result<Row, SessionError> {
+    let steps: Result<Box<[Step]>, _> = written.keys().map(|name| step(key, name)).collect();
+    let weights: Vec<f64> = written.values().copied().collect();
+    if let Some((name, bad)) = written.iter().find(|(_, weight)| !(0.0..=1.0).contains(*weight)) {
+        return Err(SessionError::at(
+            format!("{key}.{name}"),
+            format!("is {bad}; write a probability from 0 to 1"),
+        ));
+    }
+    let sum: f64 = weights.iter().sum();
+    if (sum - 1.0).abs() > SUM_ERROR_MAX {
+        let sentence =
+            format!("the probabilities sum to {sum:.6}, not to 1; `{END} = …` is where a session may end");
+        return Err(SessionError::at(key, sentence));
+    }
+    let table = AliasTable::new(&weights).map_err(|error| SessionError::at(key, error))?;
+    Ok(Row { table, steps: steps?, weights: weights.into() })
+}

@@ -1,0 +1,209 @@
+//! Recorded sessions, asked for again: httperf's `--wsesslog` files, HAR files of browsers, access logs.
+//!
+//! A [`Replay`] is a set of requests, and for each session its pages in order, with when they were asked for. Requests that
+//! are alike are one. Replies are not looked at; a session's requests stay together, on one user's connections.
+
+mod har;
+mod log;
+mod wsesslog;
+
+use crate::file::{self, FileError, Load};
+use crate::request::{Page, Request, RequestId, RequestSet, Target};
+use farfield_base::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// `[session] replay = { … }`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ReplaySpec {
+    /// The file; compressed ones are read as they are.
+    pub file: PathBuf,
+    /// How it is laid out; told by its end and its first lines unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<ReplayFormat>,
+    /// What is kept of the times.
+    #[serde(default)]
+    pub timing: ReplayTiming,
+    /// How much faster than it was.
+    #[serde(default = "as_it_was")]
+    pub speed: Speed,
+}
+
+/// How a recording is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayFormat {
+    /// httperf's `--wsesslog`.
+    Wsesslog,
+    /// HTTP Archive, version 1.2.
+    Har,
+    /// An access log, of a format that its lines tell.
+    Log,
+}
+
+/// What is kept of a recording's times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayTiming {
+    /// The instants: each page is due when it was. One that is due before the page before it is over begins late.
+    #[default]
+    Exact,
+    /// The gaps: each page is due so long after the one before as it was.
+    Gaps,
+}
+
+/// How much faster than it was: above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Speed(f64);
+
+impl TryFrom<f64> for Speed {
+    type Error = String;
+
+    fn try_from(speed: f64) -> Result<Speed, String> {
+        match speed.is_finite() && (1e-6..=1e6).contains(&speed) {
+            true => Ok(Speed(speed)),
+            false => Err(format!("`speed` is {speed}; write a number from 0.000001 to 1000000, such as 2.0")),
+        }
+    }
+}
+
+impl From<Speed> for f64 {
+    fn from(speed: Speed) -> f64 {
+        speed.0
+    }
+}
+
+fn as_it_was() -> Speed {
+    Speed(1.0)
+}
+
+/// Recorded sessions, ready to be asked for again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// All requests, and the pages that they make up.
+    pub requests: RequestSet,
+    /// The sessions, in the order of their beginnings.
+    pub sessions: Vec<ReplayedSession>,
+    /// What is kept of the times.
+    pub timing: ReplayTiming,
+    /// Entries that could not be asked for again: broken lines, other servers' pages, targets that cannot be sent.
+    pub left_out: u64,
+}
+
+/// A recorded session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedSession {
+    /// When it began, counted from the first of the recording; nothing where the recording does not tell.
+    pub starts: Option<Instant>,
+    /// Its pages, in order; there is at least one.
+    pub pages: Vec<ReplayedPage>,
+}
+
+/// A page of a recorded session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayedPage {
+    /// Its place among the pages of the set.
+    pub page: u32,
+    /// When it was asked for, counted from the session's beginning.
+    pub at: Duration,
+    /// From the end of it, as far as that was recorded, to the next.
+    pub think: Duration,
+}
+
+/// A page as a recording has it: what was asked for first, and what was embedded.
+#[derive(Debug, Default)]
+struct Recorded {
+    requests: Vec<Request>,
+    at: Duration,
+    think: Duration,
+}
+
+/// A session as a recording has it.
+type RecordedSession = (Option<Instant>, Vec<Recorded>);
+
+impl ReplaySpec {
+    /// The recording, read through `load`.
+    pub fn resolve(&self, load: &mut Load<'_>) -> Result<Replay, FileError> {
+        let bytes = file::read(&self.file, load)?;
+        let whole = |problem: &str| FileError::Whole { path: self.file.clone(), problem: problem.to_owned() };
+        let format = self.format.or_else(|| self.format_by_name()).unwrap_or(ReplayFormat::Log);
+        let (mut recorded, left_out) = match format {
+            ReplayFormat::Wsesslog => (wsesslog::read(&self.file, &bytes)?, 0),
+            ReplayFormat::Har => har::read(&self.file, &bytes)?,
+            ReplayFormat::Log => log::read(&self.file, &bytes)?,
+        };
+        recorded.retain(|(_, pages)| !pages.is_empty());
+        if recorded.is_empty() {
+            return Err(whole("has no session that could be asked for again"));
+        }
+        let instants = recorded.iter().all(|(starts, _)| starts.is_some());
+        if self.timing == ReplayTiming::Exact && !instants {
+            return Err(whole("has no instants; write `timing = \"gaps\"`"));
+        }
+        let mut set = Set::default();
+        let sessions = recorded.into_iter().map(|(starts, pages)| ReplayedSession {
+            starts: starts.map(|at| Instant::ZERO + self.scaled(at.since(Instant::ZERO))),
+            pages: pages.into_iter().map(|page| self.page(&mut set, page)).collect(),
+        });
+        let sessions = sessions.collect();
+        let requests = RequestSet::in_order(set.requests, set.pages)
+            .ok_or_else(|| whole("has more requests than there are numbers"))?;
+        Ok(Replay { requests, sessions, timing: self.timing, left_out })
+    }
+
+    fn format_by_name(&self) -> Option<ReplayFormat> {
+        match self.file.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "har" => Some(ReplayFormat::Har),
+            "wsesslog" | "wlog" => Some(ReplayFormat::Wsesslog),
+            _ => None,
+        }
+    }
+
+    fn scaled(&self, time: Duration) -> Duration {
+        Duration::from_ns((time.as_ns() as f64 / self.speed.0) as u64)
+    }
+
+    fn page(&self, set: &mut Set, page: Recorded) -> ReplayedPage {
+        let (at, think) = (self.scaled(page.at), self.scaled(page.think));
+        ReplayedPage { page: set.page(page.requests), at, think }
+    }
+}
+
+/// Requests and pages that are alike are one.
+#[derive(Default)]
+struct Set {
+    requests: Vec<Request>,
+    pages: Vec<Page>,
+    known_requests: BTreeMap<String, u32>,
+    known_pages: BTreeMap<Vec<u32>, u32>,
+}
+
+impl Set {
+    fn request(&mut self, request: Request) -> u32 {
+        let key = format!("{} {} {:?} {:?}", request.method, request.path, request.headers, request.body);
+        *self.known_requests.entry(key).or_insert_with(|| {
+            self.requests.push(request);
+            self.requests.len() as u32 - 1
+        })
+    }
+
+    fn page(&mut self, requests: Vec<Request>) -> u32 {
+        let numbers: Vec<u32> = requests.into_iter().map(|request| self.request(request)).collect();
+        *self.known_pages.entry(numbers.clone()).or_insert_with(|| {
+            let embedded = numbers[1..].iter().map(|number| RequestId(*number)).collect();
+            self.pages.push(Page { main: RequestId(numbers[0]), embedded });
+            self.pages.len() as u32 - 1
+        })
+    }
+}
+
+/// Whether a path can be asked for.
+fn sendable(path: &str) -> bool {
+    path.starts_with('/') && Target::try_from(path.to_owned()).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold of it.
+
+use super::SessionError;
+use super::extract::{CheckSpec, Css, ExtractSpec, FieldName};
+use super::template::Template;
+use crate::distribution::TimesSpec;
+use crate::file::{FileError, Load, read};
+use crate::request::{PartError, Target, method};
+use http::Method;
+use serde::de::{self, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// `[[session.state]]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StateSpec {
+    /// What paths call it.
+    pub name: StateName,
+    /// The method; GET unless said, or POST with a body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Verb>,
+    /// What is asked for. May be left out where there is a form, which has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Template>,
+    /// Header fields beside those that HTTP itself needs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<FieldName, Template>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodySpec>,
+    /// A form of the page before, filled in and sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<FormSpec>,
+    /// What is fetched with GET once the reply is there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedded: Vec<Target>,
+    /// How long the user thinks after this page; the session's unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<TimesSpec>,
+    /// What is taken from the reply, by the variable's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extract: BTreeMap<String, ExtractSpec>,
+    /// What must hold of the reply.
+    #[serde(default, skip_serializing_if = "CheckSpec::is_empty")]
+    pub check: CheckSpec,
+    /// What happens when the request, a check or an extraction failed; the session's unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<OnFailure>,
+}
+
+/// The name of a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StateName(String);
+
+impl StateName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for StateName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<StateName, String> {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        match name.as_str() {
+            "back" | "end" => Err(format!("`{name}` has a meaning of its own in paths; choose another name")),
+            "" => Err("a state needs a name".to_owned()),
+            _ if name.chars().all(fits) => Ok(StateName(name)),
+            _ => Err(format!("`{name}` is no name for a state; write letters, digits, `-` and `_`")),
+        }
+    }
+}
+
+impl From<StateName> for String {
+    fn from(name: StateName) -> String {
+        name.0
+    }
+}
+
+/// A method, in capitals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Verb(Method);
+
+impl Verb {
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Verb {
+    type Error = PartError;
+
+    fn try_from(text: String) -> Result<Verb, PartError> {
+        method(&text).map(Verb)
+    }
+}
+
+impl From<Verb> for String {
+    fn from(verb: Verb) -> String {
+        verb.0.to_string()
+    }
+}
+
+/// A body: a text, or `{ file = "order.json" }`; both may have holes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum BodySpec {
+    /// This text.
+    Text(Template),
+    /// What is in this file.
+    File(BodyFile),
+}
+
+/// `{ file = "order.json" }`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyFile {
+    /// The file.
+    pub file: PathBuf,
+}
+
+impl<'de> Deserialize<'de> for BodySpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodySpec, D::Error> {
+        deserializer.deserialize_any(BodyVisitor)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> de::Visitor<'de> for BodyVisitor {
+    type Value = BodySpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, or a table such as { file = \"order.json\" }")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<BodySpec, E> {
+        Template::try_from(text.to_owned()).map(BodySpec::Text).map_err(E::custom)
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<BodySpec, A::Error> {
+        BodyFile::deserialize(MapAccessDeserializer::new(map)).map(BodySpec::File)
+    }
+}
+
+impl BodySpec {
+    /// The template, its file read through `load`.
+    pub(super) fn resolve(&self, load: &mut Load<'_>) -> Result<Template, FileError> {
+        match self {
+            BodySpec::Text(template) => Ok(template.clone()),
+            BodySpec::File(BodyFile { file }) => {
+                let whole = |problem: String| FileError::Whole { path: file.clone(), problem };
+                let text = String::from_utf8(read(file, load)?)
+                    .map_err(|_| whole("is not UTF-8 text, as templates are".to_owned()))?;
+                Template::try_from(text).map_err(|error| whole(error.to_string()))
+            }
+        }
+    }
+}
+
+/// A form of the page before, filled in and sent as `application/x-www-form-urlencoded`. Fields of the form keep what
+/// they have, hidden ones too, unless they are said here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FormSpec {
+    /// Which form: the first that this selects.
+    #[serde(default = "any_form")]
+    pub select: Css,
+    /// What is filled in, by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, Template>,
+    /// The name of the button that is pressed, which is sent with the value that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submit: Option<String>,
+}
+
+fn any_form() -> Css {
+    Css::try_from("form".to_owned()).expect("a type is a selector")
+}
+
+/// What a session does when a page's own request, a check or an extraction failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum OnFailure {
+    /// Goes on as if nothing had been.
+    GoOn,
+    /// Ends.
+    #[default]
+    EndSession,
+    /// Asks again, at most so often, and then ends.
+    Retry(u32),
+}
+
+impl TryFrom<String> for OnFailure {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<OnFailure, String> {
+        match text.as_str() {
+            "go-on" => Ok(OnFailure::GoOn),
+            "end-session" => Ok(OnFailure::EndSession),
+            _ => {
+                let times = text.strip_prefix("retry ").and_then(|times| times.trim().parse().ok());
+                times.filter(|times| *times > 0).map(OnFailure::Retry).ok_or_else(|| {
+                    format!("`{text}` is nothing to do on failure; write `go-on`, `end-session` or `retry 3`")
+                })
+            }
+        }
+    }
+}
+
+impl From<OnFailure> for String {
+    fn from(what: OnFailure) -> String {
+        match what {
+            OnFailure::GoOn => "go-on".to_owned(),
+            OnFailure::EndSession => "end-session".to_owned(),
+            OnFailure::Retry(times) => format!("retry {times}"),
+        }
+    }
+}
+
+impl StateSpec {
+    /// The method that its request has, where no form says.
+    pub(super) fn verb(&self) -> Method {
+        match &self.method {
+            Some(verb) => verb.method().clone(),
+            None if self.body.is_some() => Method::POST,
+            None => Method::GET,
+        }
+    }
+
+    /// Refuses what does not go together.
+    pub(super) fn check(&self, key: &str) -> Result<(), SessionError> {
+        let refuse = |part: &str, sentence: &str| Err(SessionError::at(format!("{key}.{part}"), sentence));
+        match (&self.path, &self.form) {
+            (None, None) => {
+                return refuse("path", "there is nothing to ask for; write a `path`, or a `form`");
+            }
+            (_, Some(_)) if self.body.is_some() => {
+                return refuse("body", "a form is its own body; leave one of both out");
+            }
+            (Some(path), _) => check_path(&format!("{key}.path"), path)?,
+            (None, Some(_)) => {}
+        }
+        for (name, value) in &self.headers {
+            let own = ["content-length", "transfer-encoding", "connection"];
+            if own.contains(&name.as_str()) {
+                return refuse(
+                    &format!("headers.{}", name.as_str()),
+                    "is written by the client; leave it out",
+                );
+            }
+            let text: String = value.parts().iter().filter_map(plain).collect();
+            if http::HeaderValue::from_str(&text).is_err() {
+                let part = format!("headers.{}", name.as_str());
+                return refuse(&part, "cannot be sent; write printable ASCII, on one line");
+            }
+        }
+        if let Some(bad) = self.extract.keys().find(|name| !super::template::is_name(name)) {
+            let sentence =
+                format!("`{bad}` is no name for a variable; write letters, digits, `-`, `_` and `.`");
+            return refuse("extract", &sentence);
+        }
+        Ok(())
+    }
+}
+
+/// What a path has beside holes.
+fn plain(part: &super::template::Part) -> Option<&str> {
+    match part {
+        super::template::Part::Text(text) => Some(text),
+        super::template::Part::Hole { .. } => None,
+    }
+}
+
+fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
+    let begins_well = match path.parts().first() {
+        Some(super::template::Part::Text(text)) => text.starts_with('/'),
+        Some(super::template::Part::Hole { .. }) => true,
+        None => false,
+    };
+    let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    match begins_well && path.parts().iter().filter_map(plain).all(sendable) {
+        true => Ok(()),
+        false => Err(SessionError::at(
+            key,
+            format!(
+                "`{}` is not a path; begin it with `/` or a variable, and percent-encode blanks and all but ASCII",
+                path.as_str()
+            ),
+        )),
+    }
+}

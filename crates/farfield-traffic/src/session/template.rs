@@ -1,0 +1,266 @@
+//! Texts with holes: `/cart?item=${item}&t=${token|url}`.
+//!
+//! A hole names a variable of the session or a column of its data, or one of what is always there: `${user}`, the user's
+//! number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked for before this one;
+//! `${random(1,100)}`, a whole number between both, drawn anew each time. Behind a bar stands how the value is written:
+//! `url` (RFC 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a `$`.
+//!
+//! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the runtime's.
+
+use serde::{Deserialize, Serialize};
+
+/// A text with holes, as written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Template {
+    text: String,
+    parts: Vec<Part>,
+}
+
+/// A piece of a [`Template`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// As it is.
+    Text(String),
+    /// A hole.
+    Hole {
+        /// What fills it.
+        name: Name,
+        /// How that is written.
+        escape: Escape,
+    },
+}
+
+/// What fills a hole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Name {
+    /// A variable, or a column of the data.
+    Variable(String),
+    /// The user's number.
+    User,
+    /// The session's number.
+    Session,
+    /// Pages that the session asked for before.
+    Click,
+    /// A whole number from the first to the second, both among them.
+    Random(i64, i64),
+}
+
+/// How a value is written into a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Escape {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Percent-encoded, all but letters, digits and `-._~`.
+    Url,
+    /// As a value of `application/x-www-form-urlencoded`.
+    Form,
+    /// As the inside of a JSON string.
+    Json,
+    /// In base64, with padding (RFC 4648 section 4).
+    Base64,
+}
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// A hole without an end.
+    #[error("`{0}` has a `${{` without its `}}`; close it, or write `$$` for a `$`")]
+    Open(String),
+    /// No name.
+    #[error("`${{{0}}}` names no variable; write letters, digits, `-`, `_` and `.`, or `random(1,100)`")]
+    Name(String),
+    /// No such way of writing.
+    #[error("`${{{0}}}` ends in no way of writing; write `|url`, `|form`, `|json` or `|base64`")]
+    Escape(String),
+    /// Bounds of a random number.
+    #[error("`${{{0}}}`: write two whole numbers, the smaller first, as in `random(1,100)`")]
+    Random(String),
+}
+
+impl Template {
+    /// Its pieces, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The text, if there is no hole in it.
+    pub fn constant(&self) -> Option<String> {
+        let text = |part: &Part| match part {
+            Part::Text(text) => Some(text.clone()),
+            Part::Hole { .. } => None,
+        };
+        self.parts.iter().map(text).collect()
+    }
+
+    /// The names of variables and columns in it, in order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Hole { name: Name::Variable(name), .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
+impl TryFrom<String> for Template {
+    type Error = TemplateError;
+
+    fn try_from(text: String) -> Result<Template, TemplateError> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('$') {
+            plain.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            if let Some(after) = rest.strip_prefix('{') {
+                let (inside, after) =
+                    after.split_once('}').ok_or_else(|| TemplateError::Open(text.clone()))?;
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(hole(inside)?);
+                rest = after;
+            } else {
+                plain.push('$');
+                rest = rest.strip_prefix('$').unwrap_or(rest);
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Template { text, parts })
+    }
+}
+
+impl From<Template> for String {
+    fn from(template: Template) -> String {
+        template.text
+    }
+}
+
+/// What stands between `${` and `}`.
+fn hole(inside: &str) -> Result<Part, TemplateError> {
+    let (name, escape) = match inside.split_once('|') {
+        Some((name, escape)) => (name.trim(), escape.trim()),
+        None => (inside.trim(), ""),
+    };
+    let escape = match escape {
+        "" if !inside.contains('|') => Escape::Plain,
+        "url" => Escape::Url,
+        "form" => Escape::Form,
+        "json" => Escape::Json,
+        "base64" => Escape::Base64,
+        _ => return Err(TemplateError::Escape(inside.to_owned())),
+    };
+    let name = match name {
+        "user" => Name::User,
+        "session" => Name::Session,
+        "click" => Name::Click,
+        _ if name.starts_with("random(") => random(name, inside)?,
+        _ if is_name(name) => Name::Variable(name.to_owned()),
+        _ => return Err(TemplateError::Name(inside.to_owned())),
+    };
+    Ok(Part::Hole { name, escape })
+}
+
+fn random(name: &str, inside: &str) -> Result<Name, TemplateError> {
+    let wrong = || TemplateError::Random(inside.to_owned());
+    let bounds = name.strip_prefix("random(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
+    let (from, to) = bounds.split_once(',').ok_or_else(wrong)?;
+    match (from.trim().parse(), to.trim().parse()) {
+        (Ok(from), Ok(to)) if from <= to => Ok(Name::Random(from, to)),
+        _ => Err(wrong()),
+    }
+}
+
+/// Whether a variable may be called so.
+pub(super) fn is_name(name: &str) -> bool {
+    let inner = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && !["user", "session", "click"].contains(&name) && name.chars().all(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parts(text: &str) -> Vec<Part> {
+        Template::try_from(text.to_owned()).expect(text).parts
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.to_owned())
+    }
+
+    fn hole(name: Name, escape: Escape) -> Part {
+        Part::Hole { name, escape }
+    }
+
+    #[test]
+    fn a_text_is_taken_apart() {
+        let named = |name: &str| Name::Variable(name.to_owned());
+        assert_eq!(parts(""), []);
+        assert_eq!(parts("a $ b $$ c $${d}"), [text("a $ b $ c ${d}")]);
+        assert_eq!(
+            parts("/x?u=${user}&t=${token|url}!"),
+            [
+                text("/x?u="),
+                hole(Name::User, Escape::Plain),
+                text("&t="),
+                hole(named("token"), Escape::Url),
+                text("!")
+            ]
+        );
+        assert_eq!(
+            parts("${ random( -5, 5 ) | json }${a.b}"),
+            [hole(Name::Random(-5, 5), Escape::Json), hole(named("a.b"), Escape::Plain)]
+        );
+    }
+
+    #[test]
+    fn what_is_no_template_is_told() {
+        let told = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
+        assert_eq!(told("a${b"), TemplateError::Open("a${b".into()));
+        assert_eq!(told("${}"), TemplateError::Name("".into()));
+        assert_eq!(told("${a b}"), TemplateError::Name("a b".into()));
+        assert_eq!(told("${a|upper}"), TemplateError::Escape("a|upper".into()));
+        assert_eq!(told("${a|}"), TemplateError::Escape("a|".into()));
+        for wrong in ["random(2,1)", "random(1)", "random(a,b)", "random(1,2"] {
+            assert_eq!(told(&format!("${{{wrong}}}")), TemplateError::Random(wrong.into()));
+        }
+    }
+
+    proptest! {
+        /// Filling each hole with what was written there, and doubling each `$`, gives the text again.
+        #[test]
+        fn pieces_make_up_the_text(text in "([a-z$ ]{0,6}(\\$\\{[a-z]{1,5}(\\|url)?\\})?){0,5}") {
+            let text = text.replace("$$", "$").replace('$', "$$").replace("$${", "${");
+            let written: String = parts(&text).into_iter().map(|part| match part {
+                Part::Text(text) => text.replace('$', "$$"),
+                Part::Hole { name, escape } => {
+                    let name = match name {
+                        Name::Variable(name) => name,
+                        Name::User => "user".to_owned(),
+                        Name::Session => "session".to_owned(),
+                        Name::Click => "click".to_owned(),
+                        Name::Random(..) => unreachable!("none is written"),
+                    };
+                    format!("${{{name}{}}}", if escape == Escape::Url { "|url" } else { "" })
+                }
+            }).collect();
+            prop_assert_eq!(written, text);
+        }
+
+        #[test]
+        fn any_text_is_a_template_or_told(text in "[${}|a-z(),0-9é]{0,40}") {
+            let _ = Template::try_from(text);
+        }
+    }
+}

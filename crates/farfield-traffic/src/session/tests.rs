@@ -1,0 +1,191 @@
+//! What a scenario may say of sessions, and what it is told.
+
+use super::path::Step;
+use super::*;
+use farfield_base::random::Purpose;
+use std::path::Path;
+
+fn spec(toml: &str) -> SessionSpec {
+    toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn resolved(toml: &str) -> Result<Session, SessionError> {
+    let mut load = |path: &Path| match path.to_str() {
+        Some("users.csv") => Ok(b"name,pass\nann,x\nbob,y\n".to_vec()),
+        _ => Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
+    };
+    spec(toml).resolve(&mut load, Seed(1))
+}
+
+const SHOP: &str = r#"
+path = ["home", "login", "buy"]
+think = "2s"
+[[data]]
+file = "users.csv"
+order = "unique"
+[[state]]
+name = "home"
+path = "/"
+extract = { token = { css = "input[name=csrf]", attribute = "value" } }
+[[state]]
+name = "login"
+path = "/login?n=${random(1,9)}"
+body = "user=${name|form}&token=${token}"
+headers = { x-user = "${user}" }
+check = { status = [200, "300-399"], contains = "hello ${name}", header = { x-ok = true } }
+extract.item = { regex = 'item/(\d+)', random = true }
+[[state]]
+name = "buy"
+method = "POST"
+form = { select = "form#cart", fields = { item = "${item}" } }
+embedded = ["/a.png"]
+on-failure = "retry 2"
+"#;
+
+#[test]
+fn a_session_reads_back_as_it_was() {
+    let written = spec(SHOP);
+    let text = toml::to_string(&written).expect("TOML");
+    assert_eq!(spec(&text), written, "{text}");
+}
+
+#[test]
+fn names_become_numbers() {
+    let session = resolved(SHOP).expect("a session");
+    assert_eq!(session.variables, ["item", "token"]);
+    let login = &session.states[1];
+    assert_eq!(login.method, Method::POST);
+    let plain = |text: &str| Piece::Plain(text.into());
+    let body = [
+        plain("user="),
+        Piece::Value(Value::Column { data: 0, column: 0 }, Escape::Form),
+        plain("&token="),
+        Piece::Value(Value::Variable(1), Escape::Plain),
+    ];
+    assert_eq!(*login.body.as_ref().expect("a body").0, body);
+    assert_eq!((session.states[1].forms_kept.as_slice(), session.states[0].forms_kept.len()), (&[0][..], 0));
+    assert_eq!((session.states[2].embedded_first, session.found(0), session.requests()), (3, 4, 7));
+    assert!(session.warnings.is_empty());
+}
+
+#[test]
+fn what_cannot_be_meant_is_told() {
+    let told = |toml: &str| resolved(toml).expect_err(toml).to_string();
+    let two = |first: &str, second: &str| {
+        format!("[[state]]\nname='a'\npath='/a'\n{first}\n[[state]]\nname='b'\npath='/b'\n{second}")
+    };
+    assert!(told("state = []").starts_with("state: there is no state"));
+    assert!(told(&two("", "body = '${x}'")).starts_with("state[1].body: nothing defines `${x}`"));
+    assert_eq!(
+        told(&two("body = '${x}'", "extract = { x = { regex = 'x' } }")),
+        "state[0].body: no state before `a` defines `${x}`"
+    );
+    assert!(told(&format!("path = ['a', 'c']\n{}", two("", ""))).starts_with("path: there is no state `c`"));
+    assert!(told(&two("", "name='a'").replace("name='b'\n", "")).starts_with("state[1].name: "));
+    assert!(told("[[state]]\nname='a'").starts_with("state[0].path: there is nothing to ask for"));
+    assert!(told("[[state]]\nname='a'\npath='x'").starts_with("state[0].path: `x` is not a path"));
+    assert!(told(&two("headers = { connection = 'x' }", "")).starts_with("state[0].headers.connection: "));
+    assert!(
+        told(&format!("data = [{{ file = 'no.csv' }}]\n{}", two("", "")))
+            .starts_with("data[0].file: no.csv: ")
+    );
+    let taken = two("extract = { name = { cookie = 'x' } }", "");
+    assert!(
+        told(&format!("data = [{{ file = 'users.csv' }}]\n{taken}")).starts_with("state[0].extract.name: ")
+    );
+}
+
+#[test]
+fn rows_sum_to_one() {
+    let table = |rows: &str| {
+        format!("[transitions]\n{rows}\n[[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'")
+    };
+    let told = |rows: &str| resolved(&table(rows)).expect_err(rows).to_string();
+    assert!(told("a = { b = 1 }").starts_with("transitions: there is no row for `b`"));
+    assert!(
+        told("a = { b = 0.5, end = 0.4 }\nb = { end = 1 }")
+            .starts_with("transitions.a: the probabilities sum to 0.9")
+    );
+    assert!(told("a = { c = 1 }\nb = { end = 1 }").starts_with("transitions.a: there is no state `c`"));
+    assert!(told("a = { b = 1.5, end = -0.5 }\nb = { end = 1 }").starts_with("transitions.a.b: is 1.5"));
+    assert!(resolved(&table("a = { b = 0.9, back = 0.1 }\nb = { end = 1 }")).is_ok());
+}
+
+#[test]
+fn what_need_not_be_defined_is_warned_of() {
+    let session = resolved(
+        "[transitions]\na = { b = 0.5, c = 0.5 }\nb = { c = 1 }\nc = { end = 1 }\n\
+         [[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'\nextract = { x = { regex = 'x' } }\n\
+         [[state]]\nname='c'\npath='/c?${x}'",
+    );
+    let warnings = session.expect("a session").warnings;
+    assert_eq!(warnings, ["session.state[2].path: `${x}` is empty where no state before has defined it"]);
+}
+
+#[test]
+fn extractions_say_one_place() {
+    let told = |text: &str| {
+        let written = format!("[[state]]\nname='a'\npath='/'\nextract.x = {text}");
+        toml::from_str::<SessionSpec>(&written).expect_err(text).to_string()
+    };
+    assert!(told("{}").contains("this has 0"));
+    assert!(told("{ regex = 'a', cookie = 'b' }").contains("this has 2"));
+    assert!(told("{ regex = '(' }").contains("is no regular expression"));
+    assert!(told("{ regex = 'a', group = 1 }").contains("has 0 groups"));
+    assert!(told("{ css = 'a >' }").contains("is no selector"));
+    assert!(told("{ json = 'a' }").contains("is no JSON pointer"));
+    assert!(told("{ cookie = 'a', attribute = 'b' }").contains("`attribute` is about `css`"));
+    assert!(told("{ cookie = 'a', index = 1, random = true }").contains("not both"));
+}
+
+/// A chain without end whose stationary law is known by hand: from a to b always; from b to a, b and c alike; from c to a.
+/// π = (4, 6, 2) / 12: π_b = π_a + π_b / 3 and π_c = π_b / 3.
+#[test]
+fn a_table_is_visited_by_its_stationary_law() {
+    const STEPS: u32 = 120_000;
+    let third = 1.0 / 3.0;
+    let toml = format!(
+        "[transitions]\na = {{ b = 1 }}\nb = {{ a = {third}, b = {third}, c = {third} }}\nc = {{ a = 1 }}\n\
+         [[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'\n[[state]]\nname='c'\npath='/c'"
+    );
+    let route = resolved(&toml).expect("a session").route;
+    let mut rng = Seed(3).stream(Purpose::User, 0);
+    let (mut progress, first) = route.begin(&mut rng);
+    let mut visits = [0u32; 3];
+    visits[usize::from(first)] += 1;
+    for _ in 1..STEPS {
+        visits[usize::from(route.next(&mut progress, &mut rng).expect("no end"))] += 1;
+    }
+    for (visits, weight) in visits.iter().zip([4.0, 6.0, 2.0]) {
+        let (share, expected) = (f64::from(*visits) / f64::from(STEPS), weight / 12.0);
+        // The variance of a share is that of independent draws times a factor of a few.
+        let sigma = (expected * (1.0 - expected) / f64::from(STEPS)).sqrt();
+        assert!((share - expected).abs() < 8.0 * sigma, "{share} for {expected}");
+    }
+}
+
+/// The clicks until the end follow the geometric law of a row that ends with probability 1/4, mean 4.
+#[test]
+fn sessions_end_and_go_back_as_the_table_says() {
+    const SESSIONS: u32 = 20_000;
+    let toml = "[transitions]\na = { b = 0.75, end = 0.25 }\nb = { back = 0.75, end = 0.25 }\n\
+                [[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'";
+    let route = resolved(toml).expect("a session").route;
+    let Route::Markov { rows, .. } = &route else { panic!("a table") };
+    assert!(rows[1].steps().any(|step| step == (Step::Back, 0.75)));
+    let mut rng = Seed(3).stream(Purpose::User, 0);
+    let mut clicks = 0;
+    for _ in 0..SESSIONS {
+        let (mut progress, mut at) = route.begin(&mut rng);
+        assert_eq!(at, 0);
+        clicks += 1;
+        while let Some(next) = route.next(&mut progress, &mut rng) {
+            assert_ne!(next, at, "from a to b, and back");
+            at = next;
+            clicks += 1;
+        }
+    }
+    let mean = f64::from(clicks) / f64::from(SESSIONS);
+    let sigma = (0.75f64 / 0.0625 / f64::from(SESSIONS)).sqrt();
+    assert!((mean - 4.0).abs() < 5.0 * sigma, "{mean}");
+}

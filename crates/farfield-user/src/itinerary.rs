@@ -1,0 +1,233 @@
+//! What a user asks for next: the seam between when users act and what they do.
+//!
+//! A population asks here for the next page, shows here what comes back, and hears here what that led to. Whether pages
+//! come from a set, with bytes that were encoded before the run, or from sessions that depend on replies, is told apart
+//! here and nowhere else.
+
+use crate::book::{Book, Target};
+use crate::connection::Job;
+use crate::replay::Replays;
+use crate::session::{After, Sessions};
+use crate::user::User;
+use bytes::Bytes;
+use farfield_base::random::Stream;
+use farfield_base::{Instant, Outcome};
+use farfield_http::http1::{Answering, Fields, Head, RequestError};
+use farfield_traffic::distribution::Distribution;
+use farfield_traffic::request::RequestSet;
+use farfield_traffic::session::Session;
+use farfield_traffic::session::replay::Replay;
+
+/// What users do.
+#[derive(Debug, Clone)]
+pub enum Itinerary {
+    /// Pages of a set, in its order.
+    Pages(Box<Pages>),
+    /// Sessions whose requests depend on replies.
+    Sessions(Box<Sessions>),
+    /// Recorded sessions.
+    Replays(Box<Replays>),
+}
+
+/// Pages of a set, and the bytes of their requests.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    requests: RequestSet,
+    book: Book,
+}
+
+impl Pages {
+    fn for_worker(&self) -> Pages {
+        Pages { requests: self.requests.clone(), book: self.book.for_worker() }
+    }
+
+    /// Whether any page has something embedded.
+    pub(crate) fn embed(&self) -> bool {
+        self.requests.pages().iter().any(|page| !page.embedded.is_empty())
+    }
+}
+
+/// The errand of a request whose bytes are in the book.
+pub(crate) const NO_ERRAND: u32 = u32::MAX;
+
+impl Itinerary {
+    /// The pages of `requests`, encoded for `target`. Refuses a request that cannot be written as HTTP.
+    pub fn pages(requests: RequestSet, target: &Target) -> Result<Itinerary, RequestError> {
+        let book = Book::encode(&requests, target)?;
+        Ok(Itinerary::Pages(Box::new(Pages { requests, book })))
+    }
+
+    /// Sessions on `target`. Refuses a request that cannot be written as HTTP.
+    pub fn sessions(session: Session, target: &Target) -> Result<Itinerary, RequestError> {
+        Sessions::new(session, target).map(|sessions| Itinerary::Sessions(Box::new(sessions)))
+    }
+
+    /// The sessions of a recording, on `target`. Refuses a request that cannot be written as HTTP.
+    pub fn replays(replay: Replay, target: &Target) -> Result<Itinerary, RequestError> {
+        let book = Book::encode(&replay.requests, target)?;
+        let pages = Pages { requests: replay.requests, book };
+        let (sessions, timing) = (replay.sessions.into(), replay.timing);
+        Ok(Itinerary::Replays(Box::new(Replays { pages, sessions, timing })))
+    }
+
+    /// When the sessions of a recording that tells begin.
+    pub fn starts(&self) -> Option<Vec<Instant>> {
+        match self {
+            Itinerary::Replays(replays) => replays.starts(),
+            Itinerary::Pages(_) | Itinerary::Sessions(_) => None,
+        }
+    }
+
+    /// The same in memory of its own, so that workers do not meet on reference counts.
+    pub fn for_worker(&self) -> Itinerary {
+        match self {
+            Itinerary::Pages(pages) => Itinerary::Pages(Box::new(pages.for_worker())),
+            Itinerary::Sessions(sessions) => Itinerary::Sessions(Box::new(sessions.for_worker())),
+            Itinerary::Replays(replays) => {
+                let pages = replays.pages.for_worker();
+                Itinerary::Replays(Box::new(Replays { pages, ..Replays::clone(replays) }))
+            }
+        }
+    }
+
+    /// Begins the user's session, of this number among those of the run; false if there is nothing for it to do.
+    pub(crate) fn begin(&self, user: &mut User, number: u64) -> bool {
+        match self {
+            Itinerary::Pages(_) => {
+                user.page = None;
+                true
+            }
+            Itinerary::Sessions(sessions) => sessions.begin(user, number),
+            Itinerary::Replays(replays) => replays.begin(user, number),
+        }
+    }
+
+    /// Pages of a session at most; `of_load` is what the load says.
+    pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, chance: &mut Stream) -> Option<u64> {
+        match self {
+            Itinerary::Pages(_) => of_load.map(|law| law.sample_count(chance)),
+            Itinerary::Sessions(sessions) => sessions.pages_max(of_load, chance),
+            Itinerary::Replays(_) => None,
+        }
+    }
+
+    /// Pages that a user may ask for at once, where `depth` fit on a connection.
+    pub(crate) fn pages_at_once(&self, depth: usize) -> u64 {
+        match self {
+            Itinerary::Pages(_) => depth as u64,
+            Itinerary::Sessions(_) | Itinerary::Replays(_) => 1,
+        }
+    }
+
+    /// The user's next page, for which it is one of `clients` to ask: its request, and its errand. Without an errand it
+    /// cannot be asked for.
+    pub(crate) fn page(&mut self, user: &mut User, clients: u64, now: Instant) -> (u32, Option<u32>) {
+        match self {
+            Itinerary::Pages(pages) => {
+                let (client, turn) = (u64::from(user.number), u64::from(user.turn));
+                let page = pages.requests.next(user.page, client, clients, turn, &mut user.chance);
+                user.page = Some(page);
+                (pages.requests.pages()[page as usize].main.0, Some(NO_ERRAND))
+            }
+            Itinerary::Sessions(sessions) => sessions.page(user, now),
+            Itinerary::Replays(replays) => {
+                let page = replays.page(user);
+                (replays.pages.requests.pages()[page as usize].main.0, Some(NO_ERRAND))
+            }
+        }
+    }
+
+    /// The page that user `number` would ask for first.
+    pub(crate) fn first_page(&self, number: u32, chance: &mut Stream) -> u32 {
+        match self {
+            Itinerary::Pages(pages) => pages.requests.page(u64::from(number), 1, 0, chance).main.0,
+            Itinerary::Sessions(sessions) => sessions.first_request(chance),
+            Itinerary::Replays(replays) => replays.pages.requests.pages()[0].main.0,
+        }
+    }
+
+    /// The book of requests that were encoded before the run, where there is one.
+    fn book(&self) -> Option<&Book> {
+        match self {
+            Itinerary::Pages(pages) => Some(&pages.book),
+            Itinerary::Replays(replays) => Some(&replays.pages.book),
+            Itinerary::Sessions(_) => None,
+        }
+    }
+
+    /// The bytes of a request, for a connection that is kept or not.
+    pub(crate) fn bytes(&mut self, job: &Job, persistent: bool) -> &Bytes {
+        match self {
+            Itinerary::Pages(pages) => pages.book.bytes(job.request, persistent),
+            Itinerary::Replays(replays) => replays.pages.book.bytes(job.request, persistent),
+            Itinerary::Sessions(sessions) => sessions.bytes(job.errand, persistent),
+        }
+    }
+
+    pub(crate) fn answering(&self, job: &Job) -> Answering {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.answering(job.errand),
+            _ => self.book().expect("who has no sessions has a book").entry(job.request).answering,
+        }
+    }
+
+    /// Whether the request may be sent twice.
+    pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.is_idempotent(job.errand),
+            _ => self.book().expect("who has no sessions has a book").entry(job.request).idempotent,
+        }
+    }
+
+    /// The head of the reply to `job` has come.
+    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
+        if let Itinerary::Sessions(sessions) = self {
+            sessions.head(user, job, now, head, fields);
+        }
+    }
+
+    /// Bytes of the body of the reply to `job` have come. What they embed is queued.
+    pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
+        if let Itinerary::Sessions(sessions) = self {
+            sessions.body(user, job, now, bytes);
+        }
+    }
+
+    /// `job` is over, with a reply of this status or without one: what became of it. What it led to is queued, unless
+    /// the user is `alone` with its one object.
+    pub(crate) fn over(
+        &mut self,
+        user: &mut User,
+        job: Job,
+        now: Instant,
+        status: Option<u16>,
+        outcome: Outcome,
+        alone: bool,
+    ) -> Outcome {
+        match self {
+            Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, outcome),
+            _ if outcome != Outcome::Ok || alone || !job.first => {}
+            Itinerary::Pages(pages) => {
+                for &embedded in &pages.book.entry(job.request).embedded {
+                    user.queue(job.led_to(embedded, NO_ERRAND, now));
+                }
+            }
+            Itinerary::Replays(replays) => {
+                let page = &replays.pages.requests.pages()[replays.page(user) as usize];
+                for embedded in &page.embedded {
+                    user.queue(job.led_to(embedded.0, NO_ERRAND, now));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// The user's page is over: where it goes from here.
+    pub(crate) fn after(&self, user: &mut User) -> After {
+        match self {
+            Itinerary::Pages(_) => After::Page(None),
+            Itinerary::Sessions(sessions) => sessions.after(user),
+            Itinerary::Replays(replays) => replays.after(user),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Recorded sessions asked for again: which page comes next, and when.
+
+use crate::itinerary::Pages;
+use crate::session::After;
+use crate::user::User;
+use farfield_base::Instant;
+use farfield_traffic::session::replay::{ReplayTiming, ReplayedPage, ReplayedSession};
+use std::sync::Arc;
+
+/// A recording as the users of one worker ask for it again.
+#[derive(Debug, Clone)]
+pub struct Replays {
+    pub(crate) pages: Pages,
+    pub(crate) sessions: Arc<[ReplayedSession]>,
+    pub(crate) timing: ReplayTiming,
+}
+
+/// Where a user is in a recorded session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    session: u32,
+    step: u32,
+}
+
+impl Replays {
+    /// Begins the user's session of this number. Sessions that have instants are asked for once, others in turn; false
+    /// once there is none.
+    pub(crate) fn begin(&self, user: &mut User, number: u64) -> bool {
+        let sessions = self.sessions.len() as u64;
+        let once = self.sessions.iter().all(|session| session.starts.is_some());
+        if once && number >= sessions {
+            return false;
+        }
+        user.place = Place { session: (number % sessions) as u32, step: 0 };
+        true
+    }
+
+    fn session(&self, user: &User) -> &ReplayedSession {
+        &self.sessions[user.place.session as usize]
+    }
+
+    /// The place of the user's page among those of the set.
+    pub(crate) fn page(&self, user: &User) -> u32 {
+        self.session(user).pages[user.place.step as usize].page
+    }
+
+    /// The user's page is over: when the next is due.
+    pub(crate) fn after(&self, user: &mut User) -> After {
+        user.place.step += 1;
+        let session = self.session(user);
+        let step = user.place.step as usize;
+        let Some(ReplayedPage { at, .. }) = session.pages.get(step).copied() else {
+            return After::Over(None);
+        };
+        match (self.timing, session.starts) {
+            (ReplayTiming::Exact, Some(starts)) => After::At(starts + at),
+            _ => After::Page(Some(session.pages[step - 1].think)),
+        }
+    }
+
+    /// When each session begins, if the recording tells.
+    pub(crate) fn starts(&self) -> Option<Vec<Instant>> {
+        self.sessions.iter().map(|session| session.starts).collect()
+    }
+}

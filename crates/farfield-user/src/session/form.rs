@@ -1,0 +1,296 @@
+//! Forms of a page: what a browser would send for one that is filled in (WHATWG HTML section 4.10.22).
+//!
+//! Not done: `multipart/form-data`, files, images as buttons, fields that stand outside of their form.
+
+use super::find::parse;
+use super::text::form_encoded;
+use bytes::{BufMut, BytesMut};
+use farfield_traffic::session::extract::Css;
+use lol_html::ElementContentHandlers;
+use lol_html::html_content::{Element, TextChunk};
+use std::cell::RefCell;
+
+/// A form as it stood in a page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Form {
+    /// Where it is sent, as written; nothing for the page's own place.
+    pub action: Option<String>,
+    /// Whether it is sent with POST.
+    pub post: bool,
+    /// Names and values that would be sent, in order.
+    fields: Vec<(String, String)>,
+    /// Names and values of its buttons.
+    buttons: Vec<(String, String)>,
+}
+
+/// Selectors of a form and of what is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct FormParts {
+    form: Css,
+    input: Css,
+    button: Css,
+    textarea: Css,
+    select: Css,
+    option: Css,
+}
+
+impl FormParts {
+    /// Those of the form that `select` does.
+    pub fn of(select: &Css) -> FormParts {
+        FormParts {
+            form: select.clone(),
+            input: select.inside("input"),
+            button: select.inside("button"),
+            textarea: select.inside("textarea"),
+            select: select.inside("select"),
+            option: select.inside("option"),
+        }
+    }
+}
+
+/// A form while it is read. Only the first counts.
+#[derive(Default)]
+struct Reading {
+    forms: usize,
+    form: Form,
+    /// The select whose options come.
+    select: Option<Select>,
+    /// The field whose value the text is that comes.
+    text: Option<usize>,
+}
+
+struct Select {
+    /// Nothing if it would not be sent.
+    name: Option<String>,
+    multiple: bool,
+    /// Where its first field stands.
+    place: usize,
+    /// One of its options was selected.
+    chosen: bool,
+}
+
+impl Form {
+    /// The first form that `parts` select in `html`, if there is one.
+    pub fn first(html: &[u8], parts: &FormParts) -> Option<Form> {
+        let reading = RefCell::new(Reading::default());
+        let on = |handle: fn(&mut Reading, &Element<'_, '_>)| {
+            let reading = &reading;
+            ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+                handle(&mut reading.borrow_mut(), element);
+                Ok(())
+            })
+        };
+        let text = |text: &mut TextChunk<'_>| {
+            reading.borrow_mut().text(text.as_str());
+            Ok(())
+        };
+        let handlers = [
+            (&parts.form, on(Reading::form)),
+            (&parts.input, on(Reading::input)),
+            (&parts.button, on(Reading::button)),
+            (&parts.textarea, on(Reading::textarea).text(text)),
+            (&parts.select, on(Reading::select)),
+            (&parts.option, on(Reading::option).text(text)),
+        ];
+        // What cannot be parsed to its end is as good as what was read of it.
+        let _ = parse(html, handlers);
+        let Reading { forms, mut form, .. } = reading.into_inner();
+        for (_, value) in &mut form.fields {
+            if let Some(text) = value.strip_prefix(UNDECODED) {
+                *value = htmlize::unescape(text.trim()).into_owned();
+            } else if let Some(text) = value.strip_prefix(VERBATIM) {
+                // A line break right behind the tag is not part of the text (HTML section 13.2.6.4.7).
+                let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
+                *value = htmlize::unescape(text).into_owned();
+            }
+        }
+        (forms > 0).then_some(form)
+    }
+
+    /// Its fields as they are sent, with `given` in place of what it has.
+    pub fn encoded(&self, given: &[(&str, &[u8])], submit: Option<&str>, out: &mut BytesMut) {
+        let start = out.len();
+        let mut put = |name: &str, value: &[u8]| {
+            if out.len() > start {
+                out.put_u8(b'&');
+            }
+            form_encoded(name.as_bytes(), out);
+            out.put_u8(b'=');
+            form_encoded(value, out);
+        };
+        for (place, (name, value)) in self.fields.iter().enumerate() {
+            let earlier = self.fields[..place].iter().any(|(own, _)| own == name);
+            match given.iter().find(|(own, _)| own == name) {
+                // What is given takes the place of all of its name.
+                Some(_) if earlier => {}
+                Some((_, value)) => put(name, value),
+                None => put(name, value.as_bytes()),
+            }
+        }
+        for (name, value) in given.iter().filter(|(name, _)| !self.fields.iter().any(|(own, _)| own == name))
+        {
+            put(name, value);
+        }
+        if let Some(name) = submit {
+            let button = self.buttons.iter().find(|(own, _)| own == name);
+            put(name, button.map_or(&[], |(_, value)| value.as_bytes()));
+        }
+    }
+}
+
+/// Marks a value that was read as text and is still as it was written.
+const UNDECODED: char = '\u{1}';
+/// The same, of which no blank may be lost.
+const VERBATIM: char = '\u{2}';
+
+impl Reading {
+    fn form(&mut self, element: &Element<'_, '_>) {
+        self.forms += 1;
+        if self.forms == 1 {
+            self.form.action = attribute(element, "action").filter(|action| !action.trim().is_empty());
+            self.form.post =
+                attribute(element, "method").is_some_and(|method| method.eq_ignore_ascii_case("post"));
+        }
+    }
+
+    /// The name of a field that would be sent.
+    fn name(&self, element: &Element<'_, '_>) -> Option<String> {
+        let counts = self.forms == 1 && !element.has_attribute("disabled");
+        attribute(element, "name").filter(|name| counts && !name.is_empty())
+    }
+
+    fn input(&mut self, element: &Element<'_, '_>) {
+        self.text = None;
+        let Some(name) = self.name(element) else { return };
+        let kind = attribute(element, "type").unwrap_or_default().to_ascii_lowercase();
+        let value = attribute(element, "value");
+        match kind.as_str() {
+            "submit" => self.form.buttons.push((name, value.unwrap_or_default())),
+            "button" | "reset" | "image" | "file" => {}
+            "checkbox" | "radio" => {
+                if element.has_attribute("checked") {
+                    self.form.fields.push((name, value.unwrap_or_else(|| "on".to_owned())));
+                }
+            }
+            _ => self.form.fields.push((name, value.unwrap_or_default())),
+        }
+    }
+
+    fn button(&mut self, element: &Element<'_, '_>) {
+        let kind = attribute(element, "type").unwrap_or_default();
+        if let Some(name) = self.name(element)
+            && (kind.is_empty() || kind.eq_ignore_ascii_case("submit"))
+        {
+            self.form.buttons.push((name, attribute(element, "value").unwrap_or_default()));
+        }
+    }
+
+    fn textarea(&mut self, element: &Element<'_, '_>) {
+        self.text = None;
+        if let Some(name) = self.name(element) {
+            self.form.fields.push((name, VERBATIM.to_string()));
+            self.text = Some(self.form.fields.len() - 1);
+        }
+    }
+
+    fn select(&mut self, element: &Element<'_, '_>) {
+        self.text = None;
+        self.select = Some(Select {
+            name: self.name(element),
+            multiple: element.has_attribute("multiple"),
+            place: self.form.fields.len(),
+            chosen: false,
+        });
+    }
+
+    /// The option that is selected or, of those that allow one alone, the first.
+    fn option(&mut self, element: &Element<'_, '_>) {
+        self.text = None;
+        let Some(Select { name: Some(name), multiple, place, chosen }) = &mut self.select else { return };
+        if element.has_attribute("disabled") || self.forms != 1 {
+            return;
+        }
+        let selected = element.has_attribute("selected");
+        let first = self.form.fields.len() == *place && !*multiple;
+        if !selected && !first {
+            return;
+        }
+        if selected && !*multiple && !*chosen {
+            // The first stood in for the one that is selected.
+            self.form.fields.truncate(*place);
+        }
+        *chosen |= selected;
+        let value = attribute(element, "value");
+        let by_text = value.is_none();
+        self.form.fields.push((name.clone(), value.unwrap_or_else(|| UNDECODED.to_string())));
+        if by_text {
+            self.text = Some(self.form.fields.len() - 1);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(place) = self.text
+            && let Some((_, value)) = self.form.fields.get_mut(place)
+        {
+            value.push_str(text);
+        }
+    }
+}
+
+fn attribute(element: &Element<'_, '_>, name: &str) -> Option<String> {
+    element.get_attribute(name).map(|value| htmlize::unescape_attribute(&value).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(html: &str, select: &str) -> Option<Form> {
+        let css = Css::try_from(select.to_owned()).expect("a selector");
+        Form::first(html.as_bytes(), &FormParts::of(&css))
+    }
+
+    fn sent(html: &str, given: &[(&str, &str)], submit: Option<&str>) -> String {
+        let given: Vec<(&str, &[u8])> = given.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let mut out = BytesMut::new();
+        form(html, "form").expect("a form").encoded(&given, submit, &mut out);
+        String::from_utf8(out.to_vec()).expect("ASCII")
+    }
+
+    const FORM: &str = "<form method=post action='/do?x=1&amp;y=2'><input type=hidden name=t value='a&amp;b'>\
+        <input name=user><input type=checkbox name=c1 checked><input type=checkbox name=c2 value=v>\
+        <input type=radio name=r value=1><input type=radio name=r value=2 checked><textarea name=note>\
+        x &lt; y</textarea><select name=s><option value=a>A<option value=b selected>B</select>\
+        <select name=u><option> first </option><option>second</option></select><input name=off disabled>\
+        <input type=file name=f><input type=submit name=go value=Go><button name=stop value=no>Stop</button></form>\
+        <form><input name=other value=1></form>";
+
+    #[test]
+    fn a_form_is_sent_as_a_browser_would() {
+        let read = form(FORM, "form").expect("a form");
+        assert_eq!((read.action.as_deref(), read.post), (Some("/do?x=1&y=2"), true));
+        assert_eq!(sent(FORM, &[], None), "t=a%26b&user=&c1=on&r=2&note=x+%3C+y&s=b&u=first");
+        assert_eq!(
+            sent(FORM, &[("user", "ann b"), ("s", "c"), ("new", "1")], Some("go")),
+            "t=a%26b&user=ann+b&c1=on&r=2&note=x+%3C+y&s=c&u=first&new=1&go=Go"
+        );
+        assert!(sent(FORM, &[], Some("stop")).ends_with("&stop=no"));
+    }
+
+    #[test]
+    fn a_text_goes_back_as_it_came() {
+        let html = "<form><textarea name=note>\n  a &amp;amp;\nb \n</textarea></form>";
+        assert_eq!(sent(html, &[], None), "note=++a+%26amp%3B%0Ab+%0A");
+    }
+
+    #[test]
+    fn the_first_that_is_selected_counts() {
+        assert_eq!(form("<p>", "form"), None);
+        let two = "<form id=a action=/a></form><form id=b><input name=x value=1></form>";
+        assert_eq!(
+            form(two, "form#b").map(|form| (form.action, form.post, form.fields.len())),
+            Some((None, false, 1))
+        );
+        assert_eq!(form(two, "form#c, #a").and_then(|form| form.action).as_deref(), Some("/a"));
+    }
+}

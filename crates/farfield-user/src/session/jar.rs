@@ -1,0 +1,366 @@
+//! A user's cookies (RFC 6265).
+//!
+//! Users talk to one server over plain HTTP, so that a cookie's host is always the same: a Domain that is not the server's
+//! refuses the cookie, and so does Secure, as browsers have it. What is left is name, value, path and when it ends. Time is
+//! the run's; an Expires counts from the reply's own Date or, without one, is only told from the distant past, by which
+//! servers delete. A jar takes a cookie's bytes and 40 more for each.
+
+use farfield_base::{Duration, Instant};
+
+/// Cookies that a jar holds; the one set first makes room (section 6.1 asks for 50).
+const COOKIES_MAX: usize = 64;
+/// Bytes of a cookie's name and value; longer ones are refused (section 6.1 asks for 4096).
+const BYTES_MAX: usize = 4096;
+
+/// The cookies of one user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Jar {
+    cookies: Vec<Cookie>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Cookie {
+    /// `name=value`, as it is sent.
+    pair: Box<[u8]>,
+    name_len: u16,
+    /// Without a path it is `/`.
+    path: Option<Box<str>>,
+    /// From then on it is gone.
+    ends: Instant,
+}
+
+impl Cookie {
+    fn name(&self) -> &[u8] {
+        &self.pair[..usize::from(self.name_len)]
+    }
+
+    fn value(&self) -> &[u8] {
+        self.pair.get(usize::from(self.name_len) + 1..).unwrap_or_default()
+    }
+
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or("/")
+    }
+}
+
+/// The reply that sets a cookie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setter<'a> {
+    /// What was asked for: path and query.
+    pub target: &'a [u8],
+    /// The server's name or address, with or without a port.
+    pub host: &'a str,
+    /// When the reply's head came.
+    pub now: Instant,
+    /// The reply's Date, as it says.
+    pub date: Option<&'a [u8]>,
+}
+
+impl Jar {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.cookies.is_empty()
+    }
+
+    /// The value of the cookie called `name`: that with the longest path, if several are.
+    pub fn value(&self, name: &str, now: Instant) -> Option<&[u8]> {
+        let named = |cookie: &&Cookie| cookie.name() == name.as_bytes() && cookie.ends > now;
+        self.cookies.iter().filter(named).max_by_key(|cookie| cookie.path().len()).map(Cookie::value)
+    }
+
+    /// Takes what a Set-Cookie field says (sections 5.2 and 5.3).
+    pub fn set(&mut self, field: &[u8], setter: Setter<'_>) {
+        let mut parts = field.split(|byte| *byte == b';');
+        let pair = parts.next().unwrap_or_default();
+        let Some(equals) = pair.iter().position(|byte| *byte == b'=') else { return };
+        let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
+        let controls = |bytes: &[u8]| bytes.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
+        if name.is_empty() || name.len() + value.len() > BYTES_MAX || controls(name) || controls(value) {
+            return;
+        }
+        let (mut path, mut max_age, mut expires) = (None, None, None);
+        for part in parts {
+            let (key, value) = match part.iter().position(|byte| *byte == b'=') {
+                Some(equals) => (part[..equals].trim_ascii(), part[equals + 1..].trim_ascii()),
+                None => (part.trim_ascii(), &[][..]),
+            };
+            let Ok(value) = std::str::from_utf8(value) else { continue };
+            let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
+            match key.len() {
+                4 if is("path") => path = value.starts_with('/').then_some(value),
+                6 if is("domain") && !value.is_empty() && !covers(value, setter.host) => return,
+                6 if is("secure") => return,
+                7 if is("max-age") => max_age = value.parse::<i64>().ok().or(max_age),
+                7 if is("expires") => expires = date(value).or(expires),
+                _ => {}
+            }
+        }
+        let path = path.unwrap_or_else(|| default_path(setter.target));
+        let ends = ending(max_age, expires, setter);
+        let same = |old: &&mut Cookie| old.name() == name && old.value() == value && old.path() == path;
+        if let Some(known) = self.cookies.iter_mut().find(same)
+            && ends > setter.now
+        {
+            known.ends = ends;
+            return;
+        }
+        let pair = [name, b"=", value].concat().into_boxed_slice();
+        let path = (path != "/").then(|| path.into());
+        self.put(Cookie { pair, name_len: name.len() as u16, path, ends }, setter.now);
+    }
+
+    /// A cookie of the same name and path is replaced, in its place (section 5.3, step 11).
+    fn put(&mut self, cookie: Cookie, now: Instant) {
+        let same = |old: &Cookie| old.name() == cookie.name() && old.path == cookie.path;
+        let place = self.cookies.iter().position(same);
+        match (place, cookie.ends > now) {
+            (Some(place), true) => self.cookies[place] = cookie,
+            (Some(place), false) => drop(self.cookies.remove(place)),
+            (None, true) => {
+                if self.cookies.len() == COOKIES_MAX {
+                    self.cookies.remove(0);
+                }
+                // Longer paths first, and of the same length the older first (section 5.4, step 2).
+                let longer = |old: &Cookie| old.path().len() >= cookie.path().len();
+                let place = self.cookies.iter().take_while(|old| longer(old)).count();
+                self.cookies.insert(place, cookie);
+            }
+            (None, false) => {}
+        }
+    }
+
+    /// The `name=value` of each cookie that goes with a request for `target`, in the order of section 5.4.
+    pub fn pairs<'a>(&'a self, target: &'a str, now: Instant) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let path = target.split('?').next().unwrap_or_default();
+        let goes = move |cookie: &&Cookie| cookie.ends > now && path_matches(path, cookie.path());
+        self.cookies.iter().filter(goes).map(|cookie| &*cookie.pair)
+    }
+}
+
+/// When a cookie ends: Max-Age before Expires (section 5.3, step 3), and never with the session.
+fn ending(max_age: Option<i64>, expires: Option<i64>, setter: Setter<'_>) -> Instant {
+    /// 2001-01-01: what expires before that is meant to be deleted.
+    const LONG_AGO_S: i64 = 978_307_200;
+    let sent = || date(std::str::from_utf8(setter.date?).ok()?);
+    let lifetime_s = match (max_age, expires, expires.and_then(|_| sent())) {
+        (Some(age), _, _) => age,
+        (None, Some(expires), Some(date)) => expires - date,
+        (None, Some(expires), None) if expires < LONG_AGO_S => 0,
+        (None, _, _) => return Instant::MAX,
+    };
+    match u64::try_from(lifetime_s) {
+        Ok(seconds) => setter.now + Duration::from_secs(seconds.min(1 << 32)),
+        Err(_) => Instant::ZERO,
+    }
+}
+
+/// Whether a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
+fn covers(domain: &str, host: &str) -> bool {
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let domain = domain.strip_prefix('.').unwrap_or(domain);
+    if host.eq_ignore_ascii_case(domain) {
+        return true;
+    }
+    let Some(split) = host.len().checked_sub(domain.len() + 1) else { return false };
+    let is_name = host.parse::<std::net::IpAddr>().is_err();
+    is_name
+        && host.is_char_boundary(split)
+        && host.as_bytes()[split] == b'.'
+        && host[split + 1..].eq_ignore_ascii_case(domain)
+}
+
+/// Section 5.1.4.
+fn default_path(target: &[u8]) -> &str {
+    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(0) | None => "/",
+        Some(at) => std::str::from_utf8(&path[..at]).unwrap_or("/"),
+    }
+}
+
+/// Section 5.1.4.
+fn path_matches(path: &str, of_cookie: &str) -> bool {
+    path.strip_prefix(of_cookie)
+        .is_some_and(|rest| rest.is_empty() || of_cookie.ends_with('/') || rest.starts_with('/'))
+}
+
+/// A date, in seconds since 1970, by the lenient rules of section 5.1.1.
+pub(crate) fn date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
+    let delimits = |c: char| !(c.is_ascii_alphanumeric() || c == ':' || !c.is_ascii());
+    for token in text.split(delimits).filter(|token| !token.is_empty()) {
+        let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+        let number = || token[..digits].parse::<i64>().ok();
+        let named = || {
+            let start = token.get(..3)?.to_ascii_lowercase();
+            MONTHS.iter().position(|month| *month == start)
+        };
+        if time.is_none() && token.contains(':') {
+            time = clock(token);
+        } else if day.is_none() && (1..=2).contains(&digits) {
+            day = number();
+        } else if month.is_none() && digits == 0 && named().is_some() {
+            month = named();
+        } else if year.is_none() && matches!(digits, 2 | 4) {
+            year = number();
+        }
+    }
+    let year = match year? {
+        year @ 70..=99 => year + 1900,
+        year @ 0..=69 => year + 2000,
+        year => year,
+    };
+    let (time, day) = (time?, day?);
+    if !(1601..=9999).contains(&year) || !(1..=31).contains(&day) {
+        return None;
+    }
+    Some(days_since_1970(year, month? as i64 + 1, day) * 86_400 + time)
+}
+
+fn clock(token: &str) -> Option<i64> {
+    let mut parts = token.split(':').map(|part| {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        part[..digits].parse::<i64>().ok()
+    });
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
+}
+
+/// Days from 1970-01-01 in the proleptic Gregorian calendar: 365 a year, a day more in leap years, and the days of the
+/// months, which begin in March so that the leap day is the last.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let of_years = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let of_months = (153 * month + 2) / 5;
+    of_years + of_months + day - 1 - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn setter(target: &str) -> Setter<'_> {
+        Setter {
+            target: target.as_bytes(),
+            host: "www.shop.org:8080",
+            now: at(10),
+            date: Some(b"Sun, 06 Nov 1994 08:49:37 GMT"),
+        }
+    }
+
+    fn jar(fields: &[(&str, &str)]) -> Jar {
+        let mut jar = Jar::default();
+        fields.iter().for_each(|(target, field)| jar.set(field.as_bytes(), setter(target)));
+        jar
+    }
+
+    fn sent(jar: &Jar, target: &str, seconds: u64) -> String {
+        let pairs = jar.pairs(target, at(seconds)).map(|pair| String::from_utf8_lossy(pair).into_owned());
+        pairs.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn cookies_go_where_their_path_says() {
+        let jar = jar(&[
+            ("/", "a=1"),
+            ("/x/y", "b=2"),
+            ("/", "c=3; Path=/x/; HttpOnly; SameSite=Lax"),
+            ("/x/y?z=/q", "d=4; path=no"),
+            ("/", "a=5"),
+        ]);
+        assert_eq!(sent(&jar, "/", 11), "a=5");
+        assert_eq!(sent(&jar, "/x", 11), "b=2; d=4; a=5");
+        assert_eq!(sent(&jar, "/x/z?q", 11), "c=3; b=2; d=4; a=5");
+        assert_eq!(sent(&jar, "/xy", 11), "a=5");
+        assert_eq!(jar.value("a", at(11)), Some(&b"5"[..]));
+        assert_eq!(jar.value("e", at(11)), None);
+    }
+
+    #[test]
+    fn cookies_end_when_they_say() {
+        let jar = jar(&[
+            ("/", "a=1; Max-Age=5"),
+            ("/", "b=2; Expires=Sun, 06 Nov 1994 08:49:47 GMT"),
+            ("/", "c=3; Expires=Sun, 06 Nov 1994 08:49:47 GMT; Max-Age=60"),
+            ("/", "d=4"),
+        ]);
+        assert_eq!(sent(&jar, "/", 14), "a=1; b=2; c=3; d=4");
+        assert_eq!(sent(&jar, "/", 15), "b=2; c=3; d=4");
+        assert_eq!(sent(&jar, "/", 20), "c=3; d=4");
+        let mut jar = jar;
+        jar.set(b"d=; Max-Age=0", setter("/"));
+        jar.set(b"c=x; expires=Thu, 01-Jan-1970 00:00:00 GMT", Setter { date: None, ..setter("/") });
+        assert_eq!(sent(&jar, "/", 11), "a=1; b=2");
+    }
+
+    #[test]
+    fn what_is_no_cookie_of_ours_is_refused() {
+        let refused = [
+            "a",
+            "=1",
+            "a=1; Domain=other.org",
+            "a=1; Domain=w.shop.org",
+            "a=1; Secure",
+            "a=\u{1}",
+            "a=1; domain=hop.org",
+        ];
+        for field in refused {
+            assert!(jar(&[("/", field)]).is_empty(), "{field}");
+        }
+        for field in ["a=1; Domain=shop.org", "a=1; domain=.WWW.shop.org", "a=1; Domain=", "a==; x"] {
+            assert!(!jar(&[("/", field)]).is_empty(), "{field}");
+        }
+        assert!(
+            !covers("0.0.1", "127.0.0.1:80")
+                && covers("127.0.0.1", "127.0.0.1:80")
+                && covers("::1", "[::1]:80")
+        );
+    }
+
+    #[test]
+    fn dates_are_read_leniently() {
+        for text in [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+            "08:49:37 6 november 1994",
+        ] {
+            assert_eq!(date(text), Some(784_111_777), "{text}");
+        }
+        assert_eq!(date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        for text in ["", "yesterday", "06 Nov 1994", "32 Nov 1994 08:49:37", "06 Nov 1994 25:49:37"] {
+            assert_eq!(date(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is set, what is sent is one `name=value` a cookie, without a byte that would end the field.
+        #[test]
+        fn any_field_leaves_a_jar_that_can_be_sent(fields in prop::collection::vec("\\PC{0,40}|[a-c]=[a-z; =]{0,9}(; (path|max-age|expires|domain)=\\PC{0,12})?", 0..80)) {
+            let mut jar = Jar::default();
+            for field in &fields {
+                jar.set(field.as_bytes(), setter("/x"));
+            }
+            prop_assert!(jar.cookies.len() <= COOKIES_MAX);
+            for pair in jar.pairs("/x/y", at(11)) {
+                prop_assert!(pair.contains(&b'=') && !pair.contains(&b';') && !pair.contains(&b'\n'));
+            }
+        }
+    }
+}

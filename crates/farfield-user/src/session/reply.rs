@@ -1,0 +1,321 @@
+//! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it leads to.
+
+use super::cache::{self, Ask, Kept};
+use super::form::Form;
+use super::jar::Setter;
+use super::page::{Named, Scanner};
+use super::request::{Derived, Written};
+use super::text::{Filling, Place};
+use super::{Errand, Kind, Sessions, find, urls};
+use crate::connection::Job;
+use crate::user::User;
+use bytes::BytesMut;
+use farfield_base::random::Stream;
+use farfield_base::{Instant, Outcome};
+use farfield_http::http1::{Fields, Head};
+use farfield_traffic::session::extract::{Source, Wanted};
+use farfield_traffic::session::{PageLoad, State};
+use http::Method;
+use std::sync::Arc;
+
+/// What of a state's reply is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs {
+    head: bool,
+    body: bool,
+}
+
+/// What is kept of a reply while it comes.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    /// Where the reply sends the user instead.
+    location: Option<String>,
+    body: Vec<u8>,
+    /// A header does not hold.
+    unwell: bool,
+    /// Values of headers, by the place of their extraction.
+    headers: Vec<(usize, Option<Box<[u8]>>)>,
+    /// Finds what the page embeds.
+    scanner: Option<Box<Scanner>>,
+    /// What a cache may keep of an object.
+    kept: Option<Kept>,
+}
+
+impl Sessions {
+    /// The head of the reply to `job` has come.
+    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
+        let Errand { written, kind, intake, .. } = &mut self.errands[job.errand as usize];
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let told = Told::of(fields);
+        if let Some(from) = told.cookies
+            && self.session.cookies
+        {
+            let setter =
+                Setter { target: written.target_bytes(), host: &self.writer.host, now, date: told.date };
+            from.named("set-cookie").for_each(|field| visit.jar.set(field, setter));
+        }
+        let Kind::Main { redirects } = *kind else {
+            if self.session.cache {
+                intake.kept = Kept::of(fields, now);
+            }
+            return;
+        };
+        if redirects > 0
+            && matches!(head.status, 301 | 302 | 303 | 307 | 308)
+            && let Some(location) = told.location.and_then(|location| std::str::from_utf8(location).ok())
+        {
+            intake.location = urls::resolve(written.target(), location, &self.writer.host);
+        }
+        if intake.location.is_some() {
+            return;
+        }
+        let state = usize::from(visit.state);
+        if self.needs[state].head {
+            intake.take_head(&self.session.states[state], fields, &mut user.chance);
+        }
+        if self.session.page_load == PageLoad::Browser && told.html && head.status < 400 {
+            intake.scanner = Some(Box::new(Scanner::new(&self.embedding)));
+        }
+    }
+
+    /// Bytes of the body of the reply to `job` have come. What they embed is queued.
+    pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
+        let Errand { kind, intake, .. } = &mut self.errands[job.errand as usize];
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let main = matches!(kind, Kind::Main { .. }) && intake.location.is_none();
+        if main && self.needs[usize::from(visit.state)].body {
+            let room = self.session.body_limit.saturating_sub(intake.body.len());
+            intake.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        let Some(scanner) = &mut intake.scanner else { return };
+        let named = scanner.read(bytes);
+        let request = self.session.found(visit.state);
+        for named in named {
+            let visit = user.visit.as_mut().expect("the user is in a session");
+            let base = visit.base.as_deref().unwrap_or(&visit.location);
+            match named {
+                Named::Base(href) => visit.base = urls::resolve(base, &href, &self.writer.host),
+                Named::Object(reference) => {
+                    if let Some(target) = urls::resolve(base, &reference, &self.writer.host) {
+                        self.object(user, job, now, request, &target);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An errand is over, with a reply of this `status` or, without one, with `outcome`: what became of it, and what it
+    /// led to, which is queued.
+    pub(crate) fn over(
+        &mut self,
+        user: &mut User,
+        job: Job,
+        now: Instant,
+        status: Option<u16>,
+        outcome: Outcome,
+    ) -> Outcome {
+        let Errand { written, kind, intake, .. } = self.errands.remove(job.errand as usize);
+        let session = Arc::clone(&self.session);
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let Kind::Main { redirects } = kind else {
+            if let (Some(status @ (200 | 304)), Some(kept)) = (status, intake.kept) {
+                visit.cache.keep(cache::key(written.target()), kept, status == 304);
+            }
+            return outcome;
+        };
+        let Some(status) = status else {
+            visit.failed = true;
+            return outcome;
+        };
+        let state = &session.states[usize::from(visit.state)];
+        if let Some(target) = &intake.location {
+            self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
+            return Outcome::of_status(status);
+        }
+        let outcome = match outcome {
+            Outcome::Unasked => outcome,
+            _ => self.judge(user, state, status, intake, now),
+        };
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        visit.failed = outcome != Outcome::Ok;
+        if outcome == Outcome::Ok {
+            for (place, target) in state.embedded.iter().enumerate() {
+                let request = state.embedded_first + place as u32;
+                self.object(user, job, now, request, target);
+            }
+        }
+        outcome
+    }
+
+    /// Asks where the reply said (RFC 9110 section 15.4): with GET, but for 307 and 308, which keep the request.
+    fn redirect(
+        &mut self,
+        user: &mut User,
+        job: Job,
+        now: Instant,
+        written: &Written,
+        Redirect { status, target, left }: Redirect<'_>,
+    ) {
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let jar = self.session.cookies.then_some((&visit.jar, now));
+        let lines = written.body_lines();
+        let derived = match matches!(status, 307 | 308) {
+            true => Derived { method: &written.method, target, lines: &lines, body: written.body() },
+            false => Derived { method: &Method::GET, target, lines: b"", body: None },
+        };
+        let next = self.writer.derived(derived, jar);
+        visit.location.clear();
+        visit.location.push_str(target);
+        let errand = self.errand(next, Kind::Main { redirects: left - 1 });
+        user.queue(job.led_to(job.request, errand, now));
+    }
+
+    /// Asks for what is embedded in the page, once, and not if the user has it fresh.
+    fn object(&mut self, user: &mut User, job: Job, now: Instant, request: u32, target: &str) {
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let key = cache::key(target);
+        if visit.seen.contains(&key) {
+            return;
+        }
+        visit.seen.push(key);
+        let lines = match self.session.cache {
+            true => visit.cache.ask(key, now),
+            false => Ask::With(Vec::new()),
+        };
+        let Ask::With(lines) = lines else { return };
+        let jar = self.session.cookies.then_some((&visit.jar, now));
+        let derived = Derived { method: &Method::GET, target, lines: &lines, body: None };
+        let written = self.writer.derived(derived, jar);
+        let errand = self.errand(written, Kind::Object);
+        user.queue(job.led_to(request, errand, now));
+    }
+
+    /// Holds a reply against what the state asks for, and takes from it what the state wants.
+    fn judge(
+        &mut self,
+        user: &mut User,
+        state: &State,
+        status: u16,
+        intake: Intake,
+        now: Instant,
+    ) -> Outcome {
+        let User { visit, chance, number, .. } = user;
+        let visit = visit.as_mut().expect("the user is in a session");
+        let well = match &state.check.spec.status {
+            None => Outcome::of_status(status),
+            Some(statuses) if statuses.have(status) => Outcome::Ok,
+            Some(_) if status < 400 => Outcome::CheckFailed,
+            Some(_) => Outcome::of_status(status),
+        };
+        if well != Outcome::Ok {
+            return well;
+        }
+        let mut holds =
+            !intake.unwell && state.check.spec.regex.iter().all(|regex| regex.regex().is_match(&intake.body));
+        let mut text = BytesMut::new();
+        let texts = state.check.contains.iter().map(|text| (text, true));
+        for (wanted, there) in texts.chain(state.check.lacks.iter().map(|text| (text, false))) {
+            text.clear();
+            Filling { visit, data: &self.session.data, user: *number, chance }.write(
+                wanted,
+                Place::Body,
+                &mut text,
+            );
+            holds &= memchr::memmem::find(&intake.body, &text).is_some() == there;
+        }
+        if !holds {
+            return Outcome::CheckFailed;
+        }
+        let mut all = true;
+        for (place, (variable, spec)) in state.extract.iter().enumerate() {
+            let found = match &spec.from {
+                Source::Header(_) => {
+                    intake.headers.iter().find(|(own, _)| *own == place).and_then(|(_, value)| value.clone())
+                }
+                Source::Cookie(name) => visit.jar.value(name, now).map(Box::from),
+                _ => find::in_body(spec, &intake.body, chance),
+            };
+            match found.or_else(|| spec.default.as_ref().map(|text| text.as_bytes().into())) {
+                Some(value) => visit.set(*variable, value),
+                None => all = false,
+            }
+        }
+        let form = |number: &u16| {
+            Form::first(&intake.body, &self.form_parts[usize::from(*number)]).map(|form| (*number, form))
+        };
+        visit.keep_forms(state.forms_kept.iter().filter_map(form).collect());
+        if all { Outcome::Ok } else { Outcome::ExtractFailed }
+    }
+}
+
+impl Intake {
+    /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
+    fn take_head(&mut self, state: &State, fields: Fields<'_>, chance: &mut Stream) {
+        for (name, wanted) in &state.check.spec.header {
+            let mut values = fields.named(name.as_str());
+            let holds = match wanted {
+                Wanted::Present(there) => values.next().is_some() == *there,
+                Wanted::Value(value) => values.any(|own| own == value.as_bytes()),
+            };
+            self.unwell |= !holds;
+        }
+        for (place, (_, spec)) in state.extract.iter().enumerate() {
+            if let Source::Header(name) = &spec.from {
+                self.headers.push((place, find::picked(fields.named(name), spec.pick, chance)));
+            }
+        }
+    }
+}
+
+/// Where a reply sends the user instead, which may happen so often yet.
+struct Redirect<'a> {
+    status: u16,
+    target: &'a str,
+    left: u8,
+}
+
+/// What a head tells that any reply may tell.
+#[derive(Default)]
+struct Told<'a> {
+    /// The fields from the first cookie on.
+    cookies: Option<Fields<'a>>,
+    html: bool,
+    location: Option<&'a [u8]>,
+    date: Option<&'a [u8]>,
+}
+
+impl<'a> Told<'a> {
+    fn of(mut fields: Fields<'a>) -> Told<'a> {
+        let mut told = Told::default();
+        loop {
+            let here = fields;
+            let Some((name, value)) = fields.next() else { return told };
+            let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+            match name.len() {
+                4 if is("date") => told.date = Some(value),
+                8 if is("location") => told.location = Some(value),
+                10 if told.cookies.is_none() && is("set-cookie") => told.cookies = Some(here),
+                12 if is("content-type") => told.html = is_html(value),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_html(media_type: &[u8]) -> bool {
+    let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    essence.eq_ignore_ascii_case(b"text/html") || essence.eq_ignore_ascii_case(b"application/xhtml+xml")
+}
+
+impl Needs {
+    /// What a state looks at.
+    pub fn of(state: &State) -> Needs {
+        let takes = |wanted: fn(&Source) -> bool| state.extract.iter().any(|(_, spec)| wanted(&spec.from));
+        Needs {
+            head: !state.check.spec.header.is_empty() || takes(|from| matches!(from, Source::Header(_))),
+            body: state.check.spec.reads_body()
+                || !state.forms_kept.is_empty()
+                || takes(|from| !matches!(from, Source::Header(_) | Source::Cookie(_))),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled in.
+
+use super::form::Form;
+use super::jar::Jar;
+use super::text::{Filling, Place};
+use super::urls;
+use crate::book::Target;
+use bytes::{Bytes, BytesMut};
+use farfield_base::Instant;
+use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
+use farfield_traffic::session::{FormOf, State, Text};
+use http::Method;
+
+/// A request as it will be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    /// Its bytes, without a word about whether the connection is kept.
+    pub bytes: Bytes,
+    /// Where such a word would stand: before the empty line that ends the head.
+    line_at: u32,
+    /// Where its target stands.
+    target: (u32, u32),
+    pub method: Method,
+    version: Version,
+}
+
+impl Written {
+    /// What it asks for: path and query.
+    pub fn target(&self) -> &str {
+        std::str::from_utf8(self.target_bytes()).expect("targets are written in ASCII")
+    }
+
+    /// The same, as it stands in the request.
+    pub fn target_bytes(&self) -> &[u8] {
+        let (from, to) = self.target;
+        &self.bytes[from as usize..to as usize]
+    }
+
+    pub fn answering(&self) -> Answering {
+        Answering::method(self.method.as_str())
+    }
+
+    /// Its body.
+    pub fn body(&self) -> Option<&[u8]> {
+        let body = &self.bytes[self.line_at as usize + 2..];
+        (!body.is_empty()).then_some(body)
+    }
+
+    /// The header lines that tell what its body is.
+    pub fn body_lines(&self) -> Vec<u8> {
+        let lines = self.bytes[..self.line_at as usize].split_inclusive(|byte| *byte == b'\n');
+        let tells = |line: &&[u8]| line.len() > 13 && line[..13].eq_ignore_ascii_case(b"content-type:");
+        lines.filter(tells).flatten().copied().collect()
+    }
+
+    /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that said.
+    pub fn on(&self, persistent: bool) -> Option<Bytes> {
+        let line: &[u8] = match (self.version, persistent) {
+            (Version::Http11, false) => b"Connection: close\r\n",
+            (Version::Http10, true) => b"Connection: keep-alive\r\n",
+            (Version::Http11, true) | (Version::Http10, false) => return None,
+        };
+        let (head, rest) = self.bytes.split_at(self.line_at as usize);
+        Some([head, line, rest].concat().into())
+    }
+}
+
+/// A state's request, as far as it is the same each time.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    method: Method,
+    path: Option<Text>,
+    /// The target, where it is the same each time.
+    fixed_path: Option<Box<str>>,
+    /// The lines that are the same each time.
+    lines: Box<[u8]>,
+    /// Those of them that are the state's own.
+    own_lines: Box<[u8]>,
+    /// The others, each with `name: `.
+    fields: Vec<(Box<[u8]>, Text)>,
+    /// The state writes its own Cookie field.
+    own_cookies: bool,
+    body: Option<Text>,
+}
+
+/// What writes requests: whom for, and where they are written.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    pub host: Box<str>,
+    version: Version,
+    /// The lines of a request without fields of its own.
+    lines: Box<[u8]>,
+    arena: BytesMut,
+    scratch: BytesMut,
+    /// What is asked for, while cookies are chosen for it.
+    target: String,
+}
+
+/// Bytes that are allocated at a time: a hundred requests or so.
+const ARENA_BYTES: usize = 64 * 1024;
+/// Bytes that most requests are shorter than.
+const REQUEST_BYTES: usize = 1024;
+
+/// A request that follows from a reply: a redirect, a form, an object of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Derived<'a> {
+    pub method: &'a Method,
+    pub target: &'a str,
+    /// More header lines, each with its line end.
+    pub lines: &'a [u8],
+    pub body: Option<&'a [u8]>,
+}
+
+impl Recipe {
+    /// A state's request for `target`. Refuses what cannot be written as HTTP.
+    pub fn of(state: &State, target: &Target) -> Result<Recipe, RequestError> {
+        let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?));
+        let constant: Vec<(String, String)> = state.headers.iter().filter_map(fixed).collect();
+        let varying =
+            |(name, text): &(String, Text)| text.constant().is_none().then(|| (name.clone(), text.clone()));
+        let varying: Vec<(String, Text)> = state.headers.iter().filter_map(varying).collect();
+        let lines = common_lines(target, &constant, &varying)?;
+        // The method is checked with a path that is none of its business.
+        RequestHead {
+            method: state.method.as_str(),
+            target: "/",
+            host: &target.host,
+            version: target.version,
+            persistent: true,
+            headers: &[],
+            body_length: None,
+        }
+        .encode()?;
+        let own_lines =
+            constant.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<String>();
+        Ok(Recipe {
+            own_lines: own_lines.into_bytes().into(),
+            method: state.method.clone(),
+            fixed_path: state.path.as_ref().and_then(Text::constant).map(String::into_boxed_str),
+            path: state.path.clone(),
+            lines,
+            fields: varying
+                .into_iter()
+                .map(|(name, text)| (format!("{name}: ").into_bytes().into(), text))
+                .collect(),
+            own_cookies: state.headers.iter().any(|(name, _)| name == "cookie"),
+            body: state.body.clone(),
+        })
+    }
+}
+
+/// The lines that every request has, and those of `constant`: Host, User-Agent and Accept are left to a field of `varying`
+/// that has their name.
+fn common_lines(
+    target: &Target,
+    constant: &[(String, String)],
+    varying: &[(String, Text)],
+) -> Result<Box<[u8]>, RequestError> {
+    let head = RequestHead {
+        method: "GET",
+        target: "/",
+        host: &target.host,
+        version: target.version,
+        // What its version takes for granted, so that no word is said about it.
+        persistent: target.version == Version::Http11,
+        headers: constant,
+        body_length: None,
+    };
+    let encoded = head.encode()?;
+    let lines = encoded.split_inclusive(|byte| *byte == b'\n').skip(1).filter(|line| *line != b"\r\n");
+    let left_out = |line: &&[u8]| {
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+        varying.iter().any(|(varying, _)| varying.as_bytes().eq_ignore_ascii_case(name))
+    };
+    Ok(lines.filter(|line| !left_out(line)).flatten().copied().collect())
+}
+
+impl Writer {
+    /// A writer of requests for `target`.
+    pub fn new(target: &Target) -> Result<Writer, RequestError> {
+        Ok(Writer {
+            host: target.host.as_str().into(),
+            version: target.version,
+            lines: common_lines(target, &[], &[])?,
+            arena: BytesMut::new(),
+            scratch: BytesMut::new(),
+            target: String::new(),
+        })
+    }
+
+    /// Writes the request of a state, with the user's cookies.
+    pub fn state(
+        &mut self,
+        recipe: &Recipe,
+        mut filling: Filling<'_>,
+        jar: Option<(&Jar, Instant)>,
+    ) -> Written {
+        self.scratch.clear();
+        if let Some(body) = &recipe.body {
+            filling.write(body, Place::Body, &mut self.scratch);
+        }
+        self.begin(&recipe.method);
+        let start = self.arena.len();
+        match (&recipe.fixed_path, &recipe.path) {
+            (Some(fixed), _) => self.arena.extend_from_slice(fixed.as_bytes()),
+            (None, Some(path)) => {
+                filling.write(path, Place::Target, &mut self.arena);
+                if self.arena.get(start) != Some(&b'/') {
+                    self.make_origin_form(start, &filling.visit.location);
+                }
+            }
+            (None, None) => self.arena.extend_from_slice(b"/"),
+        }
+        let end = self.arena.len();
+        self.end_line(&recipe.lines);
+        for (name, text) in &recipe.fields {
+            self.arena.extend_from_slice(name);
+            filling.write(text, Place::Field, &mut self.arena);
+            self.arena.extend_from_slice(b"\r\n");
+        }
+        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
+            self.cookies(jar, (start, end), now);
+        }
+        let body = std::mem::take(&mut self.scratch);
+        let has_body = recipe.body.is_some() || matches!(recipe.method.as_str(), "POST" | "PUT" | "PATCH");
+        let written = self.finish(&recipe.method, (start, end), has_body.then_some(&body[..]));
+        self.scratch = body;
+        written
+    }
+
+    /// Writes a request that follows from a reply, with the user's cookies.
+    pub fn derived(&mut self, derived: Derived<'_>, jar: Option<(&Jar, Instant)>) -> Written {
+        self.begin(derived.method);
+        let start = self.arena.len();
+        self.arena.extend_from_slice(derived.target.as_bytes());
+        let end = self.arena.len();
+        let lines = std::mem::take(&mut self.lines);
+        self.end_line(&lines);
+        self.lines = lines;
+        self.arena.extend_from_slice(derived.lines);
+        if let Some((jar, now)) = jar {
+            self.cookies(jar, (start, end), now);
+        }
+        self.finish(derived.method, (start, end), derived.body)
+    }
+
+    /// Writes a form of the page before as it is filled in, sent where it says or where the state does.
+    pub fn form(
+        &mut self,
+        recipe: &Recipe,
+        form: &Form,
+        given: &FormOf,
+        mut filling: Filling<'_>,
+        jar: Option<(&Jar, Instant)>,
+    ) -> Written {
+        let mut values = Vec::with_capacity(given.fields.len());
+        for (name, text) in &given.fields {
+            let mut value = BytesMut::new();
+            filling.write(text, Place::Body, &mut value);
+            values.push((name.as_str(), value));
+        }
+        let values: Vec<(&str, &[u8])> = values.iter().map(|(name, value)| (*name, &value[..])).collect();
+        let mut body = BytesMut::new();
+        form.encoded(&values, given.submit.as_deref(), &mut body);
+        let base = &filling.visit.location;
+        let mut target = match &recipe.path {
+            Some(path) => {
+                let mut target = BytesMut::new();
+                filling.write(path, Place::Target, &mut target);
+                String::from_utf8_lossy(&target).into_owned()
+            }
+            None => urls::resolve(base, form.action.as_deref().unwrap_or_default(), &self.host)
+                .unwrap_or_else(|| "/".to_owned()),
+        };
+        let mut lines = recipe.own_lines.to_vec();
+        for (name, text) in &recipe.fields {
+            let mut value = BytesMut::new();
+            filling.write(text, Place::Field, &mut value);
+            lines.extend_from_slice(&[name, &value[..], b"\r\n"].concat());
+        }
+        if form.post {
+            lines.extend_from_slice(b"Content-Type: application/x-www-form-urlencoded\r\n");
+            let derived =
+                Derived { method: &Method::POST, target: &target, lines: &lines, body: Some(&body) };
+            return self.derived(derived, jar);
+        }
+        target.truncate(target.find('?').unwrap_or(target.len()));
+        target.push('?');
+        target.push_str(std::str::from_utf8(&body).expect("an encoded form is ASCII"));
+        self.derived(Derived { method: &Method::GET, target: &target, lines: &lines, body: None }, jar)
+    }
+
+    /// Begins a request where the last one ended.
+    fn begin(&mut self, method: &Method) {
+        debug_assert!(self.arena.is_empty(), "each request is split off");
+        if self.arena.capacity() < REQUEST_BYTES {
+            self.arena = BytesMut::with_capacity(ARENA_BYTES);
+        }
+        self.arena.extend_from_slice(method.as_str().as_bytes());
+        self.arena.extend_from_slice(b" ");
+    }
+
+    fn end_line(&mut self, lines: &[u8]) {
+        self.arena.extend_from_slice(b" ");
+        self.arena.extend_from_slice(self.version.name().as_bytes());
+        self.arena.extend_from_slice(b"\r\n");
+        self.arena.extend_from_slice(lines);
+    }
+
+    /// A target that began with a variable may be any reference in the page before.
+    fn make_origin_form(&mut self, start: usize, location: &str) {
+        let reference = String::from_utf8_lossy(&self.arena[start..]).into_owned();
+        let target = urls::resolve(location, &reference, &self.host).unwrap_or_else(|| "/".to_owned());
+        self.arena.truncate(start);
+        self.arena.extend_from_slice(target.as_bytes());
+    }
+
+    fn cookies(&mut self, jar: &Jar, (from, to): (usize, usize), now: Instant) {
+        if jar.is_empty() {
+            return;
+        }
+        self.target.clear();
+        let target = std::str::from_utf8(&self.arena[from..to]).expect("targets are written in ASCII");
+        self.target.push_str(target);
+        let mut before: &[u8] = b"Cookie: ";
+        for pair in jar.pairs(&self.target, now) {
+            self.arena.extend_from_slice(before);
+            self.arena.extend_from_slice(pair);
+            before = b"; ";
+        }
+        if before == b"; " {
+            self.arena.extend_from_slice(b"\r\n");
+        }
+    }
+
+    fn finish(&mut self, method: &Method, target: (usize, usize), body: Option<&[u8]>) -> Written {
+        if let Some(body) = body {
+            let mut digits = [0u8; 20];
+            let length = {
+                use std::io::Write;
+                let mut rest = &mut digits[..];
+                write!(rest, "{}", body.len()).expect("a length has at most 20 digits");
+                20 - rest.len()
+            };
+            self.arena.extend_from_slice(b"Content-Length: ");
+            self.arena.extend_from_slice(&digits[..length]);
+            self.arena.extend_from_slice(b"\r\n");
+        }
+        let line_at = self.arena.len() as u32;
+        self.arena.extend_from_slice(b"\r\n");
+        self.arena.extend_from_slice(body.unwrap_or_default());
+        Written {
+            bytes: self.arena.split().freeze(),
+            line_at,
+            target: (target.0 as u32, target.1 as u32),
+            method: method.clone(),
+            version: self.version,
+        }
+    }
+}

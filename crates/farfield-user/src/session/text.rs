@@ -1,0 +1,175 @@
+//! Templates filled in.
+
+use super::urls::{HEX, is_sendable};
+use super::visit::Visit;
+use bytes::{BufMut, BytesMut};
+use farfield_base::random::Stream;
+use farfield_traffic::session::data::Data;
+use farfield_traffic::session::template::Escape;
+use farfield_traffic::session::{Piece, Text, Value};
+use rand::RngExt;
+use std::io::Write;
+
+/// Where a text stands, which decides what may stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a request's target: what may not is percent-encoded.
+    Target,
+    /// In a header field: control characters, which would end it, are left out.
+    Field,
+    /// In a body: anything.
+    Body,
+}
+
+/// What holes are filled with.
+pub(crate) struct Filling<'a> {
+    pub visit: &'a Visit,
+    pub data: &'a [Data],
+    pub user: u32,
+    pub chance: &'a mut Stream,
+}
+
+impl Filling<'_> {
+    /// Writes `text`.
+    pub fn write(&mut self, text: &Text, place: Place, out: &mut BytesMut) {
+        for piece in &text.0 {
+            match piece {
+                Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Value(value, escape) => self.write_value(*value, *escape, place, out),
+            }
+        }
+    }
+
+    fn write_value(&mut self, value: Value, escape: Escape, place: Place, out: &mut BytesMut) {
+        let number = match value {
+            Value::Variable(number) => {
+                let value = self.visit.variable(number);
+                return write_bytes(value, escape, place, out);
+            }
+            Value::Column { data, column } => {
+                let row = self.visit.row(data);
+                let value = self.data[usize::from(data)].value(row, column);
+                return write_bytes(value.as_bytes(), escape, place, out);
+            }
+            Value::User => i128::from(self.user),
+            Value::Session => i128::from(self.visit.number),
+            Value::Click => i128::from(self.visit.click),
+            Value::Random(from, to) => i128::from(self.chance.random_range(from..=to)),
+        };
+        let mut digits = [0; 24];
+        let mut rest = &mut digits[..];
+        write!(rest, "{number}").expect("a number of 64 bits has at most 20 characters");
+        let length = 24 - rest.len();
+        write_bytes(&digits[..length], escape, place, out);
+    }
+}
+
+fn write_bytes(value: &[u8], escape: Escape, place: Place, out: &mut BytesMut) {
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    match escape {
+        Escape::Plain => match place {
+            Place::Body => out.extend_from_slice(value),
+            Place::Target if value.iter().all(|byte| is_sendable(*byte)) => out.extend_from_slice(value),
+            Place::Target => percent(value, is_sendable, false, out),
+            Place::Field if !value.iter().any(u8::is_ascii_control) => out.extend_from_slice(value),
+            Place::Field => out.extend(value.iter().filter(|byte| !byte.is_ascii_control())),
+        },
+        Escape::Url => percent(value, unreserved, false, out),
+        Escape::Form => {
+            percent(value, |byte| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte), true, out)
+        }
+        Escape::Json => json(value, out),
+        Escape::Base64 => base64(value, out),
+    }
+}
+
+/// Percent-encodes what is not `kept`; a blank is `+` where `plus`.
+fn percent(value: &[u8], kept: impl Fn(u8) -> bool, plus: bool, out: &mut BytesMut) {
+    for byte in value {
+        match byte {
+            b' ' if plus => out.put_u8(b'+'),
+            byte if kept(*byte) => out.put_u8(*byte),
+            byte => out.put_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+        }
+    }
+}
+
+/// Writes a name or value of `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
+pub(crate) fn form_encoded(value: &[u8], out: &mut BytesMut) {
+    write_bytes(value, Escape::Form, Place::Body, out);
+}
+
+/// RFC 8259 section 7, without the quotes around it.
+fn json(value: &[u8], out: &mut BytesMut) {
+    for byte in value {
+        match byte {
+            b'"' | b'\\' => out.put_slice(&[b'\\', *byte]),
+            0..0x20 => {
+                out.put_slice(b"\\u00");
+                out.put_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            }
+            byte => out.put_u8(*byte),
+        }
+    }
+}
+
+/// RFC 4648 section 4.
+fn base64(value: &[u8], out: &mut BytesMut) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for three in value.chunks(3) {
+        let bits =
+            three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
+            out.put_u8(if place <= three.len() { digit } else { b'=' });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(value: &[u8], escape: Escape, place: Place) -> String {
+        let mut out = BytesMut::new();
+        write_bytes(value, escape, place, &mut out);
+        String::from_utf8(out.to_vec()).expect("what is written from text is text")
+    }
+
+    #[test]
+    fn values_are_written_as_asked() {
+        let body = |text: &str, escape| written(text.as_bytes(), escape, Place::Body);
+        assert_eq!(body("a b&é", Escape::Plain), "a b&é");
+        assert_eq!(body("a b&é~*", Escape::Url), "a%20b%26%C3%A9~%2A");
+        assert_eq!(body("a b&é~*", Escape::Form), "a+b%26%C3%A9%7E*");
+        assert_eq!(body("a\"\\\n", Escape::Json), "a\\\"\\\\\\u000A");
+        for (text, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(body(text, Escape::Base64), coded);
+        }
+        assert_eq!(written(b"a b/c?d#e", Escape::Plain, Place::Target), "a%20b/c?d%23e");
+        assert_eq!(written(b"a\r\nb: c", Escape::Plain, Place::Field), "ab: c");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_breaks_out_of_its_place(value in prop::collection::vec(any::<u8>(), 0..40)) {
+            for escape in [Escape::Plain, Escape::Url, Escape::Form, Escape::Base64] {
+                let mut out = BytesMut::new();
+                write_bytes(&value, escape, Place::Target, &mut out);
+                prop_assert!(out.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#'));
+                let mut out = BytesMut::new();
+                write_bytes(&value, escape, Place::Field, &mut out);
+                prop_assert!(!out.iter().any(u8::is_ascii_control));
+            }
+        }
+
+        #[test]
+        fn a_json_string_reads_back(text in "\\PC{0,20}[\\x00-\\x1f\"\\\\]{0,5}") {
+            let json = format!("\"{}\"", written(text.as_bytes(), Escape::Json, Place::Body));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
+        }
+    }
+}

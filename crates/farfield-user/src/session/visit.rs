@@ -1,0 +1,81 @@
+//! Where one user is in its session, and what it knows.
+//!
+//! A user who thinks keeps its variables, its cookies and the forms that the next page may need: hundreds of bytes.
+
+use super::cache::Cache;
+use super::form::Form;
+use super::jar::Jar;
+use farfield_traffic::session::path::Progress;
+use smallvec::SmallVec;
+
+/// The session of one user.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Visit {
+    /// The number of the session, which no two of a run share.
+    pub number: u64,
+    /// Pages asked for before.
+    pub click: u32,
+    /// The state that the user is in.
+    pub state: u16,
+    pub progress: Progress,
+    /// Times that the state was tried again.
+    pub retries: u32,
+    /// What the page was about failed.
+    pub failed: bool,
+    /// What was asked for last: path and query.
+    pub location: String,
+    pub jar: Jar,
+    pub cache: Cache,
+    /// What the page has been seen to embed, by key.
+    pub seen: Vec<u64>,
+    /// What the page's references are relative to, if it says.
+    pub base: Option<String>,
+    variables: Box<[Option<Box<[u8]>>]>,
+    rows: SmallVec<[u32; 2]>,
+    /// The forms of the page, by number.
+    forms: Vec<(u16, Form)>,
+}
+
+impl Visit {
+    /// Begins session `number` with these rows of data: nothing is known yet.
+    pub fn begin(&mut self, number: u64, variables: usize, rows: SmallVec<[u32; 2]>) {
+        let fresh = vec![None; variables].into_boxed_slice();
+        let location = std::mem::take(&mut self.location);
+        let mut jar = std::mem::take(&mut self.jar);
+        jar.clear();
+        *self = Visit { number, variables: fresh, rows, location, jar, ..Visit::default() };
+        self.location.clear();
+    }
+
+    /// The next page is asked for: what the one before embedded is of no matter.
+    pub fn turn_page(&mut self) {
+        self.failed = false;
+        self.seen.clear();
+        self.base = None;
+    }
+
+    /// The value of a variable; empty if it has none.
+    pub fn variable(&self, number: u16) -> &[u8] {
+        self.variables[usize::from(number)].as_deref().unwrap_or_default()
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, number: u16, value: Box<[u8]>) {
+        self.variables[usize::from(number)] = Some(value);
+    }
+
+    /// The row of a file of data.
+    pub fn row(&self, data: u16) -> u32 {
+        self.rows[usize::from(data)]
+    }
+
+    /// The form of the page before, if it had it.
+    pub fn form(&self, number: u16) -> Option<&Form> {
+        self.forms.iter().find(|(own, _)| *own == number).map(|(_, form)| form)
+    }
+
+    /// Keeps the page's forms in place of those of the page before.
+    pub fn keep_forms(&mut self, forms: Vec<(u16, Form)>) {
+        self.forms = forms;
+    }
+}

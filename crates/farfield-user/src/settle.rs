@@ -1,0 +1,240 @@
+//! Pages and their requests, from their beginning to the sample that each request ends as.
+
+use crate::connection::{Connection, Exchange, Job};
+use crate::driver::Driver;
+use crate::host::{ConnectionKey, Host};
+use crate::itinerary::NO_ERRAND;
+use crate::policy::Reuse;
+use crate::population::Population;
+use farfield_base::{Fault, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_http::http1::Reply;
+
+impl Population {
+    /// Begins the user's next page, or the next few where it pipelines.
+    pub(crate) fn begin_page<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: u32) {
+        let clients = self.driver.clients();
+        let user = &mut self.users[slot as usize];
+        let pages = match self.plan.policy.policy {
+            Reuse::Pipelined => self.plan.itinerary.pages_at_once(self.plan.policy.depth()),
+            _ => 1,
+        };
+        let mut impossible = None;
+        for _ in 0..pages.min(self.requests_left) {
+            let (request, errand) = self.plan.itinerary.page(user, clients, now);
+            user.turn += 1;
+            self.requests_left -= 1;
+            let job = Job { request, errand: errand.unwrap_or(NO_ERRAND), due, again: false, first: true };
+            match errand {
+                Some(_) => {
+                    user.queue(job);
+                    self.in_system.enter(now, due);
+                }
+                None => impossible = Some((job, user.number)),
+            }
+        }
+        if let Some((job, number)) = impossible {
+            // As after a connection that failed, the user does not go on at once: others might not let it, either.
+            self.users[slot as usize].failed = true;
+            let sample = never_begun(job, number, now, Outcome::ExtractFailed);
+            host.record(Sample { page: PagePart::Whole, ..sample });
+            self.after_page(host, now, slot);
+        } else if user.unfinished == 0 {
+            self.retire(host, slot);
+        } else {
+            self.pump(host, now, slot);
+        }
+    }
+
+    /// Begins one request on a connection that descriptor `descriptor` waits for.
+    pub(crate) fn begin_attempt<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        due: Instant,
+        slot: u32,
+        descriptor: u32,
+    ) -> ConnectionKey {
+        let user = &mut self.users[slot as usize];
+        let request = self.plan.itinerary.first_page(user.number, &mut user.chance);
+        let job = Job { request, errand: NO_ERRAND, due, again: false, first: true };
+        user.unfinished += 1;
+        self.in_system.enter(now, due);
+        self.requests_left = self.requests_left.saturating_sub(1);
+        self.open(host, now, slot, job, descriptor)
+    }
+
+    /// The reply to the connection's first request is complete. What came `unasked` behind it must not be taken for
+    /// the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is given up.
+    pub(crate) fn complete<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        slot: u32,
+        reply: Reply,
+        unasked: bool,
+    ) {
+        let max = self.plan.policy.requests_max();
+        let connection = self.table.at_mut(slot);
+        let exchange = connection.in_flight.remove(0);
+        let user = connection.user;
+        let mut sample = connection.sample(&exchange, self.users[user as usize].number, now);
+        sample.status = reply.status;
+        sample.body_bytes = reply.body_bytes;
+        sample.reply_bytes = reply.reply_bytes;
+        sample.tcp = host.facts(ConnectionKey { slot, serial: connection.serial });
+        if unasked || !reply.persistent || exchange.number + 1 >= max {
+            // The server said it would read no further, so those behind were not served: no blind retry.
+            let gone = self.drop_connection(host, slot);
+            self.put_back(gone.user, &gone.in_flight, false);
+        } else if connection.in_flight.is_empty() {
+            self.table.stop_limit(slot);
+        } else {
+            self.table.start_limit(slot, now);
+        }
+        let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
+        (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
+        host.record(sample);
+        self.in_system.leave(now);
+        self.request_over(host, now, user, sample.outcome);
+    }
+
+    /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it, and so
+    /// do those behind it that must not be sent twice. The others are sent again.
+    pub(crate) fn lose<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, outcome: Outcome) {
+        let mut lost = self.drop_connection(host, slot);
+        let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
+        let (itinerary, first) = (&self.plan.itinerary, lost.in_flight.first().map(|first| first.number));
+        let goes_again = |exchange: &Exchange| {
+            itinerary.is_idempotent(&exchange.job)
+                && (Some(exchange.number) != first || (unread && lost.may_repeat(exchange)))
+        };
+        let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
+        self.put_back(lost.user, &again, true);
+        lost.in_flight = failing.into();
+        self.fail_exchanges(host, now, &lost, outcome);
+        self.pump(host, now, lost.user);
+    }
+
+    /// Queues requests whose connection is gone, ahead of all that wait.
+    fn put_back(&mut self, user: u32, gone: &[Exchange], again: bool) {
+        let user = &mut self.users[user as usize];
+        for exchange in gone.iter().rev() {
+            self.tally.resent += u64::from(exchange.sent != Stamp::NEVER);
+            user.waiting.push_front(Job { again: again || exchange.job.again, ..exchange.job });
+        }
+    }
+
+    pub(crate) fn fail_exchanges<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        gone: &Connection,
+        outcome: Outcome,
+    ) {
+        let number = self.users[gone.user as usize].number;
+        for exchange in &gone.in_flight {
+            let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
+            (_, sample.page) = self.led_to(now, gone.user, exchange.job, None, outcome);
+            host.record(sample);
+            self.in_system.leave(now);
+            self.request_over(host, now, gone.user, outcome);
+        }
+    }
+
+    /// A request ended so, with a reply of this status or without one: what became of it, and its place in its page. What
+    /// it led to is queued.
+    fn led_to(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        job: Job,
+        status: Option<u16>,
+        outcome: Outcome,
+    ) -> (Outcome, PagePart) {
+        let user = &mut self.users[slot as usize];
+        let before = user.unfinished;
+        // The load of an S-Client is its attempts: each is for one object.
+        let alone = matches!(self.driver, Driver::Attempting { .. });
+        let outcome = self.plan.itinerary.over(user, job, now, status, outcome, alone);
+        let queued = user.unfinished - before;
+        user.unfinished -= 1;
+        let page = match self.tells_pages {
+            true => PagePart::of(job.first, user.unfinished == 0),
+            false => PagePart::Apart,
+        };
+        self.count_queued(now, queued);
+        (outcome, page)
+    }
+
+    /// So many requests that follow from a reply are due now.
+    pub(crate) fn count_queued(&mut self, now: Instant, queued: u32) {
+        for _ in 0..queued {
+            self.in_system.enter(now, now);
+        }
+        self.requests_left = self.requests_left.saturating_sub(u64::from(queued));
+    }
+
+    /// A request of a user's page is over: go on with what waits, or after the page.
+    fn request_over<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, outcome: Outcome) {
+        let user = &mut self.users[slot as usize];
+        user.failed |= outcome.fault() == Fault::Network
+            || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
+        if user.unfinished == 0 {
+            if self.plan.policy.policy == Reuse::EarlyClose {
+                self.close_all(host, slot);
+            }
+            self.after_page(host, now, slot);
+        } else {
+            self.pump(host, now, slot);
+        }
+    }
+
+    /// Ends what is still on its way, which is recorded as cut.
+    pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
+        self.finished = true;
+        self.count_missed(now);
+        let slots: Vec<u32> = self.table.slots().collect();
+        for slot in slots {
+            let connection = self.drop_connection(host, slot);
+            for exchange in &connection.in_flight {
+                let number = self.users[connection.user as usize].number;
+                let sample = connection.sample_unfinished(exchange, number, now, Outcome::Cut);
+                self.in_system.leave(now);
+                host.record(sample);
+            }
+        }
+        let waiting: Vec<(u32, Job)> = self
+            .users
+            .iter()
+            .flat_map(|(_, user)| user.waiting.iter().map(|job| (user.number, *job)))
+            .collect();
+        for (number, job) in waiting {
+            self.in_system.leave(now);
+            host.record(never_begun(job, number, now, Outcome::Cut));
+        }
+        self.users.clear();
+    }
+}
+
+/// The sample of a request that never reached a connection.
+pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -> Sample {
+    Sample {
+        due: job.due,
+        connect_begun: Stamp::NEVER,
+        connected: Stamp::NEVER,
+        sent: Stamp::NEVER,
+        first_byte: Stamp::NEVER,
+        done: now,
+        body_bytes: 0,
+        reply_bytes: 0,
+        user,
+        connection: Sample::NO_CONNECTION,
+        number: 0,
+        request: job.request,
+        class: 0,
+        status: 0,
+        outcome,
+        tcp: None,
+        page: PagePart::Apart,
+    }
+}

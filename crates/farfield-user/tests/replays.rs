@@ -1,0 +1,59 @@
+//! Recorded sessions asked for again, in virtual time.
+
+mod scene;
+
+use farfield_base::{Duration, Instant, PagePart, Sample};
+use scene::{Scene, ms};
+
+const CLOSED: &str = "{ model = 'closed', users = 1 }";
+
+fn line(client: &str, second: u32, path: &str) -> String {
+    format!("{client} - - [10/Oct/2000:13:55:{second:02} -0700] \"GET {path} HTTP/1.0\" 200 10\n")
+}
+
+/// When each sample was due, in milliseconds, and what it asked for.
+fn due(samples: &[Sample], user: u32) -> Vec<(u64, u32)> {
+    let own = samples.iter().filter(|sample| sample.user == user);
+    own.map(|sample| (sample.due.as_ns() / 1_000_000, sample.request)).collect()
+}
+
+#[test]
+fn a_log_is_asked_for_at_its_instants() {
+    let log =
+        [line("a", 0, "/x"), line("b", 1, "/y"), line("a", 2, "/y"), line("a", 3, "/x"), line("b", 5, "/x")]
+            .concat();
+    let exact = Scene::replay("access.log", &log, "", CLOSED).play();
+    assert_eq!(due(&exact.samples, 0), [(0, 0), (2000, 1), (3000, 0)]);
+    assert_eq!(due(&exact.samples, 1), [(1000, 1), (5000, 0)]);
+    let quick = Scene::replay("access.log", &log, "speed = 2", CLOSED).play();
+    assert_eq!(due(&quick.samples, 0), [(0, 0), (1000, 1), (1500, 0)]);
+    assert_eq!(quick.tally.begun, 2);
+    // A page takes 15 ms, and the first of a connection 10 more.
+    let gaps = Scene::replay("access.log", &log, "timing = 'gaps'", CLOSED).play();
+    assert_eq!(due(&gaps.samples, 0), [(0, 0), (2025, 1), (3040, 0)]);
+    assert_eq!(gaps.attempts.len(), 2, "a session keeps its connection");
+}
+
+/// What was due while the page before was not over begins late, and its response time tells.
+#[test]
+fn a_slow_server_makes_exact_instants_late() {
+    let log = [line("a", 0, "/x"), line("a", 1, "/y")].concat();
+    let mut scene = Scene::replay("access.log", &log, "", CLOSED);
+    scene.server.service = Duration::from_secs(3);
+    let stage = scene.play();
+    assert_eq!(due(&stage.samples, 0), [(0, 0), (1000, 1)]);
+    assert_eq!(stage.samples[1].sent.instant(), Some(stage.samples[0].done));
+    assert!(stage.samples[1].response_time() > Duration::from_secs(4));
+}
+
+#[test]
+fn httperfs_sessions_go_round() {
+    let text = "/a think=0.2\n\t/i\n\t/j\n/b\n\n/a\n\t/j\n";
+    let stage = Scene::replay("s.wsesslog", text, "timing = 'gaps'", CLOSED).play();
+    let asked: Vec<_> = stage.samples.iter().map(|sample| (sample.request, sample.page)).collect();
+    use PagePart::{Begins, Ends, Inside, Whole};
+    assert_eq!(asked[..6], [(0, Begins), (1, Inside), (2, Ends), (3, Whole), (0, Begins), (2, Ends)]);
+    assert_eq!(asked[6..12], asked[..6]);
+    assert_eq!(stage.samples[3].due, stage.samples[2].done + ms(200));
+    assert!(stage.samples.iter().all(|sample| sample.done > Instant::ZERO));
+}

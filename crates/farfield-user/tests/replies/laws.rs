@@ -1,0 +1,162 @@
+//! What holds whatever a server sends to users in sessions, and whatever a template says: each request that is sent is one
+//! whole request, every request ends as a sample, and it all comes to an end.
+
+use bytes::Bytes;
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_http::http1::Version;
+use farfield_traffic::LoadSpec;
+use farfield_traffic::session::SessionSpec;
+use farfield_traffic::session::template::Template;
+use farfield_user::{ConnectionKey, Host, Itinerary, Plan, Policy, Population, Target, Wake};
+use std::collections::VecDeque;
+
+enum Event {
+    Wake(Wake),
+    Connected(ConnectionKey),
+    Reply(ConnectionKey),
+}
+
+#[derive(Default)]
+struct Stage {
+    events: VecDeque<Event>,
+    sent: Vec<Bytes>,
+    samples: usize,
+}
+
+impl Host for Stage {
+    fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
+        self.events.push_back(Event::Connected(connection));
+        Instant::ZERO
+    }
+    fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant {
+        self.sent.push(bytes.clone());
+        self.events.push_back(Event::Reply(connection));
+        Instant::ZERO
+    }
+    fn close(&mut self, _connection: ConnectionKey) {}
+    fn abandon(&mut self, _connection: ConnectionKey) {}
+    fn wake_at(&mut self, _at: Instant, wake: Wake) {
+        if !matches!(wake, Wake::Deadline | Wake::Unanswered) {
+            self.events.push_back(Event::Wake(wake));
+        }
+    }
+    fn record(&mut self, _sample: Sample) {
+        self.samples += 1;
+    }
+}
+
+/// Plays a few pages of the session against a server whose first replies are these bytes.
+fn play(session: &str, replies: &[u8]) {
+    let spec: SessionSpec = toml::from_str(session).expect("a session");
+    let Ok(session) = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)) else { return };
+    let target = Target { host: "shop:80".into(), version: Version::Http11 };
+    let Ok(itinerary) = Itinerary::sessions(session, &target) else { return };
+    #[derive(serde::Deserialize)]
+    struct Document {
+        load: LoadSpec,
+    }
+    let load: Document = toml::from_str("load = { model = 'closed', users = 1 }").expect("a load");
+    let mut population = Population::new(Plan {
+        load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+        itinerary,
+        policy: Policy::default(),
+        seed: Seed(1),
+        worker: 0,
+        workers: 1,
+        window: Window { measure_from: Instant::ZERO, measure_to: Instant::MAX },
+        requests_max: Some(12),
+    });
+    let mut stage = Stage::default();
+    population.start(&mut stage);
+    for turn in 0..400 {
+        let now = Instant::ZERO + Duration::from_ms(turn);
+        match stage.events.pop_front() {
+            None => break,
+            Some(Event::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
+            Some(Event::Connected(key)) => population.handle_connected(&mut stage, now, key),
+            Some(Event::Reply(key)) => {
+                // Replies may only come where they are awaited; whatever is left of the bytes is then cut.
+                population.handle_received(&mut stage, now, key, replies);
+                population.handle_closed(&mut stage, now, key);
+            }
+        }
+    }
+    population.cut(&mut stage, Instant::from_ns(1 << 40));
+    assert_eq!(population.in_system(), 0, "every request ends as a sample");
+    assert!(stage.samples >= 1);
+    stage.sent.iter().for_each(|request| assert_whole(request));
+}
+
+/// One request, no more and no less, in which nothing broke out of its place.
+fn assert_whole(request: &[u8]) {
+    let text = String::from_utf8_lossy(request).into_owned();
+    let end =
+        request.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| panic!("no end: {text}"));
+    let head = std::str::from_utf8(&request[..end]).unwrap_or_default();
+    let mut lines = head.split("\r\n");
+    let line: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let target_fits = |target: &str| {
+        target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
+    };
+    assert!(line.len() == 3 && target_fits(line[1]) && line[2] == "HTTP/1.1" || head.is_empty(), "{text}");
+    let mut length = 0;
+    let mut hosts = 0;
+    for field in request[..end].split(|byte| *byte == b'\n').skip(1) {
+        let field = field.strip_suffix(b"\r").unwrap_or(field);
+        let colon = field.iter().position(|byte| *byte == b':').unwrap_or_else(|| panic!("no field: {text}"));
+        let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
+        assert!(!name.is_empty() && name.iter().all(u8::is_ascii_graphic), "{text}");
+        assert!(!value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t'), "{text}");
+        hosts += usize::from(name == b"Host");
+        if name == b"Content-Length" {
+            length = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok()).expect("a number");
+        }
+    }
+    assert_eq!((hosts, request.len() - end - 4), (1, length), "{text}");
+}
+
+/// Any bytes as what a server sends to a user who takes from it whatever can be taken.
+pub fn of_reply(input: &[u8]) {
+    let session = "page-load = 'browser'\ncache = true\nbody-limit = '4KiB'\nredirects = 2\non-failure = 'go-on'\n\
+        [[state]]\nname = 'a'\npath = '/a'\n\
+        extract = { r = { regex = 'x=(.*)' }, j = { json = '/x', default = '' }, c = { css = 'a', attribute = 'href', default = '' }, \
+        t = { css = 'p', random = true }, h = { header = 'x' }, k = { cookie = 'k' } }\n\
+        [[state]]\nname = 'b'\npath = '/${r}?${j|url}'\nbody = '${c|json}${t}'\nheaders = { x = '${h}${k}' }\n\
+        [[state]]\nname = 'c'\npath = '${c}'\n\
+        [[state]]\nname = 'd'\nform = { fields = { a = '${t}' } }\n";
+    play(session, input);
+}
+
+/// Any bytes as a cookie that a server sets.
+pub fn of_cookie(input: &[u8]) {
+    let field: Vec<u8> = input.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)).collect();
+    let reply = [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: ", &field[..], b"\r\n\r\n"].concat();
+    play(
+        "[[state]]\nname = 'a'\npath = '/x/a'\n[[state]]\nname = 'b'\npath = '/x/b?c'\nextract.k = { cookie = 'k' }\non-failure = 'go-on'",
+        &reply,
+    );
+}
+
+/// Any text as a template, in all places that templates have.
+pub fn of_template(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(template) = Template::try_from(text.to_owned()) else { return };
+    assert_eq!(template.as_str(), text);
+    let quoted = toml::Value::String(text.to_owned()).to_string();
+    let taken = "extract = { a = { regex = '[^b]*', default = '' }, b = { header = 'x', default = ' ' } }";
+    let state = |path: &str, more: &str| {
+        format!(
+            "[[state]]\nname = 'one'\npath = '/'\n{taken}\n[[state]]\nname = 'two'\npath = {path}\n{more}"
+        )
+    };
+    let reply = b"HTTP/1.1 200 OK\r\nX: \t\"\xe9 #\r\nContent-Length: 9\r\n\r\n \r\n\xff#%\\\"\x01";
+    for session in [
+        state(&quoted, ""),
+        state("'/'", &format!("body = {quoted}")),
+        state("'/'", &format!("headers = {{ x = {quoted} }}")),
+        state("'/'", &format!("check.contains = {quoted}")),
+    ] {
+        play(&session, reply);
+    }
+}

@@ -1,0 +1,106 @@
+//! `[session]`: sessions with dependencies in place of a set of requests.
+
+use super::Scenario;
+use super::plane::Mistake;
+use farfield_base::random::Seed;
+use farfield_traffic::LoadSpec;
+use farfield_traffic::file::Load;
+use farfield_traffic::session::replay::Replay;
+use farfield_traffic::session::{Session, SessionError};
+
+impl Scenario {
+    /// What sessions the scenario describes, if it does; what it names is read through `load`.
+    pub fn session(&self, load: &mut Load<'_>) -> Result<Option<Told>, Mistake> {
+        let Some(spec) = &self.session else { return Ok(None) };
+        if self.requests.is_some() {
+            let sentence = "a `[session]` says all that is asked for; leave out one of both";
+            return Err(Mistake::at("requests", sentence));
+        }
+        if !matches!(self.load, LoadSpec::Closed(_) | LoadSpec::Hybrid(_)) {
+            let sentence = "sessions have users who wait for replies; write `closed` or `hybrid`";
+            return Err(Mistake::at("load.model", sentence));
+        }
+        let wrong = |error: SessionError| Mistake::at(format!("session.{}", error.key), error.sentence);
+        let Some(replay) = spec.resolve_replay(load).map_err(wrong)? else {
+            return spec
+                .resolve(load, Seed(self.seed))
+                .map(|session| Some(Told::Dependent(Box::new(session))))
+                .map_err(wrong);
+        };
+        let has_instants = replay.sessions.iter().all(|session| session.starts.is_some());
+        if has_instants && self.load != LoadSpec::default() {
+            let sentence = "the recording says when sessions begin; leave the load out";
+            return Err(Mistake::at("load", sentence));
+        }
+        Ok(Some(Told::Recorded(replay)))
+    }
+}
+
+/// What a scenario says of sessions.
+#[derive(Debug)]
+pub enum Told {
+    /// Their states.
+    Dependent(Box<Session>),
+    /// A recording.
+    Recorded(Replay),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::from_text;
+    use crate::flags::RunFlags;
+    use std::path::Path;
+
+    const STATE: &str = "[[session.state]]\nname = 'home'\npath = '/'\n";
+
+    #[test]
+    fn what_is_shown_reads_as_the_same() {
+        let text = format!(
+            "load = {{ model = 'hybrid', arrivals = '5/s' }}\n{STATE}extract = {{ t = {{ css = 'input', attribute = 'value' }} }}\n\
+             [[session.state]]\nname = 'buy'\nform = {{ fields = {{ t = '${{t}}' }} }}\non-failure = 'retry 2'\n\
+             check = {{ status = ['2xx', 302], contains = 'a', header = {{ x = true }} }}\n"
+        );
+        let read = |text: &str| from_text(text, Some(Path::new("s.toml")), &RunFlags::default()).expect(text);
+        let scenario = read(&text);
+        assert_eq!(read(&scenario.to_toml()), scenario);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_file_line_and_key() {
+        let check = |text: &str, parts: &[&str]| {
+            let told = from_text(text, Some(Path::new("s.toml")), &RunFlags::default());
+            let sentence = told.expect_err(text).to_string();
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        let second = format!("{STATE}[[session.state]]\nname = 'buy'\npath = '/buy'\n");
+        check(
+            &format!("{second}body = 'x=${{tokn}}'\n"),
+            &["s.toml:7: session.state[1].body: ", "nothing defines `${tokn}`"],
+        );
+        check(
+            &format!("{second}body = 'x=${{to kn}}'\n"),
+            &["s.toml:7: session.state[1].body: ", "names no variable"],
+        );
+        check(
+            &format!("{STATE}extract.t = {{ regex = '(' }}\n"),
+            &["s.toml:4: session.state[0].extract.t.regex: "],
+        );
+        check(&format!("{STATE}chek = 1\n"), &["s.toml:4: ", "there is no key `chek`", "`check`"]);
+        check(&format!("{STATE}on-failure = 'stop'\n"), &["s.toml:4: ", "go-on"]);
+        check(
+            &format!("[session.transitions]\nhome = {{ end = 0.9 }}\n{STATE}"),
+            &["s.toml:2: ", "sum to 0.9"],
+        );
+        check(
+            &format!("[load]\nmodel = 'open'\narrivals = '5/s'\n{STATE}"),
+            &["s.toml:2: load.model: ", "hybrid"],
+        );
+        check(&format!("{STATE}[[requests.request]]\npath = '/'\n"), &["s.toml:4: requests: "]);
+        check(
+            &format!("[[session.data]]\nfile = 'no.csv'\n{STATE}"),
+            &["s.toml:2: session.data[0].file: no.csv: "],
+        );
+    }
+}
