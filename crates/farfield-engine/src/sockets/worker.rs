@@ -7,7 +7,9 @@
 //! A turn first reads the sockets that have something, and only then hands it to the users, who send. A send over
 //! loopback does the receiver's work too, and would make the replies read after it look late. But what is due goes
 //! before what has come: as soon as a send is due no further socket is read, and between replies that are handed on
-//! those sends are made that have become due.
+//! those sends are made that have become due. That ends where the worker has fallen behind: then replies go first, since each
+//! frees a connection that the next arrival would have to open, which costs several times as much, and the worker
+//! would never catch up.
 
 use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
@@ -28,6 +30,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const WAKES_A_TURN: usize = 64;
 /// Wakes fired between replies: a send that is due waits for one reply at most, and replies are not starved.
 const WAKES_A_REPLY: usize = 2;
+/// A worker whose next wake has been due for so long has fallen behind.
+const BEHIND: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
@@ -108,10 +112,11 @@ impl Worker {
             self.beat(turn);
             self.sleep(&mut events);
             let woken = self.host.clock.now();
+            let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
             let mut told = events.drain(..).peekable();
             while told.peek().is_some() {
-                self.hear(&mut told);
-                self.hand_on();
+                self.hear(&mut told, behind);
+                self.hand_on(behind);
             }
             drop(told);
             if self.phases.window.contains(woken) {
@@ -147,10 +152,11 @@ impl Worker {
         }
     }
 
-    /// Reads once from each socket that has something, until the buffer is full, the events are told or a wake is due.
-    fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>) {
+    /// Reads once from each socket that has something, until the buffer is full, the events are told or, unless the
+    /// worker is behind, a wake is due.
+    fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>, behind: bool) {
         let mut filled = 0;
-        let due = self.host.wheel.next_at().unwrap_or(Instant::MAX);
+        let due = self.host.wheel.next_at().filter(|_| !behind).unwrap_or(Instant::MAX);
         let mut at = Instant::ZERO;
         while READ_BUFFER - filled >= READ_LEAST
             && at < due
@@ -187,7 +193,7 @@ impl Worker {
     }
 
     /// Hands to the users what was heard, and asks again where there is more.
-    fn hand_on(&mut self) {
+    fn hand_on(&mut self, behind: bool) {
         let mut heard = std::mem::take(&mut self.heard);
         for Heard { key, at, what } in heard.drain(..) {
             match what {
@@ -211,7 +217,9 @@ impl Worker {
                 }
             }
             self.tell();
-            self.fire_due(WAKES_A_REPLY);
+            if !behind {
+                self.fire_due(WAKES_A_REPLY);
+            }
         }
         self.heard = heard;
     }
