@@ -9,6 +9,7 @@ mod docs;
 mod experiment;
 mod house;
 mod leftovers;
+mod nginx;
 mod process;
 mod python;
 mod system;

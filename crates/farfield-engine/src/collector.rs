@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Samples that are taken without a pause: a few microseconds of work.
-const PIECE: usize = 8;
+const PIECE: usize = 32;
 
 /// How a run goes, told once a second.
 #[derive(Debug)]

@@ -168,7 +168,7 @@ pub fn run(
         asked(&settings),
         &settings.aborts,
         keeping,
-        Pace::new(clock),
+        Pace::beside_workers(clock),
     );
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();

@@ -7,7 +7,6 @@ use crate::account;
 use crate::collector::{Collector, Keeping, Pace};
 use crate::finished::{DoorCounts, Finished, Network};
 use crate::meters::Phases;
-use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
 use farfield_base::{Duration, Instant};
@@ -46,8 +45,7 @@ pub(crate) fn run(
     .map_err(RunError::Simulation)?;
 
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
-    // Nobody waits for it.
-    let pace = Pace::new(Clock::starting_in(Duration::ZERO));
+    let pace = Pace::alone();
     let mut collector =
         Collector::new(phases.window, &classes, 0, asked(settings), &settings.aborts, keeping, pace);
     collector.record(&simulated.samples);

@@ -18,6 +18,10 @@ use farfield_traffic::arrival::{ArrivalProcess, WorkerArrivals};
 use farfield_traffic::load::{LoadModel, Overload, Restart};
 use std::num::NonZeroU32;
 
+/// The pause after a failure where the policy asks for none: a page that cannot even be asked for takes no time, and would
+/// be tried again at the same instant for ever.
+const LEAST_PAUSE: Duration = Duration::from_us(1);
+
 /// What a population's model of load keeps.
 #[derive(Debug)]
 pub(crate) enum Driver {
@@ -225,10 +229,13 @@ impl Population {
             }
             _ => Duration::ZERO,
         });
-        let failed = std::mem::take(&mut user.failed);
+        let pause = match std::mem::take(&mut user.failed) {
+            true => self.plan.policy.pause_after_failure.max(LEAST_PAUSE),
+            false => Duration::ZERO,
+        };
         let turn = user.turn;
-        if failed && self.plan.policy.pause_after_failure > think {
-            host.wake_at(now + self.plan.policy.pause_after_failure, Wake::Resume { slot, turn });
+        if pause > think {
+            host.wake_at(now + pause, Wake::Resume { slot, turn });
         } else if think.is_zero() {
             self.begin_page(host, now, now, slot);
         } else {

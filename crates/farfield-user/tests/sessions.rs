@@ -188,6 +188,19 @@ fn what_cannot_be_sent_is_told() {
     assert!(missing[1].due >= missing[0].due + ms(100), "nobody storms on");
 }
 
+/// Without any pause, a session of nothing but a form that no page has goes on in time all the same.
+#[test]
+fn what_can_never_be_sent_does_not_hold_time_up() {
+    let session = "[[state]]\nname = 'a'\nform = {}";
+    let mut scene = scripted("{ model = 'closed', users = 1 }", session, |_| reply(200, "", ""));
+    scene.policy.pause_after_failure = Duration::ZERO;
+    scene.length = ms(1);
+    let stage = scene.play();
+    let told: Vec<_> = stage.samples.iter().map(|sample| (sample.due, sample.outcome)).collect();
+    assert!(told.len() > 100 && told.iter().all(|(_, outcome)| *outcome == Outcome::ExtractFailed));
+    assert!(told.is_sorted_by(|one, next| one.0 < next.0));
+}
+
 #[test]
 fn sessions_of_a_hybrid_load_end_with_their_way() {
     let load = "{ model = 'hybrid', arrivals = { process = 'constant', rate = '10/s' } }";

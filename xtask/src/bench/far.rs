@@ -147,7 +147,7 @@ fn far(lab: &Lab, rest: &str, reuse: Reuse, path: &str, receivers: &[usize]) -> 
          [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\nprocessors = [{}]\nreceive-processors = {receivers:?}\n\
          somaxconn = 16384\nsyn-backlog = 16384\n{rest}",
         nginx.display(),
-        folder.join("error.log").display(),
+        folder.join("nginx.log").display(),
         config.display(),
         lab.server_cpu(),
     );

@@ -3,6 +3,7 @@
 //! A server listens on a free loopback port, is awaited, and ends with the value that holds it.
 
 use super::hold;
+use crate::nginx;
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -17,6 +18,9 @@ const OBJECT_BYTES: usize = 1024;
 /// The size of a large one.
 const LARGE_OBJECT_BYTES: usize = 64 * 1024;
 
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 4096;
+
 /// A server that runs.
 #[derive(Debug)]
 pub struct Server {
@@ -30,7 +34,7 @@ impl Server {
         let address = free_address()?;
         let file = nginx_files(folder, address)?;
         let mut nginx = Command::new(program);
-        nginx.arg("-e").arg(folder.join("error.log")).arg("-c").arg(file);
+        nginx.arg("-e").arg(folder.join("nginx.log")).arg("-c").arg(file);
         Server::start(&nginx, address, cpu)
     }
 
@@ -92,7 +96,7 @@ pub fn nginx_files(folder: &Path, address: SocketAddr) -> Result<PathBuf> {
         fs::write(site.join(name), "x".repeat(bytes))?;
     }
     let file = folder.join("nginx.conf");
-    fs::write(&file, nginx_conf(folder, address, nix::unistd::geteuid().is_root()))?;
+    fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG))?;
     Ok(file)
 }
 
@@ -100,52 +104,4 @@ pub fn nginx_files(folder: &Path, address: SocketAddr) -> Result<PathBuf> {
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on loopback")?;
     Ok(listener.local_addr()?)
-}
-
-/// One worker without access log, with room for 10,000 connections and keep-alive that never ends.
-fn nginx_conf(folder: &Path, address: SocketAddr, is_root: bool) -> String {
-    let folder = folder.display();
-    // As root the worker would change to a user that may not read the folder.
-    let user = if is_root { "user root;\n" } else { "" };
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("    {kind}_temp_path {folder}/{kind};\n"))
-        .concat();
-    format!(
-        "{user}daemon off;
-worker_processes 1;
-worker_rlimit_nofile 65536;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log warn;
-events {{
-    worker_connections 20000;
-}}
-http {{
-    access_log off;
-    keepalive_timeout 1h;
-    keepalive_requests 1000000000;
-{temporary}    server {{
-        listen {address} backlog=4096;
-        root {folder}/site;
-    }}
-}}
-"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_configuration_names_the_place_and_the_address() {
-        let address = "127.0.0.1:8080".parse().unwrap();
-        let text = nginx_conf(Path::new("/tmp/x"), address, false);
-        assert!(text.starts_with("daemon off;"));
-        for line in
-            ["listen 127.0.0.1:8080 backlog=4096;", "root /tmp/x/site;", "proxy_temp_path /tmp/x/proxy;"]
-        {
-            assert!(text.contains(line), "{line} in {text}");
-        }
-        assert!(nginx_conf(Path::new("/tmp/x"), address, true).starts_with("user root;\n"));
-    }
 }

@@ -1,6 +1,7 @@
 //! Real servers for experiments on the emulated plane, and how farfield is told to start them in the run's place.
 
 use super::site;
+use crate::nginx;
 use crate::system;
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -41,7 +42,7 @@ impl ServerKind {
         }
         let home = folder.display().to_string();
         let file = folder.join(format!("{}.conf", self.program()));
-        fs::write(&file, self.config(&home)).with_context(|| format!("cannot write {}", file.display()))?;
+        fs::write(&file, self.config(folder)).with_context(|| format!("cannot write {}", file.display()))?;
         let file = file.display().to_string();
         let program = program.display().to_string();
         let mut words: Vec<String> = match self {
@@ -66,9 +67,9 @@ impl ServerKind {
         Ok(())
     }
 
-    fn config(self, home: &str) -> String {
+    fn config(self, home: &Path) -> String {
         match self {
-            ServerKind::Nginx => nginx(home, nix::unistd::geteuid().is_root()),
+            ServerKind::Nginx => nginx::config(home, "80", BACKLOG),
             ServerKind::ApachePrefork => apache(home, 128),
             ServerKind::ApachePrefork2048 => apache(home, 2048),
         }
@@ -84,38 +85,10 @@ fn paced(rate: &str) -> String {
     )
 }
 
-/// One worker, no log, keep-alive without end.
-fn nginx(home: &str, is_root: bool) -> String {
-    // As root the worker would change to a user that may not read the folder.
-    let user = if is_root { "user root;\n" } else { "" };
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("    {kind}_temp_path {home}/{kind};\n"))
-        .concat();
-    format!(
-        "{user}daemon off;
-worker_processes 1;
-worker_rlimit_nofile 65536;
-pid {home}/nginx.pid;
-error_log {home}/nginx.log warn;
-events {{
-    worker_connections 40000;
-}}
-http {{
-    access_log off;
-    keepalive_timeout 1h;
-    keepalive_requests 1000000000;
-{temporary}    server {{
-        listen 80 backlog={BACKLOG};
-        root {home}/site;
-    }}
-}}
-"
-    )
-}
-
 /// So many processes from first to last, no log, files mapped into memory, and connections handed over before their
 /// request is there.
-fn apache(home: &str, processes: u32) -> String {
+fn apache(home: &Path, processes: u32) -> String {
+    let home = home.display();
     format!(
         "ServerRoot {home}
 ServerName localhost
@@ -171,7 +144,7 @@ mod tests {
 
     #[test]
     fn configurations_name_their_folder() {
-        for text in [nginx("/a", true), nginx("/a", false), apache("/a", 128)] {
+        for text in [ServerKind::Nginx, ServerKind::ApachePrefork].map(|kind| kind.config(Path::new("/a"))) {
             assert!(text.contains("/a/site") && text.contains("16384"), "{text}");
         }
     }

@@ -19,15 +19,21 @@ const BEHIND: u32 = 16;
 /// When the collector paused last, and whether it has time to.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    clock: Clock,
+    /// None where nobody waits.
+    clock: Option<Clock>,
     worked_from: Cell<Instant>,
     at_once: Cell<u32>,
 }
 
 impl Pace {
-    /// By this clock.
-    pub fn new(clock: Clock) -> Pace {
-        Pace { clock, worked_from: Cell::new(Instant::ZERO), at_once: Cell::new(0) }
+    /// Beside workers whose clock this is.
+    pub fn beside_workers(clock: Clock) -> Pace {
+        Pace { clock: Some(clock), ..Pace::alone() }
+    }
+
+    /// With no worker to stand back for: it never pauses.
+    pub fn alone() -> Pace {
+        Pace { clock: None, worked_from: Cell::new(Instant::ZERO), at_once: Cell::new(0) }
     }
 
     /// A parcel came while the last one was looked at.
@@ -38,16 +44,23 @@ impl Pace {
     /// There was nothing to do for a while.
     pub fn rested(&self) {
         self.at_once.set(0);
-        self.worked_from.set(self.clock.now());
+        self.work_begins();
     }
 
     /// Called between any two small pieces of work: pauses if it is time to.
     pub fn breathe(&self) {
+        let Some(clock) = self.clock else { return };
         let behind = self.at_once.get();
-        let worked = self.clock.now().since(self.worked_from.get());
+        let worked = clock.now().since(self.worked_from.get());
         if behind < BEHIND && worked >= WORK.times(u64::from(behind) + 1) {
             processors::step_aside();
-            self.worked_from.set(self.clock.now());
+            self.work_begins();
+        }
+    }
+
+    fn work_begins(&self) {
+        if let Some(clock) = self.clock {
+            self.worked_from.set(clock.now());
         }
     }
 }

@@ -1,0 +1,58 @@
+//! The emulated network in a summary.
+
+use super::TimingSummary;
+use crate::facts::{NetworkDrops, NetworkFacts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The emulated network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkSummary {
+    /// Clients.
+    pub clients: u64,
+    /// Shards that they were dealt out over.
+    pub shards: u64,
+    /// What the gateway is made of; null where the server is a model.
+    pub gateway: Option<String>,
+    /// The unloaded round trip of the nearest client.
+    pub round_trip_ns_least: u64,
+    /// That of the farthest.
+    pub round_trip_ns_largest: u64,
+    /// How late packets left for the server.
+    pub departure_lateness: Option<TimingSummary>,
+    /// How late packets reached clients.
+    pub arrival_lateness: Option<TimingSummary>,
+    /// How late packets were taken over from other shards; null where shards share no links.
+    #[serde(default)]
+    pub crossing_lateness: Option<TimingSummary>,
+    /// Packets handed to the server.
+    pub packets_up: u64,
+    /// Packets taken from it.
+    pub packets_down: u64,
+    /// Packets that the gateway lost: the emulator's fault.
+    pub gateway_overruns: u64,
+    /// Packets that the network did not deliver: the scenario's doing.
+    pub drops: NetworkDrops,
+    /// Packets that capturing lost.
+    pub capture_drops: u64,
+}
+
+impl NetworkSummary {
+    pub(super) fn of(facts: &NetworkFacts) -> NetworkSummary {
+        NetworkSummary {
+            clients: facts.clients,
+            shards: facts.shards,
+            gateway: facts.gateway.clone(),
+            round_trip_ns_least: facts.round_trip_least.as_ns(),
+            round_trip_ns_largest: facts.round_trip_largest.as_ns(),
+            departure_lateness: TimingSummary::of(&facts.departure_lateness),
+            arrival_lateness: TimingSummary::of(&facts.arrival_lateness),
+            crossing_lateness: TimingSummary::of(&facts.crossing_lateness),
+            packets_up: facts.packets_up,
+            packets_down: facts.packets_down,
+            gateway_overruns: facts.overruns,
+            drops: facts.drops,
+            capture_drops: facts.capture_drops,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages.
+
+use super::TimingSummary;
+use crate::fold::{Events, Fold, Part};
+use crate::pages::PageTimes;
+use crate::timing::Timings;
+use farfield_base::{Duration, Outcome};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many requests ended in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutcomeCount {
+    /// The outcome's name: "timed-out".
+    pub name: String,
+    /// Whose doing it is: "none", "server", "network", "client" or "protocol".
+    pub fault: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Events a second: each counted in the part in which it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rates {
+    /// Requests due.
+    pub offered_per_s: f64,
+    /// Requests sent.
+    pub sent_per_s: f64,
+    /// Replies that completed with success.
+    pub completed_per_s: f64,
+    /// Requests that ended in any way.
+    pub ended_per_s: f64,
+    /// Attempts to connect.
+    pub connects_per_s: f64,
+    /// Bytes of bodies.
+    pub body_bytes_per_s: f64,
+    /// All bytes of replies.
+    pub reply_bytes_per_s: f64,
+}
+
+impl Rates {
+    pub(super) fn of(events: &Events, over: Duration) -> Option<Rates> {
+        let per_s = |count: u64| count as f64 / over.as_secs_f64();
+        (!over.is_zero()).then(|| Rates {
+            offered_per_s: per_s(events.offered),
+            sent_per_s: per_s(events.sent),
+            completed_per_s: per_s(events.completed),
+            ended_per_s: per_s(events.ended),
+            connects_per_s: per_s(events.connects_begun),
+            body_bytes_per_s: per_s(events.body_bytes),
+            reply_bytes_per_s: per_s(events.reply_bytes),
+        })
+    }
+}
+
+/// The warm-up or the steady part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartSummary {
+    /// Requests due in this part.
+    pub requests: u64,
+    /// Of those, requests for which the client acted at all.
+    pub begun: u64,
+    /// Of those, the share that went wrong, over all whose end was seen; null if no end was seen.
+    pub error_share: Option<f64>,
+    /// Rates; null for a part that took no time.
+    pub rates: Option<Rates>,
+    /// The times of successful requests, and of all connections; null where none was measured.
+    pub times: Timings<Option<TimingSummary>>,
+    /// How the requests ended; only what occurred.
+    pub outcomes: Vec<OutcomeCount>,
+}
+
+impl PartSummary {
+    pub(super) fn of(part: &Part, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
+        let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
+            name: outcome.name().to_owned(),
+            fault: outcome.fault().name().to_owned(),
+            count: part.count(outcome),
+        });
+        PartSummary {
+            requests: part.requests(),
+            begun: part.begun,
+            error_share: part.error_share(),
+            rates: Rates::of(&part.events, lasted),
+            times: part.times.map(|times| {
+                pause();
+                TimingSummary::of(times)
+            }),
+            outcomes: counted.filter(|outcome| outcome.count > 0).collect(),
+        }
+    }
+}
+
+/// The steady part of one class of clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassSummary {
+    /// Its name.
+    pub name: String,
+    /// Its part of all requests that were due; null if none was.
+    pub share: Option<f64>,
+    /// What was measured of it.
+    pub steady: PartSummary,
+}
+
+impl ClassSummary {
+    pub(super) fn of_all(fold: &Fold, lasted: Duration, pause: &dyn Fn()) -> Vec<ClassSummary> {
+        let all = fold.steady().requests();
+        let class = |(name, part): (&str, &Part)| ClassSummary {
+            name: name.to_owned(),
+            share: (all > 0).then(|| part.requests() as f64 / all as f64),
+            steady: PartSummary::of(part, lasted, pause),
+        };
+        fold.classes().map(class).collect()
+    }
+}
+
+/// The pages that were due in the measured part and are over: what users asked for, with all that it led to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PagesSummary {
+    /// Pages without a failure.
+    pub completed: u64,
+    /// Pages with a request that failed.
+    pub failed: u64,
+    /// Requests a page, on average.
+    pub requests_mean: f64,
+    /// From when a page was due to the end of its last request; null if none was completed.
+    pub response: Option<TimingSummary>,
+    /// From when a page was due to the first byte of the last object that came; null if none was completed.
+    pub html_latency: Option<TimingSummary>,
+}
+
+impl PagesSummary {
+    pub(super) fn of(pages: &PageTimes) -> PagesSummary {
+        let completed = pages.response.count();
+        PagesSummary {
+            completed,
+            failed: pages.failed,
+            requests_mean: pages.requests as f64 / (completed + pages.failed) as f64,
+            response: TimingSummary::of(&pages.response),
+            html_latency: TimingSummary::of(&pages.html_latency),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What the summary says of runs whose every sample is known.
+
+use super::*;
+use crate::fold::scene::{fold, sample, window};
+use crate::quantile::Quantile;
+use crate::verdict::scene::{END, good_run};
+use farfield_base::{Outcome, Sample};
+
+fn heading() -> Heading {
+    Heading {
+        farfield: "0.1.0".to_owned(),
+        scenario: "quick".to_owned(),
+        target: "http://127.0.0.1:8080/".to_owned(),
+        seed: u64::MAX,
+        load: LoadKind::Open,
+        load_words: "open loop, constant, 200/s".to_owned(),
+        started_at: "2026-01-02T03:04:05Z".to_owned(),
+    }
+}
+
+fn summary(fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
+    let thresholds = ["p99<200ms".parse().expect("a threshold")];
+    let (heading, limits) = (heading(), VerdictLimits::default());
+    let asked = Asked {
+        heading: &heading,
+        limits: &limits,
+        thresholds: &thresholds,
+        series_file: Some("series.parquet"),
+    };
+    Summary::new(asked, fold, facts, until)
+}
+
+#[test]
+fn says_what_the_run_was() {
+    let (fold, facts) = good_run();
+    let summary = summary(&fold, &facts, END);
+    assert!(summary.complete && summary.verdict.valid && summary.thresholds[0].passed);
+    assert_eq!(summary.phases, Phases { warm_up_ns: 0, steady_ns: END.as_ns(), drain_ns: 0 });
+    let rates = summary.steady.rates.expect("a second");
+    assert_eq!((rates.offered_per_s, rates.completed_per_s), (200.0, 200.0));
+    assert_eq!(rates.body_bytes_per_s, 20_000.0);
+    assert_eq!(summary.warm_up.rates, None);
+    assert_eq!(summary.warm_up.times.response, None);
+    let response = summary.steady.times.response.as_ref().expect("200 times");
+    assert_eq!((response.count, response.mean_ns, response.sd_ns), (200, 1_000_000, Some(0)));
+    assert_eq!(response.quantile_ns(Quantile::P99), Some(1_000_000));
+    assert_eq!(response.quantiles[3].interval_ns, None); // 200 are too few for the p99
+    assert!(response.quantiles[0].interval_ns.is_some());
+    assert_eq!(summary.generator.in_system_mean, Some(0.2));
+    assert_eq!(summary.steady.outcomes.len(), 1);
+}
+
+#[test]
+fn survives_json_to_the_last_bit() {
+    let (fold, facts) = good_run();
+    for until in [END, Instant::from_ns(333_333_333)] {
+        let summary = summary(&fold, &facts, until);
+        assert_eq!(Summary::from_json(&summary.to_json()).expect("its own text"), summary);
+    }
+}
+
+#[test]
+fn nothing_measured_makes_no_number_up() {
+    let empty = summary(&fold(window(0, 1000), &[]), &EngineFacts::default(), Instant::ZERO);
+    assert_eq!(empty.steady.rates, None);
+    assert_eq!(empty.generator.in_system_mean, None);
+    assert!(!empty.complete);
+    assert_eq!(Summary::from_json(&empty.to_json()).expect("its own text"), empty);
+}
+
+/// Each class against its samples counted one by one.
+#[test]
+fn classes_are_told_apart() {
+    const MS: u64 = 1_000_000;
+    let names = ["fibre", "modem"].map(str::to_owned);
+    let samples: Vec<Sample> = (0..200_u64)
+        .map(|n| {
+            let class = u16::from(n % 4 == 0);
+            let outcome = if n % 8 == 0 { Outcome::Reset } else { Outcome::Ok };
+            Sample { class, outcome, ..sample(n * 5 * MS, (n * 5 + 1 + 100 * u64::from(class) + n % 9) * MS) }
+        })
+        .collect();
+    let mut fold = Fold::of_classes(window(0, 1000), &names);
+    samples.iter().for_each(|sample| fold.record(sample));
+    let summary = summary(&fold, &EngineFacts::default(), END);
+    for (number, class) in summary.classes.iter().enumerate() {
+        let own = || samples.iter().filter(|sample| usize::from(sample.class) == number);
+        assert_eq!(class.name, names[number]);
+        assert_eq!(class.steady.requests, own().count() as u64);
+        assert_eq!(class.share, Some(own().count() as f64 / 200.0));
+        let failed = own().filter(|sample| sample.outcome != Outcome::Ok).count();
+        assert_eq!(class.steady.error_share, Some(failed as f64 / own().count() as f64));
+        let mut took: Vec<u64> =
+            own().filter(|s| s.outcome == Outcome::Ok).map(|s| s.response_time().as_ns()).collect();
+        took.sort_unstable();
+        let exact = took[took.len().div_ceil(2) - 1] as f64;
+        let times = class.steady.times.response.as_ref().expect("times");
+        let p50 = times.quantile_ns(Quantile::P50).expect("a median") as f64;
+        assert!((p50 - exact).abs() <= exact / 1024.0, "{p50} for {exact}");
+        assert_eq!((times.min_ns, times.max_ns), (took[0], took[took.len() - 1]));
+    }
+    assert_eq!(Summary::from_json(&summary.to_json()).expect("its own text"), summary);
+}
+
+#[test]
+fn a_checkpoint_is_not_complete() {
+    let (fold, facts) = good_run();
+    let (heading, limits) = (heading(), VerdictLimits::default());
+    let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    let summary = Summary::checkpoint(asked, &fold, &mut facts.clone(), END, &|| {});
+    assert!(!summary.complete && !summary.verdict.valid);
+    assert!(summary.incomplete_reason.expect("a reason").contains("not ended"));
+}
+
+#[test]
+fn absurd_times_are_told() {
+    let absurd = Sample { done: Instant::MAX, ..sample(0, 1) };
+    let summary = summary(&fold(window(0, 1000), &[absurd]), &EngineFacts::default(), END);
+    assert_eq!(summary.warnings.len(), 2);
+}
+
+/// The schema lists each field of the document, and the units stand in the names.
+#[test]
+fn the_schema_knows_every_field() {
+    let schema = summary_schema();
+    let (fold, facts) = good_run();
+    let document: serde_json::Value =
+        serde_json::from_str(&summary(&fold, &facts, END).to_json()).expect("JSON");
+    let known = |name: &str| schema["properties"].get(name).is_some();
+    for name in document.as_object().expect("an object").keys() {
+        assert!(known(name), "{name}");
+    }
+    let timing = &schema["$defs"]["TimingSummary"]["properties"];
+    assert!(timing["mean_ns"]["description"].is_string());
+}
