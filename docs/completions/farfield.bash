@@ -118,6 +118,9 @@ _farfield() {
             farfield__subcmd__help__subcmd__generate,schema)
                 cmd="farfield__subcmd__help__subcmd__generate__subcmd__schema"
                 ;;
+            farfield__subcmd__help__subcmd__site,crawl)
+                cmd="farfield__subcmd__help__subcmd__site__subcmd__crawl"
+                ;;
             farfield__subcmd__help__subcmd__site,make)
                 cmd="farfield__subcmd__help__subcmd__site__subcmd__make"
                 ;;
@@ -126,6 +129,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help__subcmd__site,show)
                 cmd="farfield__subcmd__help__subcmd__site__subcmd__show"
+                ;;
+            farfield__subcmd__site,crawl)
+                cmd="farfield__subcmd__site__subcmd__crawl"
                 ;;
             farfield__subcmd__site,help)
                 cmd="farfield__subcmd__site__subcmd__help"
@@ -138,6 +144,9 @@ _farfield() {
                 ;;
             farfield__subcmd__site,show)
                 cmd="farfield__subcmd__site__subcmd__show"
+                ;;
+            farfield__subcmd__site__subcmd__help,crawl)
+                cmd="farfield__subcmd__site__subcmd__help__subcmd__crawl"
                 ;;
             farfield__subcmd__site__subcmd__help,help)
                 cmd="farfield__subcmd__site__subcmd__help__subcmd__help"
@@ -666,8 +675,22 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__site)
-            opts="make show read"
+            opts="make show read crawl"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__site__subcmd__crawl)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -964,7 +987,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__site)
-            opts="-h --help make show read help"
+            opts="-h --help make show read crawl help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -977,9 +1000,49 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        farfield__subcmd__site__subcmd__help)
-            opts="make show read help"
+        farfield__subcmd__site__subcmd__crawl)
+            opts="-o -h --out --objects-max --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --objects-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__site__subcmd__help)
+            opts="make show read crawl help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__site__subcmd__help__subcmd__crawl)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -252,12 +252,13 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
     }
 }
 
+/// Whether it can be asked for and lie on a disk: one that ends with `/` is a folder, and its index there.
 fn is_path(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\"<>\\'&".contains(&byte);
-    path.starts_with('/')
-        && path.len() > 1
-        && path.bytes().all(plain)
-        && path[1..].split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+    let Some(parts) = path.strip_prefix('/') else { return false };
+    let parts = parts.strip_suffix('/').unwrap_or(parts);
+    let named = |part: &str| !part.is_empty() && part != "." && part != "..";
+    path.bytes().all(plain) && (path == "/" || parts.split('/').all(named))
 }
 
 impl From<Site> for Written {
@@ -322,7 +323,10 @@ mod tests {
         let told = |paths: &[&str], pages| site(paths, pages).expect_err("no site");
         assert_eq!(told(&["/a"], vec![]), SiteError::Empty);
         assert_eq!(told(&["a"], vec![page(0, &[], &[])]), SiteError::Path("a".into()));
-        for path in ["/", "/../b", "/a?b", "/a//b", "/a/", "/a b", "/a\"b"] {
+        for path in ["/a/", "/"] {
+            assert!(site(&[path], vec![page(0, &[], &[])]).is_ok(), "{path} is a folder's index");
+        }
+        for path in ["//", "/../b", "/a?b", "/a//b", "/a//", "/a b", "/a\"b"] {
             assert_eq!(told(&[path], vec![page(0, &[], &[])]), SiteError::Path(path.into()));
         }
         assert_eq!(told(&["/a", "/a"], vec![page(0, &[], &[])]), SiteError::Twice("/a".into()));

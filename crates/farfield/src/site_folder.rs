@@ -3,6 +3,7 @@
 use farfield_traffic::site::content::Contents;
 use farfield_traffic::site::files::{INDEX, MANIFEST};
 use farfield_traffic::site::{Site, html};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,18 @@ use std::path::{Path, PathBuf};
 /// What could not be written, and why.
 pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Error)> {
     let contents = Contents::new(site);
+    let mut written = BTreeSet::new();
     for (at, object) in (0..).zip(site.objects()) {
-        let path = directory.join(on_disk(&object.path));
+        let name = on_disk(&object.path);
+        // A folder and its index may both have been seen, and are one file.
+        if !written.insert(name.clone()) {
+            continue;
+        }
+        let path = directory.join(name);
         let folder = path.parent().unwrap_or(directory);
         fs::create_dir_all(folder).map_err(|error| (folder.to_owned(), error))?;
-        let written = fs::File::create_new(&path).and_then(|mut file| contents.write(at, &mut file));
-        written.map_err(|error| (path, error))?;
+        let made = fs::File::create_new(&path).and_then(|mut file| contents.write(at, &mut file));
+        made.map_err(|error| (path, error))?;
     }
     let index = directory.join(INDEX);
     if !index.exists() {
@@ -40,7 +47,7 @@ pub fn as_json(site: &Site) -> Vec<u8> {
     text
 }
 
-/// A path of a site as one of files: what is percent-encoded is decoded.
+/// A path of a site as one of files: what is percent-encoded is decoded, and a folder is its index.
 fn on_disk(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.trim_start_matches('/').as_bytes();
@@ -58,7 +65,8 @@ fn on_disk(path: &str) -> String {
             }
         }
     }
-    String::from_utf8(bytes).unwrap_or_else(|_| path.trim_start_matches('/').to_owned())
+    let name = String::from_utf8(bytes).unwrap_or_else(|_| path.trim_start_matches('/').to_owned());
+    if name.is_empty() || name.ends_with('/') { name + INDEX } else { name }
 }
 
 #[cfg(test)]
@@ -74,6 +82,8 @@ mod tests {
             ("/a%2Fb", "a%2Fb"),
             ("/%E9.gif", "%E9.gif"),
             ("/%C3%A9.gif", "é.gif"),
+            ("/", "index.html"),
+            ("/sub/", "sub/index.html"),
         ] {
             assert_eq!(on_disk(path), file);
         }

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, Signal};
 use farfield_traffic::Site;
+use std::collections::BTreeMap;
 use std::fs;
 
 const MODEL: &str = "pages = 20\ndocuments = 5\nembedded-objects = 40\nembedded = 3\nlinks = 4\n\
@@ -65,7 +66,8 @@ fn a_site_without_a_target_is_served_as_it_is() {
         "network.rtt = '2ms'\n[requests]\nsite = 'model.toml'\nsite-seed = 4\norder = 'walk'\n",
     );
     for plane in planes {
-        let ended = place.run(&format!("s.toml -n 200 -c 3 --plane {plane}")).exits(0);
+        let ended =
+            place.run(&format!("s.toml -n 200 -c 3 --plane {plane} {}", common::wan::CALM_PACKETS)).exits(0);
         let samples = ended.samples();
         assert!(samples.len() >= 200, "{plane}: {} samples", samples.len());
         for sample in &samples {
@@ -121,6 +123,40 @@ fn a_folder_reads_as_the_site_that_it_was_made_from() {
         };
         assert_eq!(to(&read, again), to(&made, page), "{path}");
     }
+}
+
+/// And over HTTP: what a server shows of a site is the site, with the index that leads to it.
+#[test]
+fn a_server_shows_the_site_that_it_serves() {
+    let place = Place::new();
+    place.write("model.toml", MODEL);
+    place.farfield("site make model.toml www").exits(0);
+    let read = |file: &str| -> Site {
+        serde_json::from_str(&fs::read_to_string(place.path(file)).expect("a site")).expect("a site")
+    };
+    let made = read("www/site.json");
+    let served = place.serve(&format!("--config root='{}'", place.path("www").display()));
+    let url = format!("{}/", served.url);
+    let ended = place.farfield(&format!("site crawl {url} -o seen.json")).exits(0);
+    assert!(ended.stdout.contains("seen.json"), "{}", ended.stdout);
+    let seen = read("seen.json");
+    let named = |site: &Site| -> BTreeMap<String, (u64, Vec<String>)> {
+        let path = |at: &u32| site.objects()[*at as usize].path.clone();
+        let page = |page: &farfield_traffic::site::SitePage| {
+            let object = &site.objects()[page.object as usize];
+            (object.path.clone(), (object.size.0, page.embedded.iter().map(path).collect()))
+        };
+        site.pages().iter().map(page).collect()
+    };
+    let (mut shown, pages) = (named(&seen), named(&made));
+    assert!(shown.remove("/").is_some(), "the index is a page");
+    assert_eq!(shown, pages);
+    let few = place.farfield(&format!("site crawl {url} -o few.json --objects-max 5")).exits(0);
+    assert!(few.stdout.contains("--objects-max takes more than 5"), "{}", few.stdout);
+    assert_eq!(read("few.json").objects().len(), 5);
+    place.farfield("site crawl http://127.0.0.1:1/").exits(1).says(&["no answer to http://127.0.0.1:1/"]);
+    place.farfield("site crawl www").exits(2).says(&["`www` is not a URL"]);
+    served.end(Signal::TERM);
 }
 
 #[test]

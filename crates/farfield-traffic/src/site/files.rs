@@ -36,7 +36,8 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
         .iter()
         .map(|file| {
             let path = encoded(&format!("/{}", file.path));
-            Object { kind: Kind::of_path(&path), path, size: file.size, cost: Duration::ZERO }
+            let kind = if file.html.is_some() { Kind::Html } else { Kind::of_path(&path) };
+            Object { kind, path, size: file.size, cost: Duration::ZERO }
         })
         .collect();
     let place: BTreeMap<&str, u32> = objects.iter().map(|o| o.path.as_str()).zip(0..).collect();
@@ -67,6 +68,15 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
         }
     });
     Site::new(0, objects.clone(), pages.collect(), None)
+}
+
+/// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead on the same
+/// server, in order, without what stands behind a `?`.
+pub fn named(html: &str, own: &str) -> Vec<String> {
+    let path = |reference: &Reference| match reference {
+        Reference::Embedded(to) | Reference::Link(to) => resolved(own, to),
+    };
+    html::references(html).iter().filter_map(path).collect()
 }
 
 /// What a page names, as places, each once and in order.

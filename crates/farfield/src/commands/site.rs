@@ -1,12 +1,16 @@
-//! `farfield site`: sites as files, from models and back.
+//! `farfield site`: sites as files, from models and back, and as a server shows them.
 //!
 //! Memory is the site's, and one block of a file's content.
 
+mod crawl;
+
 use crate::exit::Exit;
-use crate::flags::site::{MakeFlags, SiteCommand, SiteFlags};
+use crate::flags::site::{CrawlFlags, MakeFlags, SiteCommand, SiteFlags};
 use crate::output;
 use crate::problem::Problem;
+use crate::scenario::Url;
 use crate::site_folder as folder;
+use crawl::{Crawled, crawl};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use farfield_traffic::request::SiteSource;
@@ -22,6 +26,7 @@ pub fn site(flags: &SiteFlags) -> Result<Exit, Problem> {
         SiteCommand::Make(flags) => make(flags),
         SiteCommand::Show { model } => show(model),
         SiteCommand::Read { directory, out } => read(directory, out),
+        SiteCommand::Crawl(flags) => take_from_server(flags),
     }
 }
 
@@ -73,6 +78,27 @@ fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
     fs::write(out, folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
     output::put(&told(&site, out))?;
+    Ok(Exit::Fine)
+}
+
+fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
+    let CrawlFlags { url, out, objects_max } = flags;
+    let start: Url = url.parse().map_err(Problem::usage)?;
+    let Crawled { files, refused, left } = crawl(&start, *objects_max)?;
+    let site = files::read(files).map_err(|error| {
+        let why = refused.first().map_or(String::new(), |(path, status)| format!(": {path} is {status}"));
+        Problem::failed(format!("{url} shows no site{why}; {error}"))
+    })?;
+    fs::write(out, folder::as_json(&site))
+        .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
+    let mut text = told(&site, out);
+    if let Some((path, status)) = refused.first() {
+        text += &format!("{} paths were refused, such as {path} with {status}\n", refused.len());
+    }
+    if left > 0 {
+        text += &format!("{left} more paths were named; --objects-max takes more than {objects_max}\n");
+    }
+    output::put(&text)?;
     Ok(Exit::Fine)
 }
 

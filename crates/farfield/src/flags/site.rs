@@ -1,6 +1,7 @@
 //! What was typed behind `farfield site`.
 
 use clap::{Args, Subcommand};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// `farfield site`
@@ -9,9 +10,10 @@ use std::path::PathBuf;
     farfield site make surge www\n  \
     farfield site show today > model.toml\n  \
     farfield site make model.toml www --seed 7\n  \
-    farfield site read /var/www/html -o site.json\n\n\
-A scenario drives such a site with [requests] site = \"www/site.json\"; the built-in server serves it with \
-[origin] root = \"www\".")]
+    farfield site read /var/www/html -o site.json\n  \
+    farfield site crawl http://127.0.0.1:8080/ -o site.json\n\n\
+A scenario drives such a site with [requests] site = \"www/site.json\"; without a target the built-in server serves \
+it.")]
 pub struct SiteFlags {
     #[command(subcommand)]
     pub what: SiteCommand,
@@ -34,6 +36,8 @@ pub enum SiteCommand {
         #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
         out: PathBuf,
     },
+    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a time.
+    Crawl(CrawlFlags),
 }
 
 /// `farfield site make`
@@ -46,4 +50,17 @@ pub struct MakeFlags {
     /// The seed of the site, as `site-seed` of the requests
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// `farfield site crawl`
+#[derive(Debug, Args)]
+pub struct CrawlFlags {
+    /// The page to begin with, such as http://127.0.0.1:8080/
+    pub url: String,
+    /// Where to put the site
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
+    pub out: PathBuf,
+    /// How many objects are enough
+    #[arg(long, value_name = "NUMBER", default_value = "10000")]
+    pub objects_max: NonZeroU32,
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// This machine's slowness makes no run invalid, neither in the load nor in the packets.
-const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
+pub const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
                             --set verdict.crossing-lateness-p99=1m";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
