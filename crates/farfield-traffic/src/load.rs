@@ -172,7 +172,9 @@ impl LoadModel {
     /// The law of what a user waits before each object that a page embeds, in seconds.
     pub fn active_off(&self) -> Option<&Distribution> {
         match self {
-            LoadModel::Closed { active_off, .. } | LoadModel::Hybrid { active_off, .. } => active_off.as_ref(),
+            LoadModel::Closed { active_off, .. } | LoadModel::Hybrid { active_off, .. } => {
+                active_off.as_ref()
+            }
             LoadModel::Open { .. } | LoadModel::Overload(_) => None,
         }
     }

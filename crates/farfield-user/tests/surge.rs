@@ -25,8 +25,7 @@ fn law(text: &str) -> Distribution {
 }
 
 fn surge(users: u32, policy: &str) -> Scene {
-    let load =
-        format!("{{ model = 'closed', users = {users}, think = {INACTIVE}, active-off = {ACTIVE} }}");
+    let load = format!("{{ model = 'closed', users = {users}, think = {INACTIVE}, active-off = {ACTIVE} }}");
     let mut scene = Scene::of(&load);
     scene.policy = toml::from_str(policy).expect("a policy");
     scene.requests = scene::requests(&format!("order = 'in-order'\n{PAGE}"));
@@ -135,8 +134,8 @@ fn each_connection_takes_times_of_its_own() {
 #[test]
 fn sessions_wait_before_what_their_pages_embed() {
     let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/moved'";
-    let mut scene = Scene::of("{ model = 'closed', users = 1, active-off = '100ms', think = '1s' }")
-        .session(session);
+    let mut scene =
+        Scene::of("{ model = 'closed', users = 1, active-off = '100ms', think = '1s' }").session(session);
     scene.server = Server {
         script: Some(|request| {
             let body = "<img src=/1><img src=/2>";
@@ -178,12 +177,10 @@ fn pages_that_were_begun_are_finished() {
 #[test]
 fn workers_share_user_equivalents_without_changing_them() {
     for policy in ["policy = 'one-request'", "parallel = 2", "policy = 'pipelined'\npipeline-depth = 2"] {
-        for model in [
-            "model = 'closed', users = 11, ramp = '1s'",
-            "model = 'hybrid', arrivals = '2/s', requests = 4",
-        ] {
-            let mut scene =
-                Scene::of(&format!("{{ {model}, think = {INACTIVE}, active-off = {ACTIVE} }}"));
+        for model in
+            ["model = 'closed', users = 11, ramp = '1s'", "model = 'hybrid', arrivals = '2/s', requests = 4"]
+        {
+            let mut scene = Scene::of(&format!("{{ {model}, think = {INACTIVE}, active-off = {ACTIVE} }}"));
             scene.policy = toml::from_str(policy).expect("a policy");
             scene.requests = scene::requests(PAGE);
             scene.length = Duration::from_secs(200);

@@ -48,7 +48,8 @@ pub fn put(scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
     let home = folder.join(preset.name());
     let site = home.join("site");
     if !site.join(MANIFEST).exists() {
-        write(preset, folder, &site).with_context(|| format!("cannot write a site into {}", site.display()))?;
+        write(preset, folder, &site)
+            .with_context(|| format!("cannot write a site into {}", site.display()))?;
     }
     if let Some(name) = named {
         *name = Value::from(site.join(MANIFEST).display().to_string());
