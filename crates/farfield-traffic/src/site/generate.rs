@@ -3,7 +3,7 @@
 
 use super::html;
 use super::matching;
-use super::model::{SiteModel, Sizes};
+use super::model::{RequestSizes, SiteModel, Sizes};
 use super::{Kind, Link, Object, Site, SiteError, SitePage};
 use crate::alias::AliasTable;
 use crate::distribution::Distribution;
@@ -46,6 +46,9 @@ pub(super) fn generate(model: &SiteModel, seed: Seed) -> Result<Site, SiteError>
         let embedded = embedded.next().unwrap_or_default();
         let embedded = embedded.into_iter().map(|at| at + first as u32).collect();
         pages.push(SitePage { object, weight, embedded, links });
+    }
+    if let (Some(law), Some(_)) = (model.request_sizes, model.embedded_objects) {
+        match_embedded(law, first, &mut objects, &pages);
     }
     make_room(model, &mut objects, &pages);
     if let Some(law) = &model.page_bytes {
@@ -163,6 +166,32 @@ fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
             shares.shuffle(&mut stream(seed, Aspect::Popularity));
             shares
         }
+    }
+}
+
+/// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows from the
+/// pages that embed it, and the sizes of these requests follow `law` too.
+fn match_embedded(law: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
+    let mut asked = vec![0.0; objects.len() - first];
+    for page in pages {
+        page.embedded.iter().for_each(|at| asked[*at as usize - first] += page.weight);
+    }
+    let total: f64 = asked.iter().sum();
+    if total == 0.0 {
+        return;
+    }
+    let descending = |of: &[f64]| {
+        let mut order: Vec<usize> = (0..of.len()).collect();
+        order.sort_by(|a, b| of[*b].total_cmp(&of[*a]));
+        order
+    };
+    let by_popularity = descending(&asked);
+    let popularity: Vec<f64> = by_popularity.iter().map(|at| asked[*at] / total).collect();
+    let sizes: Vec<Bytes> = objects[first..].iter().map(|object| object.size).collect();
+    let bytes: Vec<u64> = sizes.iter().map(|size| size.0).collect();
+    let by_match = descending(&matching::matched(&bytes, &popularity, law));
+    for (object, size) in by_popularity.into_iter().zip(by_match) {
+        objects[first + object].size = sizes[size];
     }
 }
 

@@ -1,5 +1,6 @@
 //! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): which file gets which popularity,
-//! so that the sizes of what is asked for follow a law of their own.
+//! so that the sizes of what is asked for follow a law of their own; and, the same seen from the other side, which of the
+//! embedded objects gets which size.
 //!
 //! Files are in the order of their sizes. Their popularities are steps of a distribution function G; the law is F. What
 //! is sought is an order of the steps in which G is nowhere far from F. No order comes nearer than half the largest
@@ -9,7 +10,7 @@
 
 use super::model::RequestSizes;
 
-/// So many files are matched at most.
+/// So many files are matched at most at once.
 pub(super) const PAGES_MAX: usize = 20_000;
 
 /// Steps that are placed first.

@@ -105,8 +105,9 @@ pub struct Tail {
     pub from: Bytes,
 }
 
-/// The law of the sizes of what is asked for, with popularity matched so that it holds:
-/// P(X > x) = (from / x)^shape up to the largest file.
+/// The law of the sizes of what is asked for: P(X > x) = (from / x)^shape up to the largest file. The popularity of what
+/// is asked for by a click is matched so that it holds; embedded objects that pages share are asked for as often as these
+/// pages are, and their sizes are dealt out so that it holds. Objects that are a page's own have sizes by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizes {
@@ -146,7 +147,10 @@ pub enum ModelError {
     )]
     SharedBytes,
     /// Too many to match.
-    #[error("`request-sizes` matches at most {} `pages` and `documents`", matching::PAGES_MAX)]
+    #[error(
+        "`request-sizes` matches at most {0} `pages` and `documents`, and {0} `embedded-objects`",
+        matching::PAGES_MAX
+    )]
     TooManyToMatch,
     /// Embedded objects that cannot be any.
     #[error("`embedded` says how many objects a page embeds, and `embedded-objects` is 0; leave out either")]
@@ -268,7 +272,9 @@ impl TryFrom<Written> for SiteModelSpec {
         }
         if let Some(law) = written.request_sizes {
             pareto(law.shape, law.from)?;
-            if written.pages as usize + written.documents as usize > matching::PAGES_MAX {
+            let mains = written.pages as usize + written.documents as usize;
+            let embedded = written.embedded_objects.unwrap_or(0) as usize;
+            if mains.max(embedded) > matching::PAGES_MAX {
                 return Err(ModelError::TooManyToMatch);
             }
         }
