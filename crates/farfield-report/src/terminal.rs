@@ -146,6 +146,10 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines.push(row("time", ["mean", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned), "count"));
     let times = summary.steady.times.iter();
     lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
+    if let Some(pages) = &summary.pages {
+        lines.push(timing_row("page", pages.response.as_ref()));
+        lines.push(timing_row("html latency", pages.html_latency.as_ref()));
+    }
     lines
 }
 
@@ -188,7 +192,7 @@ fn class_row(class: &ClassSummary) -> String {
     let quantile = |times: &Option<TimingSummary>, quantile| {
         times.as_ref().and_then(|times| times.quantile_ns(quantile)).map_or("-".to_owned(), time)
     };
-    let ClassSummary { name, share, steady } = class;
+    let ClassSummary { name, share, steady, pages: _ } = class;
     let columns = [
         told(*share, percent),
         told(steady.error_share, percent),
