@@ -6,6 +6,10 @@
 //! openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and Druschel
 //! (1999, section 4): attempts to connect at a rate that no server can hold back.
 //!
+//! A user equivalent of SURGE (Barford and Crovella 1998) is a user of a closed or a hybrid load who is ON while it
+//! fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an *inactive OFF time*, the
+//! think time, after it.
+//!
 //! These are models, not modes: they say when, and never how the bytes travel.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
@@ -39,6 +43,10 @@ pub struct ClosedSpec {
     /// The time from the end of one page to the beginning of the user's next; none unless said.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
+    /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its place, on each of
+    /// a user's connections; none unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_off: Option<TimesSpec>,
     /// The time over which the users begin, evenly; all at once unless said.
     #[serde(default)]
     pub ramp: Duration,
@@ -67,6 +75,9 @@ pub struct HybridSpec {
     /// The time from the end of one page to the beginning of the session's next; none unless said.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
+    /// SURGE's active OFF time, as in a closed load; none unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_off: Option<TimesSpec>,
     /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
@@ -115,6 +126,8 @@ pub enum LoadModel {
         users: NonZeroU32,
         /// Seconds from the end of one page to the beginning of the user's next.
         think: Distribution,
+        /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
+        active_off: Option<Distribution>,
         /// The time over which the users begin, evenly.
         ramp: Duration,
     },
@@ -133,6 +146,8 @@ pub enum LoadModel {
         requests: Distribution,
         /// Seconds from the end of one page to the beginning of the session's next.
         think: Distribution,
+        /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
+        active_off: Option<Distribution>,
         /// How many sessions may be under way at once.
         users_max: Option<NonZeroU32>,
     },
@@ -149,7 +164,16 @@ impl LoadModel {
             arrivals: ArrivalProcess::recorded(starts),
             requests: no_time(),
             think: no_time(),
+            active_off: None,
             users_max: None,
+        }
+    }
+
+    /// The law of what a user waits before each object that a page embeds, in seconds.
+    pub fn active_off(&self) -> Option<&Distribution> {
+        match self {
+            LoadModel::Closed { active_off, .. } | LoadModel::Hybrid { active_off, .. } => active_off.as_ref(),
+            LoadModel::Open { .. } | LoadModel::Overload(_) => None,
         }
     }
 }
@@ -157,14 +181,19 @@ impl LoadModel {
 impl LoadSpec {
     /// The model itself, with the files it names read through `load`.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<LoadModel, FileError> {
+        let mut off = |spec: &Option<TimesSpec>| spec.as_ref().map(|spec| spec.resolve(load)).transpose();
         Ok(match self {
-            LoadSpec::Closed(ClosedSpec { users, think, ramp }) => {
-                LoadModel::Closed { users: *users, think: think.resolve(load)?, ramp: *ramp }
-            }
+            LoadSpec::Closed(ClosedSpec { users, think, active_off, ramp }) => LoadModel::Closed {
+                active_off: off(active_off)?,
+                users: *users,
+                think: think.resolve(load)?,
+                ramp: *ramp,
+            },
             LoadSpec::Open(OpenSpec { arrivals, users_max }) => {
                 LoadModel::Open { arrivals: arrivals.resolve(load)?, users_max: *users_max }
             }
             LoadSpec::Hybrid(spec) => LoadModel::Hybrid {
+                active_off: off(&spec.active_off)?,
                 arrivals: spec.arrivals.resolve(load)?,
                 requests: spec.requests.resolve(load)?,
                 think: spec.think.resolve(load)?,
@@ -192,14 +221,14 @@ impl OpenSpec {
 impl HybridSpec {
     /// Sessions that arrive, however many at once, of five pages in the mean and without think time.
     pub fn new(arrivals: ArrivalSpec) -> HybridSpec {
-        HybridSpec { arrivals, requests: five_pages(), think: no_time(), users_max: None }
+        HybridSpec { arrivals, requests: five_pages(), think: no_time(), active_off: None, users_max: None }
     }
 }
 
 impl ClosedSpec {
     /// `users` who do not think and begin all at once.
     pub fn new(users: NonZeroU32) -> ClosedSpec {
-        ClosedSpec { users, think: no_time(), ramp: Duration::ZERO }
+        ClosedSpec { users, think: no_time(), active_off: None, ramp: Duration::ZERO }
     }
 }
 

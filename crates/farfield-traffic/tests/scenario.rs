@@ -347,6 +347,8 @@ fn loads_read_back_as_written() {
     for text in [
         "{ model = 'closed' }",
         "{ model = 'closed', users = 64, think = { law = 'pareto', shape = 1.4, scale = '1s' }, ramp = '5s' }",
+        "{ model = 'closed', active-off = { law = 'weibull', shape = 0.382, scale = '1.46s' } }",
+        "{ model = 'hybrid', arrivals = '5/s', active-off = '1s' }",
         "{ model = 'open', arrivals = '500/s' }",
         "{ model = 'open', arrivals = { process = 'gaps', file = 'g' }, users-max = 1000 }",
         "{ model = 'hybrid', arrivals = '5/s' }",
@@ -386,6 +388,8 @@ fn loads_that_cannot_be_meant_are_refused() {
     refused("{ model = 'closed', think = '64KiB' }", &["sizes where times are wanted"]);
     refused("{ model = 'closed', think = -1 }", &["negative"]);
     refused("{ model = 'closed', think = { law = 'normal', mean = -1, sigma = 5 } }", &["negative"]);
+    refused("{ model = 'closed', active-off = -1 }", &["negative"]);
+    refused("{ model = 'open', arrivals = '5/s', active-off = '1s' }", &["unknown field `active-off`"]);
     refused("{ model = 'closed', arrivals = '5/s' }", &["unknown field `arrivals`", "`users`"]);
     refused("{ model = 'open' }", &["missing field `arrivals`"]);
     refused("{ model = 'open', arrivals = '5/s', users-max = 0 }", &["`users-max` is 0"]);

@@ -130,6 +130,7 @@ impl Population {
                     }
                 }
             }
+            Wake::Off { slot, turn } => self.end_off_time(host, now, due, slot, turn),
             Wake::Attempt { descriptor, epoch } => self.attempt_due(host, now, due, descriptor, epoch),
             Wake::Deadline | Wake::Unanswered => {
                 unreachable!("time limits are the population's own affair")
@@ -197,6 +198,9 @@ impl Population {
         let user = &mut self.users[slot as usize];
         let number = u64::from(user.sessions) * clients + u64::from(user.number);
         user.sessions += 1;
+        if self.plan.load.active_off().is_some() {
+            user.held.get_or_insert_default();
+        }
         if matches!(self.driver, Driver::Closed { .. }) {
             user.pages_left = self.plan.itinerary.pages_max(None, &mut user.chance);
         }

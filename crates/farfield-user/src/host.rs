@@ -31,6 +31,13 @@ pub enum Wake {
         /// The user's turn when it began to think.
         turn: u32,
     },
+    /// An active OFF time inside a user's page is over.
+    Off {
+        /// The user's slot.
+        slot: u32,
+        /// The user's turn when the time began.
+        turn: u32,
+    },
     /// A user waits no longer after a failure.
     Resume {
         /// The user's slot.
@@ -54,7 +61,7 @@ pub enum Wake {
 impl Wake {
     /// True if load was due at this wake: its lateness is the generator's own.
     pub fn begins_load(self) -> bool {
-        matches!(self, Wake::Arrival | Wake::Think { .. } | Wake::Attempt { .. })
+        matches!(self, Wake::Arrival | Wake::Think { .. } | Wake::Off { .. } | Wake::Attempt { .. })
     }
 }
 

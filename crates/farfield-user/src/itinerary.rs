@@ -215,13 +215,13 @@ impl Itinerary {
             _ if outcome != Outcome::Ok || alone || !job.first => {}
             Itinerary::Pages(pages) => {
                 for &embedded in &pages.book.entry(job.request).embedded {
-                    user.queue(job.led_to(embedded, NO_ERRAND, now));
+                    user.embed(job.led_to(embedded, NO_ERRAND, now));
                 }
             }
             Itinerary::Replays(replays) => {
                 let page = &replays.pages.requests.pages()[replays.page(user) as usize];
                 for embedded in &page.embedded {
-                    user.queue(job.led_to(embedded.0, NO_ERRAND, now));
+                    user.embed(job.led_to(embedded.0, NO_ERRAND, now));
                 }
             }
         }

@@ -14,6 +14,7 @@ mod driver;
 pub mod gauge;
 pub mod host;
 pub mod itinerary;
+mod off;
 pub mod policy;
 mod population;
 mod replay;

@@ -77,6 +77,8 @@ pub struct Population {
     limits: Limits,
     pub(crate) connections_begun: u32,
     pub(crate) requests_left: u64,
+    /// Requests of all pages that an OFF time holds back.
+    pub(crate) held_back: u64,
     /// Whether samples tell where in a page they are.
     pub(crate) tells_pages: bool,
     pub(crate) in_system: Gauge,
@@ -97,6 +99,7 @@ impl Population {
             limits: plan.policy.limits(),
             connections_begun: 0,
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
+            held_back: 0,
             tells_pages: plan.tells_pages(),
             in_system: Gauge::new(plan.window),
             deadline_armed: false,
@@ -127,7 +130,8 @@ impl Population {
 
     /// True once no user will begin anything more and nothing is on its way.
     pub fn is_done(&self) -> bool {
-        self.in_system.count() == 0 && (!self.goes_on() || self.load_is_over())
+        let over = !self.goes_on() || self.load_is_over();
+        self.in_system.count() == 0 && over && (self.finished || self.held_back == 0)
     }
 
     /// Begins no more load. What is on its way goes on.
@@ -193,11 +197,13 @@ impl Population {
                         Event::Body(body) => {
                             let (slot, job) = (connection.user, exchange.job);
                             let user = &mut self.users[slot as usize];
-                            let before = user.unfinished;
+                            let before = (user.unfinished, user.held_back());
                             self.plan.itinerary.body(user, job, now, body);
-                            let queued = user.unfinished - before;
+                            let queued = user.unfinished - before.0;
                             if queued > 0 {
-                                self.count_queued(now, queued);
+                                let held = user.held_back() - before.1;
+                                self.count_queued(now, queued, held);
+                                self.begin_off_times(host, now, slot);
                                 self.pump(host, now, slot);
                             }
                         }

@@ -152,25 +152,26 @@ impl Population {
         outcome: Outcome,
     ) -> (Outcome, PagePart) {
         let user = &mut self.users[slot as usize];
-        let before = user.unfinished;
+        let before = (user.unfinished, user.held_back());
         // The load of an S-Client is its attempts: each is for one object.
         let alone = matches!(self.driver, Driver::Attempting { .. });
         let outcome = self.plan.itinerary.over(user, job, now, status, outcome, alone);
-        let queued = user.unfinished - before;
+        let (queued, held) = (user.unfinished - before.0, user.held_back() - before.1);
         user.unfinished -= 1;
         let page = match self.tells_pages {
             true => PagePart::of(job.first, user.unfinished == 0),
             false => PagePart::Apart,
         };
-        self.count_queued(now, queued);
+        self.count_queued(now, queued, held);
         (outcome, page)
     }
 
-    /// So many requests that follow from a reply are due now.
-    pub(crate) fn count_queued(&mut self, now: Instant, queued: u32) {
-        for _ in 0..queued {
+    /// So many requests that follow from a reply are wanted: due now, but for those that are `held` back.
+    pub(crate) fn count_queued(&mut self, now: Instant, queued: u32, held: u32) {
+        for _ in held..queued {
             self.in_system.enter(now, now);
         }
+        self.held_back += u64::from(held);
         self.requests_left = self.requests_left.saturating_sub(u64::from(queued));
     }
 
@@ -185,6 +186,7 @@ impl Population {
             }
             self.after_page(host, now, slot);
         } else {
+            self.begin_off_times(host, now, slot);
             self.pump(host, now, slot);
         }
     }

@@ -1,6 +1,7 @@
 //! One virtual user: its stream of chance, where it is in its session, and its connections.
 
 use crate::connection::Job;
+use crate::off::Held;
 use crate::replay::Place;
 use crate::session::Visit;
 use farfield_base::random::Stream;
@@ -24,7 +25,9 @@ pub(crate) struct User {
     pub sessions: u32,
     /// Requests that wait for a connection, in order.
     pub waiting: VecDeque<Job>,
-    /// Requests of the page that are not over, waiting ones included.
+    /// What an OFF time holds back of the page; absent where the load has no such times.
+    pub held: Option<Box<Held>>,
+    /// Requests of the page that are not over, those included that wait or are held back.
     pub unfinished: u32,
     /// A connection failed during the page: the user pauses before going on.
     pub failed: bool,
@@ -45,6 +48,7 @@ impl User {
             place: Place::default(),
             sessions: 0,
             waiting: VecDeque::new(),
+            held: None,
             unfinished: 0,
             failed: false,
             connections: SmallVec::new(),
@@ -56,5 +60,19 @@ impl User {
     pub fn queue(&mut self, job: Job) {
         self.waiting.push_back(job);
         self.unfinished += 1;
+    }
+
+    /// Wants something that its page embeds: at once, or after an OFF time.
+    pub fn embed(&mut self, job: Job) {
+        match &mut self.held {
+            Some(held) => held.hold(job),
+            None => self.waiting.push_back(job),
+        }
+        self.unfinished += 1;
+    }
+
+    /// Requests of the page that are held back.
+    pub fn held_back(&self) -> u32 {
+        self.held.as_ref().map_or(0, |held| held.count())
     }
 }

@@ -32,17 +32,15 @@ impl ServerKind {
         }
     }
 
-    /// Has `scenario` start the server with its files in `folder`, which anyone must be able to read. What the scenario
-    /// says of the server stays. What it sends leaves its interface at the rate `sends_at`, or at once. Whether the
+    /// Has `scenario`, which lies in `folder`, start the server with the files of its site there, which anyone must be able
+    /// to read. What the scenario says of the server stays. What it sends leaves its interface at the rate `sends_at`, or at once. Whether the
     /// server is installed shows when it is to start.
     pub fn put(self, scenario: &mut Table, folder: &Path, sends_at: Option<&str>) -> Result<()> {
         let program = system::find(self.program()).unwrap_or_else(|| self.program().into());
-        if !folder.join("requests.txt").exists() {
-            site::write(folder)?;
-        }
+        let folder = site::put(scenario, folder)?;
         let home = folder.display().to_string();
         let file = folder.join(format!("{}.conf", self.program()));
-        fs::write(&file, self.config(folder)).with_context(|| format!("cannot write {}", file.display()))?;
+        fs::write(&file, self.config(&folder)).with_context(|| format!("cannot write {}", file.display()))?;
         let file = file.display().to_string();
         let program = program.display().to_string();
         let mut words: Vec<String> = match self {
@@ -139,7 +137,9 @@ mod tests {
         let words = paced["server"]["command"].as_array().unwrap();
         assert_eq!((words.len(), words[4] == server["command"][0]), (11, true));
         assert!(words[2].as_str().unwrap().contains("tbf rate 115mbit"));
-        assert!(folder.path().join("site/64k").is_file() && folder.path().join("nginx.conf").is_file());
+        let home = folder.path().join("prowgen");
+        assert!(home.join("site/64k").is_file() && home.join("nginx.conf").is_file());
+        assert_eq!(words[6].as_str(), home.to_str());
     }
 
     #[test]

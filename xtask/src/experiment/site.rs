@@ -1,16 +1,25 @@
-//! What the servers of experiments serve: files of fixed sizes, and a site of many sizes with the order in which
-//! clients ask for its files.
+//! What the servers of experiments serve: a site of farfield's own models, and files of fixed sizes beside it.
 //!
-//! The site is that of Williamson, Simmonds and Arlitt 2004, section 5.2.2, remade from what the paper says of it: 3000
-//! files of a log-normal body and a Pareto tail (α = 1.2 from 10,000 bytes), of median 3600 bytes, mean 9963 and 1.4 MB
-//! at most, and a popularity that falls with rank to the power of 0.8. Sizes and popularity are independent. The
-//! body's parameters, which the paper does not give, are those that make its median and mean.
+//! Which site, the scenario says: `requests.site = "surge"` or another preset. Its files are written as `farfield site make`
+//! writes them, with its `site.json`, which the scenario is then made to read: what is asked for is what is there.
+//!
+//! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson, Simmonds and Arlitt
+//! (2004, section 5.2.2) deal out one list of requests over all clients, which go through their parts again and again.
 
-use anyhow::{Context, Result};
-use std::f64::consts::TAU;
+use anyhow::{Context, Result, anyhow};
+use farfield_base::random::{Purpose, Seed};
+use farfield_traffic::request::{Order, RequestSetSpec, SiteSource};
+use farfield_traffic::site::content::Contents;
+use farfield_traffic::site::files::MANIFEST;
+use farfield_traffic::site::{Preset, Site};
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The seed of all sites.
+const SEED: Seed = Seed(1);
 
 /// Files of fixed sizes: their paths and bytes.
 const FIXED: [(&str, usize); 2] = [("1k", 1024), ("64k", 64 * 1024)];
@@ -18,117 +27,93 @@ const FIXED: [(&str, usize); 2] = [("1k", 1024), ("64k", 64 * 1024)];
 /// Files `surge/1` to `surge/32`.
 const SURGE: usize = 32;
 
-const FILES: usize = 3000;
-/// How many of them lie in the tail.
-const TAIL: usize = 570;
-const TAIL_LEAST: f64 = 10_000.0;
-const TAIL_SHAPE: f64 = 1.2;
-const LARGEST: f64 = 1_400_000.0;
-/// The body, cut off where the tail begins.
-const BODY_MEDIAN: f64 = 3108.0;
-const BODY_SIGMA: f64 = 0.8;
-/// The slope of popularity.
-const ZIPF: f64 = 0.8;
-/// Requests in the order that clients take them in turn.
+/// Requests in the list.
 const REQUESTS: usize = 60_000;
 
-/// Writes the files into `folder/site`, and `folder/requests.txt`, a path on each line.
-pub fn write(folder: &Path) -> Result<()> {
-    let site = folder.join("site");
-    let cannot = || format!("cannot write the site in {}", site.display());
-    fs::create_dir_all(site.join("files")).with_context(cannot)?;
-    fs::create_dir_all(site.join("surge")).with_context(cannot)?;
-    for place in 1..=SURGE {
-        fs::write(site.join(format!("surge/{place}")), "x".repeat(surge(place))).with_context(cannot)?;
+/// The file of the list, beside the scenario.
+const LIST: &str = "requests.txt";
+
+/// Sees to it that a server in the folder that is returned has in `site` what `scenario`, which lies in `folder`, asks for.
+/// What is there already stays.
+pub fn put(scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
+    let requests = scenario.get_mut("requests").and_then(Value::as_table_mut);
+    let named = requests.and_then(|requests| requests.get_mut("site"));
+    let preset = match &named {
+        None => Preset::Prowgen,
+        Some(name) => name
+            .as_str()
+            .and_then(Preset::of_name)
+            .with_context(|| format!("`requests.site` is {name}; an experiment names a preset"))?,
+    };
+    let home = folder.join(preset.name());
+    let site = home.join("site");
+    if !site.join(MANIFEST).exists() {
+        write(preset, folder, &site).with_context(|| format!("cannot write a site into {}", site.display()))?;
     }
+    if let Some(name) = named {
+        *name = Value::from(site.join(MANIFEST).display().to_string());
+    }
+    Ok(home)
+}
+
+fn write(preset: Preset, folder: &Path, site: &Path) -> Result<()> {
+    let made = preset.model().generate(SEED)?;
     for (path, bytes) in FIXED {
-        fs::write(site.join(path), "x".repeat(bytes)).with_context(cannot)?;
+        fixed(&site.join(path), bytes)?;
     }
-    for (rank, bytes) in sizes().into_iter().enumerate() {
-        fs::write(site.join(path(rank)), "x".repeat(bytes)).with_context(cannot)?;
+    for place in 1..=SURGE {
+        fixed(&site.join(format!("surge/{place}")), surge(place))?;
     }
-    fs::write(folder.join("requests.txt"), requests()).with_context(cannot)
+    files(&made, site)?;
+    if preset == Preset::Prowgen {
+        fs::write(folder.join(LIST), requests()?)?;
+    }
+    // Last: where it is, the site is whole.
+    serde_json::to_writer(BufWriter::new(File::create(site.join(MANIFEST))?), &made)?;
+    Ok(())
+}
+
+fn fixed(path: &Path, bytes: usize) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::write(path, "x".repeat(bytes))
+}
+
+/// Writes all objects of `site` into `folder`. Paths of a generated site are names of files as they are.
+fn files(site: &Site, folder: &Path) -> io::Result<()> {
+    let contents = Contents::new(site);
+    for (place, object) in (0..).zip(site.objects()) {
+        let path = folder.join(object.path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        contents.write(place, &mut File::create(path)?)?;
+    }
+    Ok(())
 }
 
 /// The size of `surge/PLACE` in bytes: those of requests in SURGE (Barford and Crovella 1998, table 1), a Pareto
-/// distribution of shape 1 from 1000 bytes on, at the middles of 32 equal parts of its probability, the largest first.
+/// distribution of shape 1 from 1000 bytes on, at the middles of 32 equal parts of its probability, the largest first. For
+/// attempts of S-Clients, which take single objects, and no larger ones than a run of seconds can end.
 fn surge(place: usize) -> usize {
     1000 * SURGE * 2 / (2 * place - 1)
 }
 
-fn path(rank: usize) -> String {
-    format!("files/{rank}")
-}
-
-/// The sizes of the files in bytes, the most popular first.
-fn sizes() -> Vec<usize> {
-    let mut chance = Chance(1);
-    let mut sizes: Vec<f64> = (0..TAIL).map(|place| tail((place as f64 + 0.5) / TAIL as f64)).collect();
-    sizes[TAIL - 1] = LARGEST;
-    while sizes.len() < FILES {
-        let size = BODY_MEDIAN * (BODY_SIGMA * chance.normal()).exp();
-        if size < TAIL_LEAST {
-            sizes.push(size);
-        }
-    }
-    // Fisher and Yates: which rank has which size.
-    for last in (1..FILES).rev() {
-        sizes.swap(last, (chance.uniform() * (last + 1) as f64) as usize);
-    }
-    sizes.into_iter().map(|size| size.max(1.0) as usize).collect()
-}
-
-/// The size that a share `below` of the tail stays below: a Pareto distribution, cut off at the largest.
-fn tail(below: f64) -> f64 {
-    let beyond = (TAIL_LEAST / LARGEST).powf(TAIL_SHAPE);
-    TAIL_LEAST * (1.0 - below * (1.0 - beyond)).powf(-1.0 / TAIL_SHAPE)
-}
-
-fn requests() -> String {
-    let mut chance = Chance(2);
-    let mut sum = 0.0;
-    let up_to: Vec<f64> = (1..=FILES)
-        .map(|rank| {
-            sum += (rank as f64).powf(-ZIPF);
-            sum
-        })
-        .collect();
+/// Requests for ProWGen's documents in the order that clients take them in turn: each drawn by popularity.
+fn requests() -> Result<String> {
+    let spec = RequestSetSpec::of_site(SiteSource::Preset(Preset::Prowgen), SEED.0, Order::Weighted);
+    let mut none = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    let set = spec.resolve(&mut none, SEED).map_err(|error| anyhow!("{error}"))?;
+    let mut chance = SEED.stream(Purpose::User, 0);
     let mut lines = String::new();
     for _ in 0..REQUESTS {
-        let drawn = chance.uniform() * sum;
-        let rank = up_to.partition_point(|&up_to| up_to <= drawn).min(FILES - 1);
-        writeln!(lines, "/{}", path(rank)).expect("a String takes all");
+        let page = set.page(0, 1, 0, &mut chance);
+        writeln!(lines, "{}", set.request(page.main).path).expect("a String takes all");
     }
-    lines
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014): enough for a site that is the same everywhere.
-struct Chance(u64);
-
-impl Chance {
-    /// At least 0 and below 1.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Of mean 0 and variance 1 (Box and Muller 1958).
-    fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
-        (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
-    }
+    Ok(lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn near(number: f64, expected: f64, within: f64) {
-        assert!((number / expected - 1.0).abs() <= within, "{number} is not {expected}");
-    }
+    use std::collections::BTreeMap;
 
     /// At the place of probability p a Pareto distribution of shape 1 from k on has the size k / (1 - p).
     #[test]
@@ -140,30 +125,44 @@ mod tests {
         assert_eq!((surge(1), surge(SURGE)), (64_000, 1015));
     }
 
+    /// Each document is asked for as often as it weighs: five standard deviations are allowed.
     #[test]
-    fn sizes_are_the_papers() {
-        let mut sizes = sizes();
-        assert_eq!(sizes.len(), FILES);
-        near(sizes.iter().sum::<usize>() as f64 / FILES as f64, 9963.0, 0.02);
-        sizes.sort_unstable();
-        near(sizes[FILES / 2] as f64, 3600.0, 0.02);
-        assert_eq!((sizes[0] > 0, sizes[FILES - 1]), (true, 1_400_000));
-        assert_eq!(sizes.iter().filter(|&&size| size >= 10_000).count(), TAIL);
+    fn the_list_asks_by_popularity() {
+        let text = requests().unwrap();
+        assert_eq!(text.lines().count(), REQUESTS);
+        let mut asked: BTreeMap<&str, f64> = BTreeMap::new();
+        text.lines().for_each(|line| *asked.entry(line).or_default() += 1.0);
+        let site = Preset::Prowgen.model().generate(SEED).unwrap();
+        let weights: f64 = site.pages().iter().map(|page| page.weight).sum();
+        let mut seen = 0.0;
+        for page in site.pages() {
+            let share = page.weight / weights;
+            let count = asked.get(site.object(page).path.as_str()).copied().unwrap_or(0.0);
+            let expected = share * REQUESTS as f64;
+            assert!((count - expected).abs() < 5.0 * expected.sqrt() + 1.0, "{count} is not {expected}");
+            seen += count;
+        }
+        assert_eq!(seen, REQUESTS as f64, "nothing else is asked for");
     }
 
-    /// The share of the first ranks is that of the law: five standard deviations are allowed.
     #[test]
-    fn popularity_falls_with_rank() {
-        let requests = requests();
-        let weight =
-            |ranks: std::ops::RangeInclusive<usize>| ranks.map(|rank| (rank as f64).powf(-ZIPF)).sum::<f64>();
-        for first in [1, 10, 100, 1000] {
-            let share = weight(1..=first) / weight(1..=FILES);
-            let rank = |line: &str| line.rsplit('/').next().unwrap().parse::<usize>().unwrap();
-            let seen = requests.lines().filter(|line| rank(line) < first).count() as f64 / REQUESTS as f64;
-            let sigma = (share * (1.0 - share) / REQUESTS as f64).sqrt();
-            assert!((seen - share).abs() < 5.0 * sigma, "{first}: {seen} is not {share}");
+    fn the_site_that_a_scenario_names_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut scenario: Table = "requests = { file = 'requests.txt' }".parse().unwrap();
+        let home = put(&mut scenario, folder.path()).unwrap();
+        let text = fs::read_to_string(folder.path().join(LIST)).unwrap();
+        for line in text.lines().take(20).chain(["/1k", "/64k", "/surge/32", "/site.json"]) {
+            assert!(home.join("site").join(&line[1..]).is_file(), "{line}");
         }
-        assert_eq!(requests.lines().count(), REQUESTS);
+        let mut named: Table = "requests = { site = 'prowgen', order = 'weighted' }".parse().unwrap();
+        assert_eq!(put(&mut named, folder.path()).unwrap(), home);
+        let manifest = named["requests"]["site"].as_str().unwrap();
+        let site: Site = serde_json::from_str(&fs::read_to_string(manifest).unwrap()).unwrap();
+        for object in site.objects() {
+            let file = fs::metadata(home.join("site").join(&object.path[1..])).unwrap();
+            assert_eq!(file.len(), object.size.0, "{}", object.path);
+        }
+        let mut unknown: Table = "requests = { site = 'mine.json' }".parse().unwrap();
+        assert!(put(&mut unknown, folder.path()).unwrap_err().to_string().contains("mine.json"));
     }
 }

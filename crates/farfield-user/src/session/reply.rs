@@ -187,7 +187,7 @@ impl Sessions {
         let derived = Derived { method: &Method::GET, target, lines: &lines, body: None };
         let written = self.writer.derived(derived, jar);
         let errand = self.errand(written, Kind::Object);
-        user.queue(job.led_to(request, errand, now));
+        user.embed(job.led_to(request, errand, now));
     }
 
     /// Holds a reply against what the state asks for, and takes from it what the state wants.

@@ -16,6 +16,7 @@ use farfield_engine::{Settings, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig, Site};
+use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
@@ -405,9 +406,13 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
         Some(most) => format!(", at most {most} users"),
         None => String::new(),
     };
+    let off = |law: &Option<TimesSpec>| {
+        law.as_ref().map(|law| format!(", active OFF {}", brief(law))).unwrap_or_default()
+    };
     match (load, spec) {
         (LoadModel::Closed { users, .. }, LoadSpec::Closed(spec)) => {
-            (LoadKind::Closed, format!("closed, {users} users, think {}", brief(&spec.think)))
+            let (think, off) = (brief(&spec.think), off(&spec.active_off));
+            (LoadKind::Closed, format!("closed, {users} users, think {think}{off}"))
         }
         (LoadModel::Open { users_max, .. }, LoadSpec::Open(spec)) => {
             (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(users_max)))
@@ -415,9 +420,10 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
         (LoadModel::Hybrid { users_max, .. }, LoadSpec::Hybrid(spec)) => (
             LoadKind::Hybrid,
             format!(
-                "hybrid, sessions {}, think {}{}",
+                "hybrid, sessions {}, think {}{}{}",
                 brief(&spec.arrivals),
                 brief(&spec.think),
+                off(&spec.active_off),
                 most(users_max)
             ),
         ),

@@ -1,0 +1,77 @@
+//! Active OFF times: what a user waits between the requests of a page.
+//!
+//! A SURGE user (Barford and Crovella 1998) does not ask for all that a page embeds at once: a browser works on what
+//! came before it asks for the next. Here each place that the policy gives a user, a connection or a part of a pipeline,
+//! takes such times by itself: where there is none of the page's requests in it, a time is drawn from the user's own stream,
+//! and when it is over the next embedded object is due. Redirections are followed at once.
+//!
+//! What is held back is not due, and so not in the system; a page of which something is held back is not over.
+
+use crate::connection::Job;
+use crate::host::{Host, Wake};
+use crate::population::Population;
+use farfield_base::Instant;
+use std::collections::VecDeque;
+
+/// What OFF times hold back of a user's page.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// In the order of the page. Each OFF time that is over lets one go.
+    jobs: VecDeque<Job>,
+    /// OFF times that run: as many as `jobs` at most.
+    running: u32,
+}
+
+impl Held {
+    /// Holds back one more.
+    pub fn hold(&mut self, job: Job) {
+        self.jobs.push_back(job);
+    }
+
+    /// How many are held back.
+    pub fn count(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+}
+
+impl Population {
+    /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.
+    pub(crate) fn begin_off_times<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
+        let Some(law) = self.plan.load.active_off() else { return };
+        let policy = &self.plan.policy;
+        let places = u32::from(policy.parallel.get()).saturating_mul(policy.depth() as u32);
+        // The user may have left while a completed page was looked after.
+        let Some(user) = self.users.get_mut(slot as usize) else { return };
+        let (unfinished, turn) = (user.unfinished, user.turn);
+        let Some(held) = &mut user.held else { return };
+        let under_way = unfinished - held.count();
+        while held.running < held.count() && under_way + held.running < places {
+            held.running += 1;
+            let off = law.sample_duration(&mut user.chance);
+            host.wake_at(now + off, Wake::Off { slot, turn });
+        }
+    }
+
+    /// An OFF time is over: what it held back is due. Once the load has ended nothing more is begun.
+    pub(crate) fn end_off_time<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        due: Instant,
+        slot: u32,
+        turn: u32,
+    ) {
+        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && !self.finished);
+        let Some(user) = user else { return };
+        let Some(job) = user.held.as_mut().and_then(|held| {
+            held.running = held.running.saturating_sub(1);
+            held.jobs.pop_front()
+        }) else {
+            return;
+        };
+        user.waiting.push_back(Job { due, ..job });
+        self.held_back -= 1;
+        self.in_system.enter(now, due);
+        self.pump(host, now, slot);
+    }
+}
