@@ -103,13 +103,14 @@ impl Crew<'_> {
                     let worker = self.near(*population, *target, sources, clock, outbox)?;
                     spawn(number, move || worker.run())
                 }
-                (Users::Far(shard, exchange), _) => {
+                (Users::Far(shard, exchange), Plane::Emulated(emulated)) => {
                     let queue = queues.pop().expect("the gateway has a queue for each worker");
                     let worker = self.far(*shard, queue, clock, outbox);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
+                    let worker = worker.polling(emulated.network.busy_poll);
                     spawn(number, move || worker.run())
                 }
-                (Users::Near(_), _) => unreachable!("users are made for their plane"),
+                (Users::Near(_) | Users::Far(..), _) => unreachable!("users are made for their plane"),
             };
             threads.push(thread?);
         }

@@ -34,6 +34,8 @@ pub struct EmulatedNetwork {
     pub shards: NonZeroU32,
     /// The processors that shards run on, in turn; all that this process may use if empty.
     pub processors: Vec<usize>,
+    /// Whether shards wait awake for what comes next.
+    pub busy_poll: bool,
     /// What is captured, if anything is.
     pub capture: Option<Capture>,
 }

@@ -36,6 +36,8 @@ pub(crate) struct Worker {
     shard: Shard,
     door: Door,
     exchange: Option<Exchange>,
+    /// It never sleeps.
+    polls: bool,
     clock: Clock,
     phases: Phases,
     outbox: Outbox,
@@ -83,6 +85,7 @@ impl Worker {
             shard,
             door,
             exchange: None,
+            polls: false,
             clock,
             phases,
             outbox,
@@ -99,6 +102,11 @@ impl Worker {
     /// The same for a shard that shares links with others.
     pub fn exchanging(self, exchange: Option<Exchange>) -> Worker {
         Worker { exchange, ..self }
+    }
+
+    /// The same, awake all the time if it `polls`: nothing waits until a processor that sleeps has woken up.
+    pub fn polling(self, polls: bool) -> Worker {
+        Worker { polls, ..self }
     }
 
     /// Runs until the load is over and drained.
@@ -227,7 +235,7 @@ impl Worker {
         let next = self.shard.next_at().into_iter().chain(links_at).min();
         let until = next.unwrap_or(Instant::MAX).min(self.next_beat);
         let wait = until.since(before);
-        if wait <= TOO_SOON_TO_SLEEP {
+        if self.polls || wait <= TOO_SOON_TO_SLEEP {
             return;
         }
         self.wait(until, wait - TOO_SOON_TO_SLEEP);

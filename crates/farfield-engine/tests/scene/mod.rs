@@ -138,6 +138,7 @@ impl Scene {
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             shards: self.shards,
             processors: Vec::new(),
+            busy_poll: false,
             capture: self.capture.clone(),
         };
         Emulated { network, server: Some(server), place }

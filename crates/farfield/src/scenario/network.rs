@@ -25,6 +25,8 @@ pub struct NetworkSpec {
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
     pub processors: Vec<usize>,
+    /// Whether shards wait awake, each with a processor for itself alone: packets leave and are taken the sharper.
+    pub busy_poll: bool,
     /// What the gateway to the server's kernel is made of.
     pub gateway: Device,
     /// Whether segments of up to 64 KiB pass the gateway whole.
@@ -136,6 +138,7 @@ impl Default for NetworkSpec {
             clients: None,
             shards: NonZeroU32::MIN,
             processors: Vec::new(),
+            busy_poll: false,
             gateway: Device::default(),
             offload: true,
             gateway_queue: NonZeroU32::new(32_768).expect("not 0"),

@@ -57,6 +57,7 @@ impl Scenario {
             round_trips: laid.round_trips,
             shards: spec.shards,
             processors: spec.processors.clone(),
+            busy_poll: spec.busy_poll,
             capture: self.captured(clients)?,
         };
         Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
