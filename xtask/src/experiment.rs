@@ -152,7 +152,8 @@ fn measure(stand: &Stand, experiment: &Experiment, length: Length, tries_max: u3
 fn classes(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
     let plan = &experiment.plan;
     let mut found = Vec::new();
-    for (curve, of) in plan.curves.iter().enumerate().filter_map(|(at, curve)| Some((at, curve.of.as_ref()?))) {
+    for (curve, of) in plan.curves.iter().enumerate().filter_map(|(at, curve)| Some((at, curve.of.as_ref()?)))
+    {
         let whole = rows.iter().filter(|row| plan.curve(&of.curve) == Some(row.curve));
         let class = |row: &Row| Some(Row { curve, measured: *row.classes.get(&of.class)?, ..row.clone() });
         found.extend(whole.filter_map(class));

@@ -171,7 +171,8 @@ mod tests {
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!((times.response.min(), times.response.max()), (ms(7), ms(60)));
         assert_eq!((times.html_latency.min(), times.html_latency.max()), (ms(5), ms(45)));
-        let of_class = |place| pages.timed_of_class(place).map(|times| (times.response.count(), times.failed));
+        let of_class =
+            |place| pages.timed_of_class(place).map(|times| (times.response.count(), times.failed));
         assert_eq!([0, 1, 2].map(of_class), [Some((3, 0)), Some((0, 1)), None]);
         assert!(pages.open.is_empty());
         let of = |rest| samples.into_iter().filter(|sample| sample.user % 2 == rest).collect::<Vec<_>>();

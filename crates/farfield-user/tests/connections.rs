@@ -73,11 +73,7 @@ fn pipelined_requests_go_ahead_of_their_replies() {
 /// served one after the other.
 #[test]
 fn a_page_is_pipelined_and_its_connection_closed_early() {
-    let stage = play(
-        "policy = 'pipelined-early-close'\npipeline-depth = 10",
-        PAGE,
-        Server::default(),
-    );
+    let stage = play("policy = 'pipelined-early-close'\npipeline-depth = 10", PAGE, Server::default());
     let (took, whole) = (ms(10 + 15 + 10 + 10 * 5), stage.samples.len() / 11);
     assert_eq!((stage.depth_most, stage.open_most), (10, 1));
     for page in stage.samples.chunks_exact(11) {

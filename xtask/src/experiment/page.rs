@@ -147,15 +147,19 @@ fn way(plane: Plane, provenance: &Provenance) -> String {
     let machine = &provenance.machine;
     match plane {
         Plane::Sockets => {
-            format!("Measured over loopback on {machine}: the server on one processor, the generator on another.")
+            format!(
+                "Measured over loopback on {machine}: the server on one processor, the generator on another."
+            )
         }
         Plane::Emulated => format!(
             "Measured through the emulated network on {machine}: the server and its kernel's receive work on one processor, \
              the generator on another."
         ),
-        Plane::Simulated => "Computed in virtual time, before a model of a server: the same numbers come out on any \
+        Plane::Simulated => {
+            "Computed in virtual time, before a model of a server: the same numbers come out on any \
                              machine, however busy it is."
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 

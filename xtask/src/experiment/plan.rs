@@ -259,13 +259,20 @@ impl Experiment {
             bail!("at least one `[[experiment.curve]]` that is run is needed");
         }
         let is_run = |name: &str| plan.curve(name).is_some_and(|curve| plan.curves[curve].is_run());
-        if let Some(of) = plan.curves.iter().filter_map(|curve| curve.of.as_ref()).find(|of| !is_run(&of.curve)) {
-            bail!("there is no curve `{}` that is run, of which another could be the class `{}`", of.curve, of.class);
+        if let Some(of) =
+            plan.curves.iter().filter_map(|curve| curve.of.as_ref()).find(|of| !is_run(&of.curve))
+        {
+            bail!(
+                "there is no curve `{}` that is run, of which another could be the class `{}`",
+                of.curve,
+                of.class
+            );
         }
         if plan.charts().is_empty() {
             bail!("at least one `[experiment.chart]` is needed");
         }
-        let charted = plan.charts().iter().flat_map(|chart| chart.curves.iter().flatten().map(String::as_str));
+        let charted =
+            plan.charts().iter().flat_map(|chart| chart.curves.iter().flatten().map(String::as_str));
         let claimed = plan.claims.iter().flat_map(Claim::curves);
         if let Some(unknown) = charted.chain(claimed).find(|name| plan.curve(name).is_none()) {
             bail!("a chart or a claim speaks of a curve `{unknown}` that there is not");

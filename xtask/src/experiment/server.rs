@@ -34,7 +34,9 @@ impl ServerKind {
     fn program(self) -> &'static str {
         match self {
             ServerKind::Nginx => "nginx",
-            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => "apache2",
+            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => {
+                "apache2"
+            }
         }
     }
 
@@ -161,7 +163,10 @@ mod tests {
         ServerKind::ApachePrefork150.put(&mut scenario, folder.path(), None).unwrap();
         assert_eq!(scenario["server"]["environment"][KEEP_ALIVE_TIMEOUT].as_str(), Some("15"));
         let text = ServerKind::ApachePrefork150.config(folder.path());
-        assert!(text.contains("KeepAliveTimeout ${KEEP_ALIVE_TIMEOUT}\n") && text.contains(" 150\n"), "{text}");
+        assert!(
+            text.contains("KeepAliveTimeout ${KEEP_ALIVE_TIMEOUT}\n") && text.contains(" 150\n"),
+            "{text}"
+        );
     }
 
     #[test]
