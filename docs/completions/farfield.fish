@@ -43,7 +43,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'How long to warm up before measuring' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'How long a user thinks between pages' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'The server, where the scenario names none or another' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'When connections are used again: one-request, persistent, early-close or pipelined' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l parallel -d 'Connections a user opens at most at once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say' -r

@@ -117,8 +117,8 @@ fn named(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
 /// Every run of an experiment, curve by curve.
 fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
     let mut points = Vec::new();
-    let run = |(_, curve): &(usize, &plan::Curve)| !curve.highest;
-    for (number, curve) in experiment.plan.curves.iter().enumerate().filter(run) {
+    let curves = experiment.plan.curves.iter().enumerate();
+    for (number, curve) in curves.filter(|(_, curve)| curve.is_run()) {
         let point = |value| {
             Some(Point {
                 curve: number,
@@ -129,7 +129,7 @@ fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
                 sends_at: curve.sends_at.clone(),
             })
         };
-        points.extend(experiment.values(length).into_iter().filter_map(point));
+        points.extend(experiment.values(curve, length).into_iter().filter_map(point));
     }
     points
 }
@@ -144,7 +144,21 @@ fn measure(stand: &Stand, experiment: &Experiment, length: Length, tries_max: u3
     };
     let mut rows: Vec<Row> = points.iter().enumerate().map(measure).collect::<Result<_>>()?;
     rows.extend(highest(experiment, &rows));
+    rows.extend(classes(experiment, &rows));
     Ok(rows)
+}
+
+/// The rows of curves that are classes of clients in the runs of others.
+fn classes(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
+    let plan = &experiment.plan;
+    let mut found = Vec::new();
+    for (curve, of) in plan.curves.iter().enumerate().filter_map(|(at, curve)| Some((at, curve.of.as_ref()?)))
+    {
+        let whole = rows.iter().filter(|row| plan.curve(&of.curve) == Some(row.curve));
+        let class = |row: &Row| Some(Row { curve, measured: *row.classes.get(&of.class)?, ..row.clone() });
+        found.extend(whole.filter_map(class));
+    }
+    found
 }
 
 /// The rows of curves that are the highest of all others, at each value.
@@ -221,6 +235,21 @@ mod tests {
         let rows = [row(0, 1, 50.0, 1.0), row(0, 2, 70.0, 2.0), row(1, 1, 60.0, 3.0), row(1, 2, 65.0, 4.0)];
         let expected = [row(2, 1, 60.0, 3.0), row(2, 2, 70.0, 2.0)];
         assert_eq!(highest(&experiment, &rows), expected);
+    }
+
+    #[test]
+    fn a_curve_may_be_a_class_of_another() {
+        let text = plan::tests::TEXT.replace(
+            "[[experiment.claim]]",
+            "[[experiment.curve]]\nname = 'modems'\nof = { curve = 'other', class = 'modem' }\n[[experiment.claim]]",
+        );
+        let experiment = Experiment::parse("e", &text).unwrap();
+        assert!(points(&experiment, Length::Full).iter().all(|point| point.curve < 2));
+        let row = column::tests::row;
+        let modem = [("modem".to_owned(), row(0, 1, 3.0, 2.0).measured)];
+        let with = Row { classes: modem.into(), ..row(1, 2, 60.0, 3.0) };
+        let found = classes(&experiment, &[row(0, 1, 50.0, 1.0), row(1, 1, 60.0, 3.0), with.clone()]);
+        assert_eq!(found, [Row { curve: 2, measured: row(0, 1, 3.0, 2.0).measured, ..with }]);
     }
 
     /// Every scenario that any form of any experiment runs is one that farfield accepts.

@@ -47,6 +47,9 @@ pub struct ServerPlan {
     pub service: Distribution,
     /// How long a connection may wait for its next request; `None` closes after each reply.
     pub keep_alive: Option<Duration>,
+    /// How long a process that closes first waits for the client to close as well, which keeps it from the next
+    /// connection: Apache's lingering close. Not at all if zero; event loops never do.
+    pub linger: Duration,
     /// Requests after which a connection is closed.
     pub requests_max: Option<NonZeroU32>,
     /// Objects whose sizes are known; every other path gets a reply of the size that `reply` draws.
@@ -78,6 +81,7 @@ impl ServerPlan {
             workers: Workers::Events(workers),
             service: Duration::ZERO.into(),
             keep_alive: Some(Duration::from_secs(75)),
+            linger: Duration::ZERO,
             requests_max: None,
             objects: Arc::default(),
             reply: Bytes(1024).into(),

@@ -82,6 +82,20 @@ fn processes_bound_the_rate() {
     assert!(played.server.accept_queue_most >= 30);
 }
 
+/// A process that closes first is free a round trip later, when the client has closed as well, or when it has waited for
+/// long enough: with S of service m/(S + R) replies a second, or m/(S + linger).
+#[test]
+fn lingering_processes_wait_for_the_client() {
+    for (linger, held) in [(ms(2000), ms(40)), (ms(10), ms(10)), (ms(0), ms(0))] {
+        let mut scene = Scene::crowd(80, ms(40)).policy("policy = 'one-request'");
+        scene.server = ServerPlan { service: ms(10).into(), linger, ..ServerPlan::processes(count(5)) };
+        let played = scene.play();
+        let rate = ok(&played).filter(|sample| sample.done.as_ns() < 10_000_000_000).count() as f64 / 10.0;
+        let theory = 5.0 / (ms(10) + held).as_secs_f64();
+        assert!((rate / theory - 1.0).abs() < 0.03, "{rate} of {theory} a second");
+    }
+}
+
 /// A process waits for the next request of the connection that it holds; the others wait for a process.
 #[test]
 fn kept_connections_hold_processes() {

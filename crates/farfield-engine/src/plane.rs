@@ -82,6 +82,8 @@ pub struct ServerModel {
     pub backlog: u32,
     /// How long a connection may be idle before it is closed; zero closes it after each reply, `None` never.
     pub keep_alive_timeout: Option<Duration>,
+    /// How long a process that closes first waits for the client to close as well; zero if not at all.
+    pub linger: Duration,
     /// Bytes of the body of a reply to any other path.
     pub reply_size: Distribution,
 }

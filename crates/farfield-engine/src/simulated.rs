@@ -71,6 +71,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
             None => Some(phases.drain_until.since(Instant::ZERO) + KEPT),
             Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
         },
+        linger: model.linger,
         workers: model.workers,
         objects: Arc::clone(&model.objects),
         reply: model.reply_size.clone(),

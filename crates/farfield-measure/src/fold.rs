@@ -158,8 +158,9 @@ impl Fold {
     /// An empty fold that counts the classes of clients apart, whose names these are, in the order of their numbers:
     /// [`Sample::class`] is a place among them. Takes about 1.5 MiB more for each.
     pub fn of_classes(window: Window, names: &[String]) -> Fold {
-        let classes = names.iter().map(|name| (name.clone(), Part::default())).collect();
+        let classes: Vec<_> = names.iter().map(|name| (name.clone(), Part::default())).collect();
         Fold {
+            pages: Pages::of_classes(classes.len()),
             classes,
             window,
             warm_up: Part::default(),
@@ -168,7 +169,6 @@ impl Fold {
             reuse: Reuse::default(),
             series: Series::default(),
             residence: Residence::default(),
-            pages: Pages::default(),
         }
     }
 
@@ -266,6 +266,11 @@ impl Fold {
     /// The pages that were due in the window; nothing if no sample tells of pages.
     pub fn pages(&self) -> Option<&PageTimes> {
         self.pages.timed()
+    }
+
+    /// The pages of the class at `place` that were due in the window; nothing if no sample of it tells of pages.
+    pub fn pages_of_class(&self, place: usize) -> Option<&PageTimes> {
+        self.pages.timed_of_class(place)
     }
 
     /// Time that requests spent in the window, due and not done.

@@ -3,7 +3,8 @@
 //! A page's response time is from when it was due to when the last of its requests ended. Its HTML latency is from the same
 //! instant to the first byte of the last object that came (Nahum et al. 2001): when a reader has all of the layout, though not
 //! all of the pictures. A page belongs to the part of the run in which it was due; only pages of the measured part are
-//! timed here. A page with a request that failed has failed, and has no times.
+//! timed here. A page with a request that failed has failed, and has no times. Where clients are of several classes, pages
+//! are timed for each of them too.
 //!
 //! A user has one page at a time, which ends with a sample that says so. What is open is kept by user: some tens of bytes
 //! each, and nothing where no sample tells of pages.
@@ -18,6 +19,8 @@ pub struct Pages {
     open: BTreeMap<u32, Open>,
     /// Nothing as long as no page was told of.
     timed: Option<Box<PageTimes>>,
+    /// The same of each class of clients.
+    classes: Vec<Option<Box<PageTimes>>>,
 }
 
 /// The pages that were due in the measured part.
@@ -41,7 +44,31 @@ struct Open {
     failed: bool,
 }
 
+impl PageTimes {
+    fn record(&mut self, page: Open, done: Instant) {
+        self.requests += u64::from(page.requests);
+        if page.failed {
+            self.failed += 1;
+        } else {
+            self.response.record(done.since(page.due));
+            self.html_latency.record(page.last_first_byte.since(page.due));
+        }
+    }
+
+    fn merge(&mut self, other: &PageTimes) {
+        self.response.merge(&other.response);
+        self.html_latency.merge(&other.html_latency);
+        self.failed += other.failed;
+        self.requests += other.requests;
+    }
+}
+
 impl Pages {
+    /// None yet, of clients of so many classes: [`Sample::class`] is a place among them.
+    pub fn of_classes(classes: usize) -> Pages {
+        Pages { classes: vec![None; classes], ..Pages::default() }
+    }
+
     /// Counts `sample`, if it is a page's.
     pub fn record(&mut self, sample: &Sample, window: Window) {
         if !sample.page.is_told() {
@@ -59,41 +86,45 @@ impl Pages {
         }
         if sample.page.ends() {
             self.open.remove(&sample.user);
-            self.close(page, sample.done, window);
+            if window.contains(page.due) {
+                self.close(page, sample);
+            }
         } else {
             self.open.insert(sample.user, page);
         }
     }
 
-    fn close(&mut self, page: Open, done: Instant, window: Window) {
-        if !window.contains(page.due) {
-            return;
-        }
-        let times = self.timed.get_or_insert_default();
-        times.requests += u64::from(page.requests);
-        if page.failed {
-            times.failed += 1;
-        } else {
-            times.response.record(done.since(page.due));
-            times.html_latency.record(page.last_first_byte.since(page.due));
+    /// The page is over with the `last` of its requests.
+    fn close(&mut self, page: Open, last: &Sample) {
+        self.timed.get_or_insert_default().record(page, last.done);
+        if let Some(class) = self.classes.get_mut(usize::from(last.class)) {
+            class.get_or_insert_default().record(page, last.done);
         }
     }
 
     /// Adds those of other users.
+    ///
+    /// # Panics
+    /// If the two are of different classes.
     pub fn merge(&mut self, other: &Pages) {
+        assert_eq!(self.classes.len(), other.classes.len(), "pages of one run share its classes");
         self.open.extend(&other.open);
-        if let Some(theirs) = &other.timed {
-            let mine = self.timed.get_or_insert_default();
-            mine.response.merge(&theirs.response);
-            mine.html_latency.merge(&theirs.html_latency);
-            mine.failed += theirs.failed;
-            mine.requests += theirs.requests;
+        let mine = std::iter::once(&mut self.timed).chain(&mut self.classes);
+        for (mine, theirs) in mine.zip(std::iter::once(&other.timed).chain(&other.classes)) {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().merge(theirs);
+            }
         }
     }
 
     /// The pages that were due in the measured part and are over; nothing if no sample tells of pages.
     pub fn timed(&self) -> Option<&PageTimes> {
         self.timed.as_deref()
+    }
+
+    /// Those of the class at `place`; nothing if no sample of it tells of pages.
+    pub fn timed_of_class(&self, place: usize) -> Option<&PageTimes> {
+        self.classes.get(place)?.as_deref()
     }
 }
 
@@ -107,13 +138,14 @@ mod tests {
 
     fn part(user: u32, page: PagePart, [due, first, done]: [u64; 3], outcome: Outcome) -> Sample {
         let first_byte = Stamp::at(Instant::from_ns(first * MS));
-        Sample { user, page, first_byte, outcome, ..sample(due * MS, done * MS) }
+        let class = u16::from(user == 2);
+        Sample { user, class, page, first_byte, outcome, ..sample(due * MS, done * MS) }
     }
 
     fn told(samples: &[Sample]) -> Pages {
         let at = |ms: u64| Instant::from_ns(ms * MS);
         let window = Window { measure_from: at(0), measure_to: at(1000) };
-        let mut pages = Pages::default();
+        let mut pages = Pages::of_classes(2);
         samples.iter().for_each(|sample| pages.record(sample, window));
         pages
     }
@@ -139,6 +171,9 @@ mod tests {
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!((times.response.min(), times.response.max()), (ms(7), ms(60)));
         assert_eq!((times.html_latency.min(), times.html_latency.max()), (ms(5), ms(45)));
+        let of_class =
+            |place| pages.timed_of_class(place).map(|times| (times.response.count(), times.failed));
+        assert_eq!([0, 1, 2].map(of_class), [Some((3, 0)), Some((0, 1)), None]);
         assert!(pages.open.is_empty());
         let of = |rest| samples.into_iter().filter(|sample| sample.user % 2 == rest).collect::<Vec<_>>();
         let mut merged = told(&of(0));

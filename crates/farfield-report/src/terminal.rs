@@ -3,7 +3,8 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds,
 //! warnings) is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short. Only classes of clients, where there are several, are a small table more.
+//! sections go first when room is short. Only pages, and classes of clients where there are several, are
+//! small tables more.
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use farfield_measure::summary::{ClassSummary, NetworkSummary, OutcomeCount, PartSummary, TimingSummary};
@@ -31,8 +32,8 @@ pub struct Look<'a> {
     pub directory: Option<&'a str>,
 }
 
-/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where there are several
-/// classes of clients, their table is added to them.
+/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages are
+/// told apart, or there are several classes of clients, a table is added to them.
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
@@ -40,12 +41,13 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let heading = heading(summary);
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
-    page([heading, verdict, measured, ended, generator], &classes(summary))
+    let tables = [pages(summary), classes(summary)].concat();
+    page([heading, verdict, measured, ended, generator], &tables)
 }
 
-/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The table of
-/// classes stands before the last and takes no room from the others.
-fn page(sections: [Vec<String>; 5], classes: &[String]) -> String {
+/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The tables of
+/// pages and classes stand before the last and take no room from the others.
+fn page(sections: [Vec<String>; 5], tables: &[String]) -> String {
     let lines: usize = sections.iter().map(Vec::len).sum();
     let blanks = LINES.saturating_sub(lines);
     let mut page = String::new();
@@ -53,7 +55,7 @@ fn page(sections: [Vec<String>; 5], classes: &[String]) -> String {
         if at > 0 && at <= blanks {
             page.push('\n');
         }
-        let table = if at == sections.len() - 1 { classes } else { &[] };
+        let table = if at == sections.len() - 1 { tables } else { &[] };
         for line in table.iter().chain(section) {
             page.push_str(line.trim_end());
             page.push('\n');
@@ -143,10 +145,25 @@ fn measured(summary: &Summary) -> Vec<String> {
         ],
         None => vec![labelled("rate", "the measured part had not begun")],
     };
-    lines.push(row("time", ["mean", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned), "count"));
+    lines.push(times_head("time"));
     let times = summary.steady.times.iter();
     lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
     lines
+}
+
+fn times_head(name: &str) -> String {
+    row(name, ["mean", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned), "count")
+}
+
+/// The times of pages, and a blank line behind them; nothing where pages are not told apart.
+fn pages(summary: &Summary) -> Vec<String> {
+    let Some(pages) = &summary.pages else { return Vec::new() };
+    vec![
+        times_head("pages"),
+        timing_row("response", pages.response.as_ref()),
+        timing_row("html", pages.html_latency.as_ref()),
+        String::new(),
+    ]
 }
 
 fn timing_row(name: &str, times: Option<&TimingSummary>) -> String {
@@ -188,7 +205,7 @@ fn class_row(class: &ClassSummary) -> String {
     let quantile = |times: &Option<TimingSummary>, quantile| {
         times.as_ref().and_then(|times| times.quantile_ns(quantile)).map_or("-".to_owned(), time)
     };
-    let ClassSummary { name, share, steady } = class;
+    let ClassSummary { name, share, steady, pages: _ } = class;
     let columns = [
         told(*share, percent),
         told(steady.error_share, percent),

@@ -6,14 +6,16 @@ use crate::population::Population;
 use farfield_base::{Instant, Outcome, Stamp};
 
 impl Population {
-    /// Sends what waits, over connections that are ready or, as far as the policy allows, new ones.
+    /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then, where it
+    /// pipelines, behind other requests.
     pub(crate) fn pump<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.get_mut(slot as usize) {
             let Some(&job) = user.waiting.front() else { return };
             let parallel = usize::from(self.plan.policy.parallel.get());
             let open = user.connections.len();
-            if let Some(connection) = self.ready_connection(slot, job.again) {
+            let at_once = |at: &u32| open >= parallel || self.table.at(*at).in_flight.is_empty();
+            if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
                 self.bind(connection, now, job);
                 self.send_last_bound(host, connection);
             } else if open < parallel {

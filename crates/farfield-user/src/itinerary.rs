@@ -34,16 +34,24 @@ pub enum Itinerary {
 pub struct Pages {
     requests: RequestSet,
     book: Book,
+    /// Whether any page has something embedded.
+    embed: bool,
 }
 
 impl Pages {
     fn for_worker(&self) -> Pages {
-        Pages { requests: self.requests.clone(), book: self.book.for_worker() }
+        Pages { requests: self.requests.clone(), book: self.book.for_worker(), embed: self.embed }
+    }
+
+    fn new(requests: RequestSet, target: &Target) -> Result<Pages, RequestError> {
+        let book = Book::encode(&requests, target)?;
+        let embed = requests.pages().iter().any(|page| !page.embedded.is_empty());
+        Ok(Pages { requests, book, embed })
     }
 
     /// Whether any page has something embedded.
     pub(crate) fn embed(&self) -> bool {
-        self.requests.pages().iter().any(|page| !page.embedded.is_empty())
+        self.embed
     }
 }
 
@@ -53,8 +61,7 @@ pub(crate) const NO_ERRAND: u32 = u32::MAX;
 impl Itinerary {
     /// The pages of `requests`, encoded for `target`. Refuses a request that cannot be written as HTTP.
     pub fn pages(requests: RequestSet, target: &Target) -> Result<Itinerary, RequestError> {
-        let book = Book::encode(&requests, target)?;
-        Ok(Itinerary::Pages(Box::new(Pages { requests, book })))
+        Ok(Itinerary::Pages(Box::new(Pages::new(requests, target)?)))
     }
 
     /// Sessions on `target`. Refuses a request that cannot be written as HTTP.
@@ -64,8 +71,7 @@ impl Itinerary {
 
     /// The sessions of a recording, on `target`. Refuses a request that cannot be written as HTTP.
     pub fn replays(replay: Replay, target: &Target) -> Result<Itinerary, RequestError> {
-        let book = Book::encode(&replay.requests, target)?;
-        let pages = Pages { requests: replay.requests, book };
+        let pages = Pages::new(replay.requests, target)?;
         let (sessions, timing) = (replay.sessions.into(), replay.timing);
         Ok(Itinerary::Replays(Box::new(Replays { pages, sessions, timing })))
     }
@@ -114,8 +120,8 @@ impl Itinerary {
     /// Pages that a user may ask for at once, where `depth` fit on a connection.
     pub(crate) fn pages_at_once(&self, depth: usize) -> u64 {
         match self {
-            Itinerary::Pages(_) => depth as u64,
-            Itinerary::Sessions(_) | Itinerary::Replays(_) => 1,
+            Itinerary::Pages(pages) if !pages.embed => depth as u64,
+            Itinerary::Pages(_) | Itinerary::Sessions(_) | Itinerary::Replays(_) => 1,
         }
     }
 

@@ -19,6 +19,21 @@ pub enum Reuse {
     /// Persistent, with up to `pipeline-depth` requests sent ahead of their replies (RFC 9112 section 9.3.2).
     /// A user whose pages hold one object asks for that many pages at a time.
     Pipelined,
+    /// Pipelined within a page; the client closes once the page is complete: HTTP/1.1 with early close as Liu et al. 1999
+    /// compare it, section 5.3.
+    PipelinedEarlyClose,
+}
+
+impl Reuse {
+    /// Whether requests are sent ahead of the replies before them.
+    pub fn pipelines(self) -> bool {
+        matches!(self, Reuse::Pipelined | Reuse::PipelinedEarlyClose)
+    }
+
+    /// Whether the client closes its connections once a page is complete.
+    pub fn closes_early(self) -> bool {
+        matches!(self, Reuse::EarlyClose | Reuse::PipelinedEarlyClose)
+    }
 }
 
 /// The connection policy of a class of users.
@@ -29,7 +44,7 @@ pub struct Policy {
     pub policy: Reuse,
     /// Connections a user opens at most at once (browsers use 6).
     pub parallel: NonZeroU16,
-    /// Requests on the way at most on one connection; matters to the pipelined policy alone.
+    /// Requests on the way at most on one connection; matters to the pipelined policies alone.
     pub pipeline_depth: NonZeroU16,
     /// Requests after which the client closes a connection; unlimited if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,10 +86,7 @@ impl Policy {
 
     /// Requests on the way at most on one connection.
     pub fn depth(&self) -> usize {
-        match self.policy {
-            Reuse::Pipelined => usize::from(self.pipeline_depth.get()),
-            _ => 1,
-        }
+        if self.policy.pipelines() { usize::from(self.pipeline_depth.get()) } else { 1 }
     }
 
     /// What a reply may be at most.

@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::gauge::Gauge;
 use crate::host::{ConnectionKey, Failure, Host, Wake};
 use crate::itinerary::{Itinerary, NO_ERRAND};
-use crate::policy::{Policy, Reuse};
+use crate::policy::Policy;
 use crate::table::Table;
 use crate::user::User;
 use farfield_base::random::Seed;
@@ -40,12 +40,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether a user has one page at a time, and pages have more than one request.
+    /// Whether pages have more than one request; a user has one of them at a time.
     fn tells_pages(&self) -> bool {
-        let one_at_a_time = self.policy.policy != Reuse::Pipelined;
         let single = matches!(self.load, LoadModel::Overload(_));
         match &self.itinerary {
-            Itinerary::Pages(pages) => one_at_a_time && !single && pages.embed(),
+            Itinerary::Pages(pages) => !single && pages.embed(),
             Itinerary::Sessions(_) | Itinerary::Replays(_) => true,
         }
     }

@@ -181,7 +181,7 @@ impl Population {
         user.failed |= outcome.fault() == Fault::Network
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
         if user.unfinished == 0 {
-            if self.plan.policy.policy == Reuse::EarlyClose {
+            if self.plan.policy.policy.closes_early() {
                 self.close_all(host, slot);
             }
             self.after_page(host, now, slot);

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Outcome, PagePart};
 use scene::{Scene, Server, Stage, ms};
 
 const ONE_USER: &str = "{ model = 'closed', users = 1 }";
@@ -67,6 +67,36 @@ fn pipelined_requests_go_ahead_of_their_replies() {
         stage.samples.windows(2).all(|pair| pair[0].number < pair[1].number),
         "replies are matched in order"
     );
+}
+
+/// A page of ten over one connection: a round trip to connect, one for the page's own reply, one for all ten, which are
+/// served one after the other.
+#[test]
+fn a_page_is_pipelined_and_its_connection_closed_early() {
+    let stage = play("policy = 'pipelined-early-close'\npipeline-depth = 10", PAGE, Server::default());
+    let (took, whole) = (ms(10 + 15 + 10 + 10 * 5), stage.samples.len() / 11);
+    assert_eq!((stage.depth_most, stage.open_most), (10, 1));
+    for page in stage.samples.chunks_exact(11) {
+        assert_eq!(page[10].done.since(page[0].due), took);
+        assert!(page[0].page == PagePart::Begins && page[10].page == PagePart::Ends);
+        assert!(page[0].number == 0 && page[10].number == 10);
+    }
+    assert!(stage.attempts.len().abs_diff(whole) <= 1, "{} connections", stage.attempts.len());
+}
+
+/// Objects of a page that is pipelined over several connections go over all of these: four in the first round, and
+/// the other six behind them.
+#[test]
+fn pipelines_are_spread_over_parallel_connections() {
+    let stage = play("policy = 'pipelined'\nparallel = 4", PAGE, Server::default());
+    assert_eq!((stage.open_most, stage.attempts.len()), (4, 4));
+    // The second page finds four idle connections: ten objects over four are three on two of them.
+    let page = &stage.samples[11..22];
+    assert_eq!(page[10].done.since(page[0].done), ms(10 + 3 * 5));
+    let mut objects = [0; 4];
+    page[1..].iter().for_each(|object| objects[object.connection as usize] += 1);
+    objects.sort_unstable();
+    assert_eq!(objects, [2, 2, 3, 3]);
 }
 
 /// A server that closes after three replies, and says so, has not served the requests behind: they are sent again.

@@ -75,7 +75,7 @@ pub struct RunFlags {
     /// The server, where the scenario names none or another
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// When connections are used again: one-request, persistent, early-close or pipelined
+    /// When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
     /// Connections a user opens at most at once

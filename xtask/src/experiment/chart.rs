@@ -90,15 +90,17 @@ pub fn chart(experiment: &Experiment, chart: &Chart, rows: &[Row]) -> String {
     let plan = &experiment.plan;
     let (x, y) = (chart.x, chart.y);
     let dot = |row: &Row| Some(Dot { x: x.of(row)?, y: y.of(row)?, is_valid: row.is_valid() });
-    let curves: Vec<Vec<Dot>> = (0..plan.curves.len())
-        .map(|curve| rows.iter().filter(|row| row.curve == curve).filter_map(dot).collect())
+    let drawn = plan.curves_of(chart);
+    let curves: Vec<Vec<Dot>> = drawn
+        .iter()
+        .map(|&curve| rows.iter().filter(|row| row.curve == curve).filter_map(dot).collect())
         .collect();
     let dots = || curves.iter().flatten();
     let level = chart.level.as_ref();
     let x_most = dots().map(|dot| dot.x).fold(0.0, f64::max);
     let y_most = dots().map(|dot| dot.y).fold(level.map_or(0.0, |level| level.at), f64::max);
 
-    let legend = LEGEND_LINE * (plan.curves.len() + usize::from(level.is_some())) as f64;
+    let legend = LEGEND_LINE * (drawn.len() + usize::from(level.is_some())) as f64;
     let top = TOP + legend;
     let x_least = dots().map(|dot| dot.x).fold(f64::INFINITY, f64::min);
     let across = match chart.scale {
@@ -113,18 +115,18 @@ pub fn chart(experiment: &Experiment, chart: &Chart, rows: &[Row]) -> String {
     if let Some(level) = level {
         let at = up.place(level.at);
         svg.line((across.from, at), (across.to, at), "level");
-        let in_legend = TOP + LEGEND_LINE * plan.curves.len() as f64;
+        let in_legend = TOP + LEGEND_LINE * drawn.len() as f64;
         svg.line((LEFT, in_legend), (LEFT + 40.0, in_legend), "level");
         svg.text((LEFT + 50.0, in_legend + 4.0), "start", &format!("{} ({})", level.name, level.at));
     }
-    for (number, (curve, dots)) in plan.curves.iter().zip(&curves).enumerate() {
+    for (number, (&curve, dots)) in drawn.iter().zip(&curves).enumerate() {
         let places: Vec<Dot> =
             dots.iter().map(|dot| Dot { x: across.place(dot.x), y: up.place(dot.y), ..*dot }).collect();
         svg.curve(number, &places);
         let in_legend = TOP + LEGEND_LINE * number as f64;
         let sample = |x| Dot { x: LEFT + x, y: in_legend, is_valid: true };
         svg.curve(number, &[sample(0.0), sample(20.0), sample(40.0)]);
-        svg.text((LEFT + 50.0, in_legend + 4.0), "start", &curve.name);
+        svg.text((LEFT + 50.0, in_legend + 4.0), "start", &plan.curves[curve].name);
     }
     svg.end()
 }

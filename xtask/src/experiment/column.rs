@@ -4,6 +4,7 @@ use super::plan::Number;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A number that each run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -46,6 +47,15 @@ pub enum Column {
     Overflow,
     /// The share of its time that the busiest worker of the generator computed.
     Busy,
+    /// The mean time from when a page was due to the end of the last of its requests, in milliseconds; of pages without
+    /// a failure.
+    Page,
+    /// The mean HTML latency, to the first byte of the last object of a page, in milliseconds.
+    Latency,
+    /// The share of pages with a request that went wrong.
+    FailedPages,
+    /// Sessions begun in a second, where these arrive.
+    Sessions,
 }
 
 /// One run: a point of a curve.
@@ -57,14 +67,28 @@ pub struct Row {
     pub value: Number,
     /// What it measured.
     pub measured: Measured,
+    /// The same of each class of clients, by name.
+    pub classes: BTreeMap<String, Measured>,
     /// The checks that failed, by name, of the run's verdict on itself; none if it is valid.
     pub doubts: Vec<String>,
     /// How many runs it took; all before the last one were invalid.
     pub tries: u32,
 }
 
-/// What a run measured in its steady part.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a run's summary tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// What it measured.
+    pub measured: Measured,
+    /// The same of each class of clients, by name.
+    pub classes: BTreeMap<String, Measured>,
+    /// The checks that failed of the run's verdict on itself.
+    pub doubts: Vec<String>,
+}
+
+/// What a run measured in its steady part, of all clients or of a class. What is told of all alone, such as what the
+/// generator says of itself, a class does not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
     /// Requests due in a second.
     pub offered_per_s: f64,
@@ -98,6 +122,14 @@ pub struct Measured {
     pub overflow: Option<f64>,
     /// The busiest worker's share of time.
     pub busy: Option<f64>,
+    /// The mean response time of pages; absent where pages are not told apart, or none was completed.
+    pub page_ms: Option<f64>,
+    /// Their mean HTML latency.
+    pub latency_ms: Option<f64>,
+    /// The share of them with a failure.
+    pub failed_pages: Option<f64>,
+    /// Sessions begun; absent where none arrives.
+    pub sessions_per_s: Option<f64>,
 }
 
 impl Column {
@@ -122,6 +154,10 @@ impl Column {
             Column::Lost => "packets lost",
             Column::Overflow => "lost in queues",
             Column::Busy => "emulator busy",
+            Column::Page => "page response",
+            Column::Latency => "HTML latency",
+            Column::FailedPages => "pages failed",
+            Column::Sessions => "sessions, 1/s",
         };
         head.to_owned()
     }
@@ -151,6 +187,10 @@ impl Column {
             Column::Lost => measured.lost,
             Column::Overflow => measured.overflow,
             Column::Busy => measured.busy,
+            Column::Page => measured.page_ms,
+            Column::Latency => measured.latency_ms,
+            Column::FailedPages => measured.failed_pages,
+            Column::Sessions => measured.sessions_per_s,
         }
     }
 
@@ -158,7 +198,9 @@ impl Column {
     pub fn written(self, number: f64) -> String {
         match self {
             Column::Value => number.to_string(),
-            Column::Abandoned | Column::Errors | Column::Lost => format!("{:.1} %", number * 100.0),
+            Column::Abandoned | Column::Errors | Column::Lost | Column::FailedPages => {
+                format!("{:.1} %", number * 100.0)
+            }
             Column::Overflow => format!("{:.3} %", number * 100.0),
             Column::Busy => format!("{:.0} %", number * 100.0),
             Column::Response
@@ -166,10 +208,13 @@ impl Column {
             | Column::Little
             | Column::Lateness
             | Column::Departure
-            | Column::Arrival => {
+            | Column::Arrival
+            | Column::Page
+            | Column::Latency => {
                 let decimals = if number < 10.0 { 2 } else { 0 };
                 format!("{number:.decimals$} ms")
             }
+            Column::Sessions => format!("{number:.2}"),
             _ => format!("{number:.1}"),
         }
     }
@@ -182,37 +227,69 @@ impl Row {
     }
 }
 
+impl Told {
+    /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
+    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<Told> {
+        let classes = summary.pointer("/classes").and_then(Value::as_array);
+        let class = |class: &Value| {
+            let name = class["name"].as_str().context("a class without a name")?;
+            Ok((name.to_owned(), Measured::of(class)?))
+        };
+        Ok(Told {
+            measured: Measured::read(summary, syns_again)?,
+            classes: classes.into_iter().flatten().map(class).collect::<Result<_>>()?,
+            doubts: doubts(summary),
+        })
+    }
+}
+
 impl Measured {
     /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
-    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<Measured> {
+    fn read(summary: &Value, syns_again: Option<u64>) -> Result<Measured> {
         let phases = ["warm_up_ns", "steady_ns", "drain_ns"].map(|phase| format!("/phases/{phase}"));
         let lasted_ns = phases.iter().map(|phase| number(summary, phase)).sum::<Result<f64>>()?;
-        let per_s = |rate: &str| number(summary, &format!("/steady/rates/{rate}_per_s"));
-        let ms = |pointer: &str| Some(summary.pointer(pointer)?.as_f64()? / 1e6);
-        let requests = number(summary, "/steady/requests")?;
+        let sessions = summary.pointer("/generator/arrivals/begun").and_then(Value::as_f64);
+        let steady_s = number(summary, "/phases/steady_ns")? / 1e9;
         Ok(Measured {
-            offered_per_s: per_s("offered")?,
-            attempts_per_s: per_s("connects")?,
             syns_again_per_s: syns_again.map(|count| count as f64 / (lasted_ns / 1e9)),
-            completed_per_s: per_s("completed")?,
-            abandoned: ended(summary, "connect-abandoned") / requests.max(1.0),
-            errors: summary.pointer("/steady/error_share").and_then(Value::as_f64),
-            response_ms: ms("/steady/times/response/mean_ns"),
-            median_ms: quantile_ms(summary, "/steady/times/response", "p50"),
             open: summary.pointer("/generator/in_system_mean").and_then(Value::as_f64),
-            body_mbit_per_s: per_s("body_bytes")? * 8.0 / 1e6,
             lateness_ms: quantile_ms(summary, "/generator/lateness", "p99"),
             departure_ms: quantile_ms(summary, "/network/departure_lateness", "p99"),
             arrival_ms: quantile_ms(summary, "/network/arrival_lateness", "p99"),
             lost: lost(summary),
             overflow: overflow(summary),
             busy: busiest(summary),
+            sessions_per_s: sessions.map(|begun| begun / steady_s),
+            ..Measured::of(summary)?
+        })
+    }
+
+    /// Reads what a summary, or a class's part of it, tells of requests and pages.
+    fn of(part: &Value) -> Result<Measured> {
+        let per_s = |rate: &str| number(part, &format!("/steady/rates/{rate}_per_s"));
+        let ms = |pointer: &str| Some(part.pointer(pointer)?.as_f64()? / 1e6);
+        let requests = number(part, "/steady/requests")?;
+        let pages = |counted: &str| part.pointer(&format!("/pages/{counted}")).and_then(Value::as_f64);
+        let failed = || Some(pages("failed")? / (pages("completed")? + pages("failed")?).max(1.0));
+        Ok(Measured {
+            offered_per_s: per_s("offered")?,
+            attempts_per_s: per_s("connects")?,
+            completed_per_s: per_s("completed")?,
+            abandoned: ended(part, "connect-abandoned") / requests.max(1.0),
+            errors: part.pointer("/steady/error_share").and_then(Value::as_f64),
+            response_ms: ms("/steady/times/response/mean_ns"),
+            median_ms: quantile_ms(part, "/steady/times/response", "p50"),
+            body_mbit_per_s: per_s("body_bytes")? * 8.0 / 1e6,
+            page_ms: ms("/pages/response/mean_ns"),
+            latency_ms: ms("/pages/html_latency/mean_ns"),
+            failed_pages: failed(),
+            ..Measured::default()
         })
     }
 }
 
 /// The checks that failed of the verdict in a run's summary, by name.
-pub fn doubts(summary: &Value) -> Vec<String> {
+fn doubts(summary: &Value) -> Vec<String> {
     let checks = summary.pointer("/verdict/checks").and_then(Value::as_array);
     let failed = checks.into_iter().flatten().filter(|check| check["state"] == "failed");
     failed.filter_map(|check| check["name"].as_str().map(str::to_owned)).collect()
@@ -268,19 +345,10 @@ pub mod tests {
             syns_again_per_s: Some(0.0),
             completed_per_s,
             abandoned: 0.25,
-            errors: None,
-            response_ms: None,
-            median_ms: None,
-            open: None,
-            body_mbit_per_s: 0.0,
-            lateness_ms: None,
-            departure_ms: None,
-            arrival_ms: None,
-            lost: None,
-            overflow: None,
-            busy: None,
+            ..Measured::default()
         };
-        Row { curve, value: Number::Whole(value), measured, doubts: Vec::new(), tries: 1 }
+        let (classes, doubts) = (BTreeMap::new(), Vec::new());
+        Row { curve, value: Number::Whole(value), measured, classes, doubts, tries: 1 }
     }
 
     fn summary() -> Value {
@@ -295,7 +363,13 @@ pub mod tests {
                 "times": { "response": { "mean_ns": 12e6, "quantiles": [ { "name": "p50", "value_ns": 3_000_000 } ] } },
                 "outcomes": [ { "name": "ok", "count": 100 }, { "name": "connect-abandoned", "count": 50 } ] },
             "generator": { "lateness": { "quantiles": [ { "name": "p99", "value_ns": 1_500_000 } ] },
-                "in_system_mean": 7.5, "worker_busy": [0.25, 0.5] },
+                "in_system_mean": 7.5, "worker_busy": [0.25, 0.5], "arrivals": { "begun": 20 } },
+            "pages": { "completed": 30, "failed": 10, "response": { "mean_ns": 2_500_000_000u64 },
+                "html_latency": { "mean_ns": 8_000_000 } },
+            "classes": [ { "name": "modem",
+                "steady": { "requests": 4, "rates": { "offered_per_s": 0.5, "connects_per_s": 0.5, "completed_per_s": 0.25,
+                    "body_bytes_per_s": 0.0 } },
+                "pages": { "completed": 1, "failed": 0, "response": { "mean_ns": 7_000_000_000u64 } } } ],
             "network": {
                 "packets_up": 480, "packets_down": 500, "drops": { "lost": 40, "queue_full": 6 },
                 "departure_lateness": { "quantiles": [ { "name": "p99", "value_ns": 20_000 } ] },
@@ -305,8 +379,8 @@ pub mod tests {
 
     #[test]
     fn a_summary_is_read() {
-        let measured = Measured::read(&summary(), Some(30)).unwrap();
-        let row = Row { measured, doubts: doubts(&summary()), ..row(0, 64, 0.0, 0.0) };
+        let Told { measured, classes, doubts } = Told::read(&summary(), Some(30)).unwrap();
+        let row = Row { measured, classes, doubts, ..row(0, 64, 0.0, 0.0) };
         let of = |column: Column| column.of(&row).map(|number| column.written(number));
         for (column, expected) in [
             (Column::Value, Some("64")),
@@ -327,9 +401,16 @@ pub mod tests {
             (Column::Lost, Some("4.0 %")),
             (Column::Overflow, Some("1.200 %")),
             (Column::Busy, Some("50 %")),
+            (Column::Page, Some("2500 ms")),
+            (Column::Latency, Some("8.00 ms")),
+            (Column::FailedPages, Some("25.0 %")),
+            (Column::Sessions, Some("2.50")),
         ] {
             assert_eq!(of(column).as_deref(), expected, "{column:?}");
         }
+        let modem = row.classes["modem"];
+        assert_eq!((modem.page_ms, modem.latency_ms, modem.failed_pages), (Some(7000.0), None, Some(0.0)));
+        assert_eq!((modem.completed_per_s, modem.open, modem.sessions_per_s), (0.25, None, None));
         assert_eq!(row.doubts, ["send-lateness"]);
         assert!(!row.is_valid());
     }
@@ -338,7 +419,7 @@ pub mod tests {
     fn what_is_missing_is_named() {
         let mut summary = summary();
         summary["steady"]["rates"] = Value::Null;
-        let error = Measured::read(&summary, None).unwrap_err().to_string();
+        let error = Told::read(&summary, None).unwrap_err().to_string();
         assert!(error.contains("/steady/rates/offered_per_s"), "{error}");
     }
 }

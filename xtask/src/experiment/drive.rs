@@ -2,9 +2,10 @@
 //!
 //! On the sockets plane the server is farfield's own origin in a process of its own, so that what the generator says
 //! of itself, its lateness and its processor time, is of the generator alone. On the emulated plane farfield starts
-//! the server of the scenario, whose kernel does its receive work on the server's processor as well.
+//! the server of the scenario, whose kernel does its receive work on the server's processor as well. On the simulated
+//! plane there is no server, and it matters to nothing but the time it takes what else the processors do.
 
-use super::column::{Measured, Row, doubts};
+use super::column::{Row, Told};
 use super::plan::Number;
 use super::server::ServerKind;
 use crate::bench::hold;
@@ -80,9 +81,10 @@ impl Stand {
         let mut tries = 0;
         loop {
             tries += 1;
-            let (measured, doubts) = self.run(point)?;
+            let Told { measured, classes, doubts } = self.run(point)?;
             if doubts.is_empty() || tries >= tries_max {
-                return Ok(Row { curve: point.curve, value: point.value, measured, doubts, tries });
+                let Point { curve, value, .. } = *point;
+                return Ok(Row { curve, value, measured, classes, doubts, tries });
             }
         }
     }
@@ -96,8 +98,8 @@ impl Stand {
         Ok(if niceness == 0 { machine } else { format!("{machine}, at niceness {niceness}") })
     }
 
-    fn run(&self, point: &Point) -> Result<(Measured, Vec<String>)> {
-        if !is_on_sockets(&point.scenario) {
+    fn run(&self, point: &Point) -> Result<Told> {
+        if Plane::of(&point.scenario) != Plane::Sockets {
             // farfield starts the server itself, and does the clients' TCP: the kernel's counter tells nothing.
             return self.driven(self.command(point, &point.scenario)?, None);
         }
@@ -112,7 +114,7 @@ impl Stand {
     }
 
     /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs again.
-    fn driven(&self, mut command: Command, syns_before: Option<u64>) -> Result<(Measured, Vec<String>)> {
+    fn driven(&self, mut command: Command, syns_before: Option<u64>) -> Result<Told> {
         let directory = self.scratch.path().join("run");
         if directory.exists() {
             fs::remove_dir_all(&directory)
@@ -126,7 +128,7 @@ impl Stand {
         };
         let summary: Json = serde_json::from_str(&output)
             .with_context(|| format!("`{}` printed no summary:\n{output}", process::words(&command)))?;
-        Ok((Measured::read(&summary, syns_again)?, doubts(&summary)))
+        Told::read(&summary, syns_again)
     }
 
     /// `farfield run` of `scenario` at the point.
@@ -142,7 +144,7 @@ impl Stand {
         for (key, value) in &point.sets {
             command.arg("--set").arg(format!("{key}={value}"));
         }
-        if plane(&scenario) == "emulated" {
+        if Plane::of(&scenario) == Plane::Emulated {
             command.arg("--set").arg(format!("server.processors=[{}]", self.server_cpu));
         }
         Ok(command)
@@ -209,13 +211,25 @@ impl Drop for Origin {
 }
 
 /// What carries the bytes in a scenario.
-fn plane(scenario: &Table) -> &str {
-    scenario.get("plane").and_then(Value::as_str).unwrap_or("sockets")
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Plane {
+    /// The kernel's own sockets, to a server in a process of its own.
+    Sockets,
+    /// An emulated network, to a server that farfield starts.
+    Emulated,
+    /// Virtual time, to a model of a server.
+    Simulated,
 }
 
-/// Whether the kernel's own sockets carry the bytes, to a server in a process of its own.
-pub fn is_on_sockets(scenario: &Table) -> bool {
-    plane(scenario) == "sockets"
+impl Plane {
+    /// That of `scenario`, which farfield refuses if it names none that there is.
+    pub fn of(scenario: &Table) -> Plane {
+        match scenario.get("plane").and_then(Value::as_str) {
+            Some("emulated") => Plane::Emulated,
+            Some("simulated") => Plane::Simulated,
+            _ => Plane::Sockets,
+        }
+    }
 }
 
 /// The flags of `farfield serve` for the server's table of a scenario: each key has one of its name.

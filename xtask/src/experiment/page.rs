@@ -2,6 +2,7 @@
 
 use super::claim::Finding;
 use super::column::{Column, Row};
+use super::drive::Plane;
 use super::plan::{Chart, Experiment, Length};
 use std::fmt::Write;
 
@@ -136,15 +137,30 @@ fn origin_of(experiment: &Experiment, provenance: &Provenance) -> String {
         1 => "each point was run once".to_owned(),
         most => format!("a run that called itself invalid was run again, up to {most} runs in all"),
     };
-    let (way, server) = match experiment.is_on_sockets() {
-        true => ("over loopback", "the server"),
-        false => ("through the emulated network", "the server and its kernel's receive work"),
-    };
-    let machine = &provenance.machine;
     let note = provenance.note.as_ref().map(|note| format!(" {note}")).unwrap_or_default();
-    format!(
-        "Measured {way} on {machine}: {server} on one processor, the generator on another. This is {length}; {tries}.{note}"
-    )
+    let ways: Vec<String> = experiment.planes().into_iter().map(|plane| way(plane, provenance)).collect();
+    format!("{} This is {length}; {tries}.{note}", ways.join(" "))
+}
+
+/// How the runs on a plane are made.
+fn way(plane: Plane, provenance: &Provenance) -> String {
+    let machine = &provenance.machine;
+    match plane {
+        Plane::Sockets => {
+            format!(
+                "Measured over loopback on {machine}: the server on one processor, the generator on another."
+            )
+        }
+        Plane::Emulated => format!(
+            "Measured through the emulated network on {machine}: the server and its kernel's receive work on one processor, \
+             the generator on another."
+        ),
+        Plane::Simulated => {
+            "Computed in virtual time, before a model of a server: the same numbers come out on any \
+                             machine, however busy it is."
+                .to_owned()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +212,7 @@ mod tests {
             "## What the paper saw\n\nA line.\n",
             "| attempts are what was asked for | off by +1.0 % at worst | holds, by 1 invalid of 2 runs |",
             "\n\n1 of 2 runs call themselves invalid (send-lateness);",
-            "## How it was run\n\nAnother line.\n\nMeasured over loopback on a machine:",
+            "## How it was run\n\nAnother line.\n\nMeasured over loopback on a machine: the server",
             "This is the quick form",
             "up to 2 runs in all. It was busy.\n",
             "## The numbers\n\n| curve |",

@@ -5,11 +5,11 @@
 
 use super::claim::Claim;
 use super::column::Column;
-use super::drive::is_on_sockets;
+use super::drive::Plane;
 use super::server::ServerKind;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -93,6 +93,8 @@ pub struct Chart {
     pub y: Column,
     /// A level to compare with, such as the server's capacity.
     pub level: Option<Level>,
+    /// The curves that it has; all if absent.
+    curves: Option<Vec<String>>,
 }
 
 /// How the axis to the right is laid out.
@@ -145,6 +147,10 @@ pub struct Curve {
     /// At each value, the one of all other curves' rows that is highest in the figure: nothing is run for it.
     #[serde(default)]
     pub highest: bool,
+    /// What another curve's runs measured of one class of clients: nothing is run for it.
+    pub of: Option<Of>,
+    /// Those of the values at which it is run, if not at all of them.
+    pub at: Option<Vec<Number>>,
     /// Keys that are set to so many times the varied value; values of which that makes no whole number are left out.
     #[serde(default)]
     pub follow: BTreeMap<String, f64>,
@@ -155,6 +161,23 @@ pub struct Curve {
     /// What is laid over the scenario.
     #[serde(default)]
     pub scenario: Table,
+}
+
+/// A class of clients, and the curve in whose runs it is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Of {
+    /// The other curve, one that is run.
+    pub curve: String,
+    /// The class, as the scenario calls it.
+    pub class: String,
+}
+
+impl Curve {
+    /// Whether farfield is run for its points.
+    pub fn is_run(&self) -> bool {
+        !self.highest && self.of.is_none()
+    }
 }
 
 /// One key of a scenario, or several.
@@ -232,32 +255,47 @@ impl Experiment {
                 bail!("`experiment.{key}` must hold at least two numbers that rise");
             }
         }
-        if plan.curves.iter().all(|curve| curve.highest) {
+        if !plan.curves.iter().any(Curve::is_run) {
             bail!("at least one `[[experiment.curve]]` that is run is needed");
+        }
+        let is_run = |name: &str| plan.curve(name).is_some_and(|curve| plan.curves[curve].is_run());
+        if let Some(of) =
+            plan.curves.iter().filter_map(|curve| curve.of.as_ref()).find(|of| !is_run(&of.curve))
+        {
+            bail!(
+                "there is no curve `{}` that is run, of which another could be the class `{}`",
+                of.curve,
+                of.class
+            );
         }
         if plan.charts().is_empty() {
             bail!("at least one `[experiment.chart]` is needed");
         }
-        let unknown = plan.claims.iter().flat_map(Claim::curves).find(|name| plan.curve(name).is_none());
-        if let Some(unknown) = unknown {
-            bail!("a claim speaks of a curve `{unknown}` that there is not");
+        let charted =
+            plan.charts().iter().flat_map(|chart| chart.curves.iter().flatten().map(String::as_str));
+        let claimed = plan.claims.iter().flat_map(Claim::curves);
+        if let Some(unknown) = charted.chain(claimed).find(|name| plan.curve(name).is_none()) {
+            bail!("a chart or a claim speaks of a curve `{unknown}` that there is not");
         }
         Ok(Experiment { name: name.to_owned(), plan, scenario })
     }
 
-    /// Whether the first curve runs on the sockets plane.
-    pub fn is_on_sockets(&self) -> bool {
-        is_on_sockets(&self.scenario)
+    /// The planes that its curves run on.
+    pub fn planes(&self) -> BTreeSet<Plane> {
+        let run = self.plan.curves.iter().filter(|curve| curve.is_run());
+        run.map(|curve| Plane::of(&self.scenario(curve, Length::Full))).collect()
     }
 
-    /// What the varied key is set to.
-    pub fn values(&self, length: Length) -> Vec<Number> {
+    /// What the varied key is set to along a curve.
+    pub fn values(&self, curve: &Curve, length: Length) -> Vec<Number> {
         let quick = &self.plan.quick.values;
-        match length {
+        let mut values = match length {
             Length::Full => self.plan.values.clone(),
             Length::Quick => quick.clone(),
             Length::Smoke => vec![quick[0], quick[quick.len() - 1]],
-        }
+        };
+        values.retain(|value| curve.at.as_ref().is_none_or(|at| at.contains(value)));
+        values
     }
 
     /// The scenario of a curve, but for the key that is varied.
@@ -300,6 +338,14 @@ impl Plan {
         match &self.chart {
             Charts::One(chart) => std::slice::from_ref(chart),
             Charts::Several(charts) => charts,
+        }
+    }
+
+    /// The places of the curves of a figure.
+    pub fn curves_of(&self, chart: &Chart) -> Vec<usize> {
+        match &chart.curves {
+            None => (0..self.curves.len()).collect(),
+            Some(names) => names.iter().filter_map(|name| self.curve(name)).collect(),
         }
     }
 
@@ -403,8 +449,12 @@ pub mod tests {
     #[test]
     fn a_length_says_which_values() {
         let experiment = Experiment::parse("e", TEXT).unwrap();
-        assert_eq!(experiment.values(Length::Full), [1, 2, 4].map(Number::Whole));
-        assert_eq!(experiment.values(Length::Smoke), [1, 4].map(Number::Whole));
+        let mut curve = experiment.plan.curves[0].clone();
+        assert_eq!(experiment.values(&curve, Length::Full), [1, 2, 4].map(Number::Whole));
+        assert_eq!(experiment.values(&curve, Length::Smoke), [1, 4].map(Number::Whole));
+        curve.at = Some([2, 4, 8].map(Number::Whole).to_vec());
+        assert_eq!(experiment.values(&curve, Length::Full), [2, 4].map(Number::Whole));
+        assert_eq!(experiment.values(&curve, Length::Smoke), [4].map(Number::Whole));
         assert_eq!(experiment.plan.varied(&experiment.plan.curves[0]), ["load.users"]);
         assert_eq!(experiment.plan.varied(&experiment.plan.curves[1]), ["load.descriptors"]);
     }
@@ -415,6 +465,10 @@ pub mod tests {
         assert!(refusal("values = [1, 4]", "values = [1]").contains("experiment.quick.values"));
         assert!(refusal("saw =", "seen =").contains("seen"));
         assert!(refusal("\"attempts\", ", "\"atempts\", ").contains("atempts"));
+        let of = |curve| format!("name = \"other\"\nof = {{ curve = \"{curve}\", class = \"modem\" }}");
+        assert!(refusal("name = \"other\"", &of("third")).contains("third"));
+        assert!(refusal("name = \"other\"", &of("other")).contains("other"));
+        assert!(refusal("y = \"attempts\",", "y = \"attempts\", curves = [\"third\"],").contains("third"));
         assert!(
             refusal("column = \"attempts\"", "column = \"attempts\"\ncurve = \"third\"").contains("third")
         );

@@ -12,6 +12,9 @@ use toml::{Table, Value};
 /// Accepted connections that wait for a process: as many as the largest experiments have clients.
 const BACKLOG: u32 = 16_384;
 
+/// What Apache's configuration takes from its environment.
+const KEEP_ALIVE_TIMEOUT: &str = "KEEP_ALIVE_TIMEOUT";
+
 /// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,13 +25,18 @@ pub enum ServerKind {
     ApachePrefork,
     /// The same with as many processes as a wide area needs to keep a processor of today busy.
     ApachePrefork2048,
+    /// The same with 150, as Liu et al. 1999 had it, which wait for a next
+    /// request for as long as `KEEP_ALIVE_TIMEOUT` in `server.environment` says, 15 s unless it does.
+    ApachePrefork150,
 }
 
 impl ServerKind {
     fn program(self) -> &'static str {
         match self {
             ServerKind::Nginx => "nginx",
-            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 => "apache2",
+            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => {
+                "apache2"
+            }
         }
     }
 
@@ -47,7 +55,7 @@ impl ServerKind {
             ServerKind::Nginx => {
                 vec![program, "-p".into(), home, "-c".into(), file, "-e".into(), "stderr".into()]
             }
-            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 => {
+            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => {
                 vec![program, "-f".into(), file, "-DFOREGROUND".into()]
             }
         };
@@ -62,14 +70,20 @@ impl ServerKind {
         {
             table.entry(key).or_insert(value);
         }
+        if self == ServerKind::ApachePrefork150 {
+            let environment = table.entry("environment").or_insert_with(|| Table::new().into());
+            let environment = environment.as_table_mut().context("`server.environment` is no table")?;
+            environment.entry(KEEP_ALIVE_TIMEOUT).or_insert_with(|| "15".into());
+        }
         Ok(())
     }
 
     fn config(self, home: &Path) -> String {
         match self {
             ServerKind::Nginx => nginx::config(home, "80", BACKLOG),
-            ServerKind::ApachePrefork => apache(home, 128),
-            ServerKind::ApachePrefork2048 => apache(home, 2048),
+            ServerKind::ApachePrefork => apache(home, 128, "15"),
+            ServerKind::ApachePrefork2048 => apache(home, 2048, "15"),
+            ServerKind::ApachePrefork150 => apache(home, 150, &format!("${{{KEEP_ALIVE_TIMEOUT}}}")),
         }
     }
 }
@@ -83,9 +97,9 @@ fn paced(rate: &str) -> String {
     )
 }
 
-/// So many processes from first to last, no log, files mapped into memory, and connections handed over before their
+/// So many processes from first to last, which wait so long for a next request, no log, files mapped into memory, and connections handed over before their
 /// request is there.
-fn apache(home: &Path, processes: u32) -> String {
+fn apache(home: &Path, processes: u32, keep_alive: &str) -> String {
     let home = home.display();
     format!(
         "ServerRoot {home}
@@ -105,7 +119,7 @@ DocumentRoot {home}/site
 EnableMMAP On
 EnableSendfile Off
 KeepAlive On
-KeepAliveTimeout 15
+KeepAliveTimeout {keep_alive}
 MaxKeepAliveRequests 0
 ServerLimit {processes}
 StartServers {processes}
@@ -140,6 +154,19 @@ mod tests {
         let home = folder.path().join("prowgen");
         assert!(home.join("site/64k").is_file() && home.join("nginx.conf").is_file());
         assert_eq!(words[6].as_str(), home.to_str());
+    }
+
+    #[test]
+    fn the_keep_alive_timeout_comes_from_the_environment() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut scenario = Table::new();
+        ServerKind::ApachePrefork150.put(&mut scenario, folder.path(), None).unwrap();
+        assert_eq!(scenario["server"]["environment"][KEEP_ALIVE_TIMEOUT].as_str(), Some("15"));
+        let text = ServerKind::ApachePrefork150.config(folder.path());
+        assert!(
+            text.contains("KeepAliveTimeout ${KEEP_ALIVE_TIMEOUT}\n") && text.contains(" 150\n"),
+            "{text}"
+        );
     }
 
     #[test]

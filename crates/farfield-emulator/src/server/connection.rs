@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     pub peer_finished: bool,
     /// The server has closed, or will once the reply is written.
     pub closing: bool,
+    /// The server has closed, and the process that holds it waits for the client to close.
+    pub lingering: bool,
     pub serial: u32,
     /// Requests answered.
     pub answered: u32,
@@ -58,6 +60,7 @@ impl Connection {
             busy: false,
             peer_finished: false,
             closing: false,
+            lingering: false,
             serial,
             answered: 0,
             timer_at: Instant::MAX,

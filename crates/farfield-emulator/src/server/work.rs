@@ -50,6 +50,10 @@ impl Core {
             self.write_on(now, place);
             return;
         }
+        if connection.lingering && connection.peer_finished {
+            self.release(now, place);
+            return;
+        }
         if connection.busy || connection.closing {
             return;
         }
@@ -164,13 +168,27 @@ impl Core {
         }
     }
 
-    /// Closes; a process is free for the next connection.
+    /// Closes; a process is free for the next connection once the client has closed too, or it has waited for that
+    /// long enough.
     fn close(&mut self, now: Instant, place: u32) {
+        let linger = self.plan.linger;
         let connection = &mut self.connections[place as usize];
         connection.closing = true;
         connection.tcp.close();
         self.closed.push(place);
+        if connection.held && !connection.peer_finished && !linger.is_zero() {
+            connection.lingering = true;
+            connection.idle_until = now + linger;
+            self.arm_idle(now, place);
+        } else {
+            self.release(now, place);
+        }
+    }
+
+    /// The process that holds the connection, if one does, is free for the next.
+    fn release(&mut self, now: Instant, place: u32) {
         let connection = &mut self.connections[place as usize];
+        connection.lingering = false;
         if std::mem::take(&mut connection.held) {
             self.idle_workers += 1;
             self.accept(now);
@@ -214,11 +232,14 @@ impl Core {
         }
         connection.idle_alarm_at = Instant::MAX;
         let idle = !connection.busy && !connection.closing && connection.unwritten == 0;
-        if !idle {
+        if !idle && !connection.lingering {
             return;
         }
         if connection.idle_until > now {
             return self.arm_idle(now, place);
+        }
+        if connection.lingering {
+            return self.release(now, place);
         }
         self.facts.idle_closes += 1;
         self.close(now, place);

@@ -100,17 +100,21 @@ pub struct ClassSummary {
     pub share: Option<f64>,
     /// What was measured of it.
     pub steady: PartSummary,
+    /// Its pages of the measured part; null where pages are not told apart.
+    #[serde(default)]
+    pub pages: Option<PagesSummary>,
 }
 
 impl ClassSummary {
     pub(super) fn of_all(fold: &Fold, lasted: Duration, pause: &dyn Fn()) -> Vec<ClassSummary> {
         let all = fold.steady().requests();
-        let class = |(name, part): (&str, &Part)| ClassSummary {
+        let class = |(place, (name, part)): (usize, (&str, &Part))| ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
             steady: PartSummary::of(part, lasted, pause),
+            pages: fold.pages_of_class(place).map(PagesSummary::of),
         };
-        fold.classes().map(class).collect()
+        fold.classes().enumerate().map(class).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
+use farfield_base::PagePart;
 
 fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
@@ -117,6 +118,24 @@ fn classes_have_a_table() {
     let text = plain(&Scene::worst().across(&many).summary());
     assert!(text.contains("\n  and 12 more, in summary.json\n"), "{text}");
     assert!(text.lines().count() <= LINES + 11, "{text}");
+}
+
+/// Pages of two requests, one after the other: 1 and 2 ms, 3 and 4, and so on up to 9 and 10, from the first's due time.
+#[test]
+fn pages_have_a_table() {
+    let mut scene = Scene::good();
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        sample.user = 0;
+        sample.page = PagePart::of(at % 2 == 0, at % 2 == 1);
+    }
+    let text = plain(&scene.summary());
+    let table = text.split("\npages ").nth(1).expect("a table of pages");
+    let rows: Vec<Vec<&str>> = table.lines().take(4).map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["mean", "p50", "p90", "p99", "p99.9", "max", "count"]);
+    // The second request is due 2 ms after the first.
+    assert_eq!((rows[1][0], rows[1][1], rows[1][7]), ("response", "8.00ms", "500"), "{text}");
+    assert_eq!((rows[2][0], rows[2][6], rows[3].len()), ("html", "11.5ms", 0), "{text}");
+    assert!(text.lines().count() <= LINES + 4, "{text}");
 }
 
 #[test]

@@ -170,6 +170,7 @@ impl Scenario {
                 service_time: spec.service_time.resolve(load).map_err(wrong)?,
                 backlog: spec.backlog.get(),
                 keep_alive_timeout: spec.keep_alive_timeout,
+                linger: spec.linger,
                 reply_size: spec.reply_size.0.resolve(load).map_err(wrong)?,
             };
             return Ok(PlaneSettings::Simulated(Box::new(SimulatedPlane { network, server })));

@@ -20,6 +20,8 @@ pub struct SimulatedSpec {
     /// How long a connection may be idle; without it, for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
+    /// How long a worker that holds connections and closes one first waits for the client to close as well.
+    pub linger: Duration,
     /// How long a worker takes for a request.
     pub service_time: TimesSpec,
     /// The size of a reply's body, but for objects of the site that is asked for, which have their own.
@@ -71,6 +73,7 @@ impl Default for SimulatedSpec {
             holding: Holding::Request,
             backlog: NonZeroU32::new(511).expect("not 0"),
             keep_alive_timeout: None,
+            linger: Duration::ZERO,
             service_time: Duration::from_us(100).into(),
             reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
         }
