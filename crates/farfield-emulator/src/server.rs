@@ -14,16 +14,18 @@ mod connection;
 mod core;
 mod http;
 mod listen;
+mod objects;
 mod time_wait;
 mod work;
 
 pub(crate) use self::core::{Alarm, Core};
+pub use objects::{Known, Objects};
 
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Bytes, Duration, Instant};
 use farfield_net::Wheel;
 use farfield_tcp::Config;
 use farfield_traffic::Distribution;
@@ -47,8 +49,10 @@ pub struct ServerPlan {
     pub keep_alive: Option<Duration>,
     /// Requests after which a connection is closed.
     pub requests_max: Option<NonZeroU32>,
-    /// How large replies are.
-    pub reply: ReplySize,
+    /// Objects whose sizes are known; every other path gets a reply of the size that `reply` draws.
+    pub objects: Arc<Objects>,
+    /// Bytes of the body of a reply, drawn from a stream of each request's own.
+    pub reply: Distribution,
     /// Bytes of a reply that TCP holds unacknowledged at most before more is written (`SO_SNDBUF`).
     pub send_buffer: u32,
 }
@@ -64,18 +68,6 @@ pub enum Workers {
     Events(NonZeroU32),
 }
 
-/// How many bytes the body of a reply has.
-#[derive(Debug, Clone)]
-pub enum ReplySize {
-    /// As the path `/bytes/N` says; as many as `other` for every other path.
-    ByPath {
-        /// Bytes.
-        other: u64,
-    },
-    /// Drawn for each request.
-    Law(Distribution),
-}
-
 impl ServerPlan {
     /// A server of `workers` event loops that takes no time to serve, with Linux's TCP and limits.
     pub fn events(workers: NonZeroU32) -> ServerPlan {
@@ -87,7 +79,8 @@ impl ServerPlan {
             service: Duration::ZERO.into(),
             keep_alive: Some(Duration::from_secs(75)),
             requests_max: None,
-            reply: ReplySize::ByPath { other: 1024 },
+            objects: Arc::default(),
+            reply: Bytes(1024).into(),
             send_buffer: 256 * 1024,
         }
     }

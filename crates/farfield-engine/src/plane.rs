@@ -5,6 +5,7 @@ use farfield_base::Duration;
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;
+use farfield_emulator::server::{Objects, Workers};
 use farfield_traffic::Distribution;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -69,15 +70,17 @@ pub struct SimulatedPlane {
 /// A server as a queueing model: an accept queue, workers, and a law of how long they take.
 #[derive(Debug, Clone)]
 pub struct ServerModel {
-    /// m: connections that are served at once; the others wait in the accept queue.
-    pub workers: NonZeroU32,
+    /// Who serves, and how many.
+    pub workers: Workers,
+    /// Objects whose sizes and costs are known.
+    pub objects: Arc<Objects>,
     /// Seconds that a worker takes for a request.
     pub service_time: Distribution,
     /// The longest accept queue; what finds it full is not answered.
     pub backlog: u32,
     /// How long a connection may be idle before it is closed; zero closes it after each reply, `None` never.
     pub keep_alive_timeout: Option<Duration>,
-    /// Bytes of a reply's body.
+    /// Bytes of the body of a reply to any other path.
     pub reply_size: Distribution,
 }
 

@@ -11,13 +11,14 @@ use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Packet;
-use farfield_emulator::server::{ReplySize, ServerPlan};
+use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{Simulated, Simulation, Tap, simulate_with};
 use farfield_measure::facts::WorkerFacts;
 use farfield_measure::{Histogram, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -70,8 +71,10 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
             None => Some(phases.drain_until.since(Instant::ZERO) + KEPT),
             Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
         },
-        reply: ReplySize::Law(model.reply_size.clone()),
-        ..ServerPlan::events(model.workers)
+        workers: model.workers,
+        objects: Arc::clone(&model.objects),
+        reply: model.reply_size.clone(),
+        ..ServerPlan::events(NonZeroU32::MIN)
     };
     Simulation {
         network: Arc::clone(&plane.network.plan),

@@ -24,8 +24,8 @@ pub use tails::{BoundedPareto, Pareto};
 pub use wanted::{CountsSpec, TimesSpec};
 
 use crate::amount::Amount;
-use farfield_base::Duration;
 use farfield_base::random::Stream;
+use farfield_base::{Bytes, Duration};
 
 /// What every law can tell and do.
 pub trait Law {
@@ -146,6 +146,13 @@ impl From<Duration> for Distribution {
     /// Always `time`.
     fn from(time: Duration) -> Distribution {
         Distribution::Constant(Constant::of(Amount::Time(time)))
+    }
+}
+
+impl From<Bytes> for Distribution {
+    /// Always `size`.
+    fn from(size: Bytes) -> Distribution {
+        Distribution::Constant(Constant::of(Amount::Size(size)))
     }
 }
 

@@ -11,6 +11,7 @@ mod overlay;
 mod problem;
 mod progress;
 mod scenario;
+mod site_folder;
 
 use clap::Parser;
 use flags::{Command, Flags};

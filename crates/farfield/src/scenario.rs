@@ -9,6 +9,7 @@ mod mistake;
 mod network;
 mod plane;
 mod resolve;
+mod served;
 mod server;
 mod session;
 mod simulated;

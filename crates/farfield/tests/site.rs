@@ -47,6 +47,55 @@ fn a_site_that_was_made_is_served_and_asked_for() {
     }
 }
 
+/// Without a target farfield serves the site itself, and it need not be made first: on each plane every reply has the bytes
+/// of its object.
+#[test]
+fn a_site_without_a_target_is_served_as_it_is() {
+    let planes: &[&str] = match common::wan::may_build("a_site_without_a_target_is_served_as_it_is") {
+        true => &["sockets", "simulated", "emulated"],
+        false => &["sockets", "simulated"],
+    };
+    let place = Place::new();
+    place.write("model.toml", MODEL);
+    place.farfield("site make model.toml www --seed 4").exits(0);
+    let manifest = fs::read_to_string(place.path("www/site.json")).expect("a manifest");
+    let site: Site = serde_json::from_str(&manifest).expect("a site");
+    place.write(
+        "s.toml",
+        "network.rtt = '2ms'\n[requests]\nsite = 'model.toml'\nsite-seed = 4\norder = 'walk'\n",
+    );
+    for plane in planes {
+        let ended = place.run(&format!("s.toml -n 200 -c 3 --plane {plane}")).exits(0);
+        let samples = ended.samples();
+        assert!(samples.len() >= 200, "{plane}: {} samples", samples.len());
+        for sample in &samples {
+            let object = &site.objects()[sample.request as usize];
+            let got = (sample.status, sample.body_bytes);
+            assert_eq!(got, (200, object.size.0), "{plane}: {}", object.path);
+        }
+        let scenario = fs::read_to_string(ended.directory.join("scenario.toml")).expect("a scenario");
+        assert!(!scenario.contains("root"), "{plane}: a folder that is gone is no part of the scenario");
+    }
+}
+
+/// What an object costs is added to the time that a worker of the model takes.
+#[test]
+fn the_model_of_a_server_takes_what_an_object_costs() {
+    let place = Place::new();
+    let site = r#"{"seed":0,"objects":[{"path":"/a","kind":"html","size":"10B","cost":"30ms"}],"pages":[{"object":0,"weight":1}]}"#;
+    place.write("site.json", site);
+    place.write(
+        "s.toml",
+        "plane = 'simulated'\nrequests.site = 'site.json'\nsimulated.service-time = '5ms'\n[network]\nrtt = '1ms'\n",
+    );
+    let samples = place.run("s.toml -n 20 -c 1").exits(0).samples();
+    assert!(samples.len() >= 20);
+    for sample in &samples {
+        let took = sample.service_time().expect("it was sent").as_secs_f64();
+        assert!((0.035..0.040).contains(&took), "{took}");
+    }
+}
+
 /// The way back: files that were made are read as the objects, pages and links that they were made from.
 #[test]
 fn a_folder_reads_as_the_site_that_it_was_made_from() {

@@ -1,5 +1,6 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
+use super::Objects;
 use super::http::{Ask, Reading};
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -68,13 +69,19 @@ impl Connection {
         }
     }
 
-    /// Takes a segment; returns how many requests it completed.
-    pub fn handle_segment(&mut self, now: Instant, segment: &Segment, payload: &Bytes) -> u32 {
+    /// Takes a segment; returns how many requests for `objects` it completed.
+    pub fn handle_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        payload: &Bytes,
+        objects: &Objects,
+    ) -> u32 {
         let Connection { tcp, reading, asks, closing, .. } = self;
         let before = asks.len();
         tcp.handle_segment(now, segment, payload, |bytes| {
             if !*closing {
-                reading.read(bytes, asks);
+                reading.read(bytes, objects, asks);
             }
         });
         (asks.len() - before) as u32

@@ -291,7 +291,7 @@ impl Core {
             return;
         }
         let connection = &mut self.connections[place as usize];
-        let read = connection.handle_segment(now, &tcp.segment, &tcp.payload);
+        let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
         self.facts.requests += u64::from(read);
         self.hear(now, place);
     }

@@ -1,5 +1,6 @@
 //! HTTP/1 as far as a server model needs it: where a request ends, what it wants, and what it gets.
 
+use super::{Known, Objects};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -7,8 +8,8 @@ use std::collections::BTreeMap;
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// Bytes of body, where the path says.
-    pub size: Option<u64>,
+    /// What is known of the object that its path names.
+    pub known: Option<Known>,
     pub keeping: Keeping,
     /// HEAD.
     pub head_only: bool,
@@ -39,8 +40,8 @@ pub(crate) struct Reading {
 const HEAD_LEN_MAX: usize = 16 * 1024;
 
 impl Reading {
-    /// Takes bytes and adds the requests that they complete.
-    pub fn read(&mut self, bytes: &[u8], asks: &mut SmallVec<[Ask; 1]>) {
+    /// Takes bytes and adds the requests for `objects` that they complete.
+    pub fn read(&mut self, bytes: &[u8], objects: &Objects, asks: &mut SmallVec<[Ask; 1]>) {
         let mut joined = std::mem::take(&mut self.partial);
         let mut rest = if joined.is_empty() {
             bytes
@@ -55,7 +56,7 @@ impl Reading {
             if rest.is_empty() {
                 return;
             }
-            match head_of(rest) {
+            match head_of(rest, objects) {
                 Some((len, ask, body)) => {
                     self.broken = ask.malformed;
                     asks.push(ask);
@@ -72,10 +73,10 @@ impl Reading {
 }
 
 /// A whole head at the front of `bytes`: its length, what it asks, and the length of its body.
-fn head_of(bytes: &[u8]) -> Option<(usize, Ask, u64)> {
+fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);
-    let malformed = Ask { size: None, keeping: Keeping::Close, head_only: false, malformed: true };
+    let malformed = Ask { known: None, keeping: Keeping::Close, head_only: false, malformed: true };
     let len = match request.parse(bytes) {
         Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_LEN_MAX => return None,
@@ -98,8 +99,8 @@ fn head_of(bytes: &[u8]) -> Option<(usize, Ask, u64)> {
             }
         }
     }
-    let size = request.path.and_then(|path| path.strip_prefix("/bytes/")).and_then(|size| size.parse().ok());
-    Some((len, Ask { size, keeping, head_only: request.method == Some("HEAD"), malformed: false }, body))
+    let known = request.path.and_then(|path| objects.of(path));
+    Some((len, Ask { known, keeping, head_only: request.method == Some("HEAD"), malformed: false }, body))
 }
 
 /// What bodies are slices of.
@@ -153,18 +154,24 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farfield_base::Duration;
 
     fn read(pieces: &[&[u8]]) -> Vec<Ask> {
         let (mut reading, mut asks) = (Reading::default(), SmallVec::new());
-        pieces.iter().for_each(|piece| reading.read(piece, &mut asks));
+        pieces.iter().for_each(|piece| reading.read(piece, &Objects::default(), &mut asks));
         asks.into_vec()
     }
 
     #[test]
     fn requests_end_where_they_end() {
         let text = b"POST /bytes/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.0\r\n\r\n";
-        let first = Ask { size: Some(7), keeping: Keeping::Keep, head_only: false, malformed: false };
-        let second = Ask { size: None, keeping: Keeping::Close, ..first };
+        let first = Ask {
+            known: Some(Known { size: 7, cost: Duration::ZERO }),
+            keeping: Keeping::Keep,
+            head_only: false,
+            malformed: false,
+        };
+        let second = Ask { known: None, keeping: Keeping::Close, ..first };
         assert_eq!(read(&[text]), [first, second]);
         for cut in 1..text.len() {
             assert_eq!(read(&[&text[..cut], &text[cut..]]), [first, second], "cut at {cut}");

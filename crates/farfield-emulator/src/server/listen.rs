@@ -24,7 +24,7 @@ impl Core {
         self.begun = serial.wrapping_add(1);
         let listening = farfield_tcp::Connection::listen(Arc::clone(&self.plan.tcp), numbers);
         let mut connection = Connection::new(listening, client, tcp.source_port, serial);
-        connection.handle_segment(now, &tcp.segment, &tcp.payload);
+        connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
         let place = self.connections.insert(connection) as u32;
         self.peers[client as usize].set(tcp.source_port, Place::Open(place));
         self.half_open += 1;

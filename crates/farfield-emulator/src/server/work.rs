@@ -3,7 +3,7 @@
 use super::connection::Stage;
 use super::core::{Alarm, AlarmKind, Core};
 use super::http::Ask;
-use super::{ReplySize, Workers};
+use super::{Known, Workers};
 use crate::patience::{Owner, Put};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
@@ -91,11 +91,12 @@ impl Core {
         let number = u64::from(client) << 32 | u64::from(peer.requests);
         peer.requests = peer.requests.wrapping_add(1);
         let mut chance = self.seed.stream(Purpose::Server, number);
-        let service = self.plan.service.sample_duration(&mut chance);
-        if let ReplySize::Law(law) = &self.plan.reply
-            && let Some(ask) = self.connections[place as usize].asks.first_mut()
-        {
-            ask.size = Some(law.sample(&mut chance).max(0.0).round() as u64);
+        let mut service = self.plan.service.sample_duration(&mut chance);
+        if let Some(ask) = self.connections[place as usize].asks.first_mut() {
+            let mut drawn = || self.plan.reply.sample(&mut chance).max(0.0).round() as u64;
+            let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
+            ask.known = Some(known);
+            service = service + known.cost;
         }
         self.facts.busy = self.facts.busy + service;
         self.alarms.push((now + service, Alarm { kind: AlarmKind::Served, place, serial }));
@@ -120,7 +121,7 @@ impl Core {
         if connection.asks.is_empty() {
             return;
         }
-        let Ask { size, mut keeping, head_only, malformed } = connection.asks.remove(0);
+        let Ask { known, mut keeping, head_only, malformed } = connection.asks.remove(0);
         connection.answered += 1;
         let full = self.plan.requests_max.is_some_and(|max| connection.answered >= max.get());
         if full
@@ -131,11 +132,7 @@ impl Core {
             keeping = super::http::Keeping::Close;
         }
         connection.closing = keeping == super::http::Keeping::Close;
-        let other = match &self.plan.reply {
-            ReplySize::ByPath { other } => *other,
-            ReplySize::Law(_) => 0,
-        };
-        let size = size.unwrap_or(other);
+        let size = known.map_or(0, |known| known.size);
         let (first, rest) = self.replies.begin(size, keeping, head_only, malformed);
         if connection.tcp.write(first).is_err() {
             return;

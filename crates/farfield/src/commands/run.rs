@@ -51,7 +51,7 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, plane, mut scenario, origin } = scenario.resolve(beside)?;
+    let Resolved { mut settings, plane, mut scenario, origin, files } = scenario.resolve(beside)?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
     let directory = scenario.output.directory.take().unwrap_or_else(|| default_directory(&scenario.name));
     let created = RunDirectory::create(&directory).map_err(Problem::failed)?;
@@ -62,6 +62,8 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
         }
         PlaneSettings::Simulated(plane) => settings.plane = engine::Plane::Simulated(plane),
     }
+    // Whoever serves them has read them by now.
+    drop(files);
     settings.output = Some(Output {
         directory: created,
         scenario: scenario.to_toml(),

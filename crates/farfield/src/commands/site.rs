@@ -6,12 +6,12 @@ use crate::exit::Exit;
 use crate::flags::site::{MakeFlags, SiteCommand, SiteFlags};
 use crate::output;
 use crate::problem::Problem;
+use crate::site_folder as folder;
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use farfield_traffic::request::SiteSource;
-use farfield_traffic::site::content::Contents;
-use farfield_traffic::site::files::{self, FoundFile, INDEX, MANIFEST};
-use farfield_traffic::site::{Kind, Preset, Site, SiteFigures, html};
+use farfield_traffic::site::files::{self, FoundFile};
+use farfield_traffic::site::{Kind, Preset, Site, SiteFigures};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -58,45 +58,9 @@ fn make(flags: &MakeFlags) -> Result<Exit, Problem> {
             directory.display()
         )));
     }
-    let contents = Contents::new(&site);
-    for (at, object) in (0..).zip(site.objects()) {
-        let path = directory.join(on_disk(&object.path));
-        let folder = path.parent().unwrap_or(directory);
-        fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-        let mut file = fs::File::create_new(&path).map_err(|error| failed(&path, error))?;
-        contents.write(at, &mut file).map_err(|error| failed(&path, error))?;
-    }
-    let index = directory.join(INDEX);
-    if !index.exists() {
-        let html = html::index(site.objects(), site.pages());
-        fs::write(&index, html).map_err(|error| failed(&index, error))?;
-    }
-    // Last: where it is, the site is whole.
-    let manifest = directory.join(MANIFEST);
-    fs::write(&manifest, as_json(&site)).map_err(|error| failed(&manifest, error))?;
+    let manifest = folder::write(&site, directory).map_err(|(path, error)| failed(&path, error))?;
     output::put(&told(&site, &manifest))?;
     Ok(Exit::Fine)
-}
-
-/// A path of a site as one of files: what is percent-encoded is decoded.
-fn on_disk(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.trim_start_matches('/').as_bytes();
-    while let [byte, after @ ..] = rest {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match decoded.filter(|decoded| *byte == b'%' && !matches!(decoded, 0 | b'/')) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| path.trim_start_matches('/').to_owned())
 }
 
 fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
@@ -106,7 +70,7 @@ fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
     })?;
     let site = files::read(found)
         .map_err(|error| Problem::usage(format!("{} is no site: {error}", directory.display())))?;
-    fs::write(out, as_json(&site))
+    fs::write(out, folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
     output::put(&told(&site, out))?;
     Ok(Exit::Fine)
@@ -129,12 +93,6 @@ fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<
         }
     }
     Ok(())
-}
-
-fn as_json(site: &Site) -> Vec<u8> {
-    let mut text = serde_json::to_vec(site).expect("a site is JSON");
-    text.push(b'\n');
-    text
 }
 
 fn told(site: &Site, file: &Path) -> String {
@@ -161,23 +119,4 @@ fn told(site: &Site, file: &Path) -> String {
         );
     }
     text + &format!("all of it is told in {}\n", file.display())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_decoded_for_the_disk() {
-        for (path, file) in [
-            ("/a/b.html", "a/b.html"),
-            ("/a%20b.png", "a b.png"),
-            ("/100%", "100%"),
-            ("/a%2Fb", "a%2Fb"),
-            ("/%E9.gif", "%E9.gif"),
-            ("/%C3%A9.gif", "é.gif"),
-        ] {
-            assert_eq!(on_disk(path), file);
-        }
-    }
 }

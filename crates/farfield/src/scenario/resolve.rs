@@ -15,7 +15,7 @@ use farfield_engine::sockets::Sources;
 use farfield_engine::{Settings, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
-use farfield_origin::{Origin, Site};
+use farfield_origin::{Origin, OriginConfig, Site};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
@@ -23,6 +23,7 @@ use farfield_user::{Itinerary, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// What users do, and what is said of it.
 struct Asked {
@@ -42,6 +43,8 @@ pub struct Resolved {
     pub scenario: Scenario,
     /// The built-in server, which serves for as long as this is held.
     pub origin: Option<Origin>,
+    /// The files of the server that the plane is yet to start.
+    pub files: Option<TempDir>,
 }
 
 impl Scenario {
@@ -50,10 +53,11 @@ impl Scenario {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
         let mut load =
             self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
-        let plane = self.resolve_plane(&mut load_file)?;
+        let built_in = self.built_in(&mut load_file)?;
+        let plane = self.resolve_plane(&mut load_file, &built_in.config)?;
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
-                Some(Origin::start(self.origin.clone().unwrap_or_default()).map_err(Problem::failed)?)
+                Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
             }
             _ => None,
         };
@@ -96,7 +100,7 @@ impl Scenario {
             output: None,
             warnings,
         };
-        Ok(Resolved { settings, plane, scenario: self, origin })
+        Ok(Resolved { settings, plane, scenario: self, origin, files: built_in.files })
     }
 
     /// What users do: sessions, or pages of a set, which the scenario gets where it left that open.
@@ -142,7 +146,11 @@ impl Scenario {
     }
 
     /// What the plane needs. The scenario gets the keys that were left open.
-    fn resolve_plane(&mut self, load: &mut Load<'_>) -> Result<PlaneSettings, Problem> {
+    fn resolve_plane(
+        &mut self,
+        load: &mut Load<'_>,
+        built_in: &OriginConfig,
+    ) -> Result<PlaneSettings, Problem> {
         let network = self.network(load);
         let network =
             network.map_err(|mistake| Problem::usage(format!("{}: {}", mistake.key, mistake.sentence)))?;
@@ -152,10 +160,12 @@ impl Scenario {
             spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
         }
         if self.plane == Plane::Simulated {
+            let objects = self.known_objects(load)?;
             let spec = self.simulated.get_or_insert_default();
             let wrong = |error| Problem::usage(format!("simulated: {error}"));
             let server = ServerModel {
-                workers: spec.workers,
+                workers: spec.workers(),
+                objects: objects.into(),
                 service_time: spec.service_time.resolve(load).map_err(wrong)?,
                 backlog: spec.backlog.get(),
                 keep_alive_timeout: spec.keep_alive_timeout,
@@ -163,7 +173,7 @@ impl Scenario {
             };
             return Ok(PlaneSettings::Simulated(Box::new(SimulatedPlane { network, server })));
         }
-        let server = self.started_server(around[1].is_some())?;
+        let server = self.started_server(around[1].is_some(), built_in)?;
         let place = self.place(around);
         Ok(PlaneSettings::Emulated(Box::new(EmulatedPlane { network, place, server })))
     }
@@ -196,7 +206,7 @@ impl Scenario {
     }
 
     /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
-    fn started_server(&self, has_v6: bool) -> Result<Server, Problem> {
+    fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, Problem> {
         let spec = self.server.clone().unwrap_or_default();
         if let Some(pid) = spec.pid {
             return Ok(Server::Running(pid.get()));
@@ -204,7 +214,7 @@ impl Scenario {
         let port = self.servers().port;
         let command = match spec.command {
             Some(command) => command,
-            None => self.built_in(port, has_v6)?,
+            None => start_built_in(built_in, port, has_v6)?,
         };
         Ok(Server::Started(ServerSpec {
             ready: spec.ready.unwrap_or(Ready::Tcp(port)),
@@ -214,18 +224,6 @@ impl Scenario {
             env: spec.environment,
             ..ServerSpec::new(command, PathBuf::from("server.log"))
         }))
-    }
-
-    fn built_in(&self, port: u16, has_v6: bool) -> Result<Command, Problem> {
-        let program = std::env::current_exe()
-            .map_err(|error| Problem::failed(format!("cannot tell where farfield itself lies: {error}")))?;
-        let config = self.origin.clone().unwrap_or_default();
-        let config = toml::to_string(&config).expect("a configuration is written as it was read");
-        // The unspecified address of IPv6 stands for those of IPv4 as well.
-        let any = if has_v6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
-        let any = SocketAddr::new(any, port).to_string();
-        let words = [program.to_string_lossy().into_owned(), "serve".into(), any, "--config".into(), config];
-        Ok(Command::Program(words.into()))
     }
 
     /// Workers, sources and processors of the sockets plane.
@@ -247,9 +245,7 @@ impl Scenario {
     /// or a model of one, its root.
     fn default_requests(&self, origin: Option<&Origin>) -> RequestSetSpec {
         let asked = self.target.as_ref().map(Url::path);
-        let started =
-            self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some());
-        if self.plane == Plane::Emulated && !started && asked.is_none() {
+        if self.plane == Plane::Emulated && !self.is_started() && asked.is_none() {
             let config = self.origin.clone().unwrap_or_default();
             return all_pages(asked, Some(&Site::generate(config.site, Seed(config.seed))));
         }
@@ -358,6 +354,18 @@ impl Scenario {
             started_at: crate::commands::run::now_rfc3339(),
         }
     }
+}
+
+/// The command that starts the built-in server: this program's own `serve`.
+fn start_built_in(config: &OriginConfig, port: u16, has_v6: bool) -> Result<Command, Problem> {
+    let program = std::env::current_exe()
+        .map_err(|error| Problem::failed(format!("cannot tell where farfield itself lies: {error}")))?;
+    let config = toml::to_string(config).expect("a configuration is written as it was read");
+    // The unspecified address of IPv6 stands for those of IPv4 as well.
+    let any = if has_v6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+    let any = SocketAddr::new(any, port).to_string();
+    let words = [program.to_string_lossy().into_owned(), "serve".into(), any, "--config".into(), config];
+    Ok(Command::Program(words.into()))
 }
 
 /// Workers, sources and processors of a plane with a network.

@@ -1,6 +1,7 @@
 //! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
 
 use farfield_base::Duration;
+use farfield_emulator::server::Workers;
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::{Amount, Dimension, DistributionSpec};
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,10 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SimulatedSpec {
-    /// m: connections that are served at once.
+    /// m: how many serve at once.
     pub workers: NonZeroU32,
+    /// What a worker holds while it serves.
+    pub holding: Holding,
     /// The longest accept queue.
     pub backlog: NonZeroU32,
     /// How long a connection may be idle; without it, for ever.
@@ -19,8 +22,29 @@ pub struct SimulatedSpec {
     pub keep_alive_timeout: Option<Duration>,
     /// How long a worker takes for a request.
     pub service_time: TimesSpec,
-    /// The size of a reply's body.
+    /// The size of a reply's body, but for objects of the site that is asked for, which have their own.
     pub reply_size: SizesSpec,
+}
+
+/// What a worker of the model holds while it serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holding {
+    /// A request: event loops, as nginx has them.
+    #[default]
+    Request,
+    /// A connection, from its acceptance until it is closed: processes, as Apache's prefork has them.
+    Connection,
+}
+
+impl SimulatedSpec {
+    /// Who serves, and how many.
+    pub fn workers(&self) -> Workers {
+        match self.holding {
+            Holding::Request => Workers::Events(self.workers),
+            Holding::Connection => Workers::Processes(self.workers),
+        }
+    }
 }
 
 /// A distribution of sizes, in bytes where no unit stands.
@@ -44,6 +68,7 @@ impl Default for SimulatedSpec {
         let kibibyte = "1KiB".parse().expect("a size");
         SimulatedSpec {
             workers: NonZeroU32::new(8).expect("not 0"),
+            holding: Holding::Request,
             backlog: NonZeroU32::new(511).expect("not 0"),
             keep_alive_timeout: None,
             service_time: Duration::from_us(100).into(),
