@@ -53,7 +53,11 @@ pub fn study(setting: &Setting) -> Result<Page> {
     let random = made("random", Traffic::random(RATE))?;
     let band = white_noise_band(constant.series.len());
     let doubts: Vec<&str> = constant.doubts.iter().chain(&random.doubts).map(String::as_str).collect();
-    let verdict = if doubts.is_empty() { "all call themselves valid".to_owned() } else { format!("not all are valid: {}", doubts.join(", ")) };
+    let verdict = if doubts.is_empty() {
+        "all call themselves valid".to_owned()
+    } else {
+        format!("not all are valid: {}", doubts.join(", "))
+    };
     Ok(Page {
         title: "The same traffic with everything constant",
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
@@ -92,7 +96,10 @@ impl Seen {
         Ok(Seen {
             name,
             memory: series.iter().map(|counts| Memory::of(counts)).collect::<Result<_>>()?,
-            correlations: series.iter().map(|counts| autocorrelation(counts, LAGS)).collect::<Result<_, _>>()?,
+            correlations: series
+                .iter()
+                .map(|counts| autocorrelation(counts, LAGS))
+                .collect::<Result<_, _>>()?,
             counts: counts.context(none)?,
             gaps: gaps.context(none)?,
             requests_a_second: mean(series.iter().map(|counts| mean(counts.iter().copied()))),
@@ -127,11 +134,18 @@ fn claims(constant: &Seen, random: &Seen) -> Vec<Claim> {
     vec![
         Claim::new(
             "the mean load is that of the random traffic, within 5 %",
-            format!("{:.1} and {:.1} requests a second ({:+.1} %)", constant.requests_a_second, random.requests_a_second, 100.0 * off),
+            format!(
+                "{:.1} and {:.1} requests a second ({:+.1} %)",
+                constant.requests_a_second,
+                random.requests_a_second,
+                100.0 * off
+            ),
             off.abs() <= 0.05,
         ),
         Claim::new(
-            format!("the correlation of requests a second is close to zero: within ±{CLOSE} from 1 s to {LAGS} s"),
+            format!(
+                "the correlation of requests a second is close to zero: within ±{CLOSE} from 1 s to {LAGS} s"
+            ),
             format!("{:.2} at {farthest} s, farther than anywhere else", constant.correlation(farthest)),
             constant.correlation(farthest).abs() <= CLOSE,
         ),
@@ -176,8 +190,16 @@ fn noticed(constant: &Seen, band: f64) -> String {
 }
 
 fn memory_table(all: &[&Seen]) -> Table {
-    let heads = ["traffic", "seed", "requests a second", "H, variance of averages", "H, wavelets", "H, local Whittle"];
-    let mut table = Table::new("H of requests in slots of 1 s, with intervals of 95 % where theory has one.", &heads);
+    let heads = [
+        "traffic",
+        "seed",
+        "requests a second",
+        "H, variance of averages",
+        "H, wavelets",
+        "H, local Whittle",
+    ];
+    let mut table =
+        Table::new("H of requests in slots of 1 s, with intervals of 95 % where theory has one.", &heads);
     for seen in all {
         for (seed, memory) in (1..).zip(&seen.memory) {
             let [aggregated, wavelet, whittle] = memory.cells();
@@ -190,9 +212,12 @@ fn memory_table(all: &[&Seen]) -> Table {
 
 fn correlation_table(all: &[&Seen], band: f64) -> Table {
     let lags = [1, 2, 5, 10, 20, 37, 50, 100];
-    let heads: Vec<String> = std::iter::once("traffic".to_owned()).chain(lags.map(|lag| format!("{lag} s"))).collect();
+    let heads: Vec<String> =
+        std::iter::once("traffic".to_owned()).chain(lags.map(|lag| format!("{lag} s"))).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let says = format!("Correlation of requests a second, means over seeds; those of independent counts lie within ±{band:.3}.");
+    let says = format!(
+        "Correlation of requests a second, means over seeds; those of independent counts lie within ±{band:.3}."
+    );
     let mut table = Table::new(says, &heads);
     for seen in all {
         let cells = lags.map(|lag| format!("{:.3}", seen.correlation(lag)));

@@ -74,8 +74,9 @@ impl Measure {
 
     /// The axis for `numbers`; a linear one has zero on it unless all lie far from it.
     fn axis(&self, numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
-        let (least, most) = numbers
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| (least.min(number), most.max(number)));
+        let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| {
+            (least.min(number), most.max(number))
+        });
         let (least, most) = if least <= most { (least, most) } else { (1.0, 10.0) };
         if self.is_logarithmic {
             return Axis::decades(least, most, from, to);
@@ -89,11 +90,8 @@ impl Figure {
     /// As SVG.
     pub fn svg(&self) -> String {
         let is_drawn = |(x, y): &(f64, f64)| self.x.takes(*x) && self.y.takes(*y);
-        let curves: Vec<Vec<(f64, f64)>> = self
-            .curves
-            .iter()
-            .map(|curve| curve.points.iter().copied().filter(is_drawn).collect())
-            .collect();
+        let curves: Vec<Vec<(f64, f64)>> =
+            self.curves.iter().map(|curve| curve.points.iter().copied().filter(is_drawn).collect()).collect();
         let points = || curves.iter().flatten();
         let top = TOP + LEGEND_LINE * curves.len() as f64;
         let across = self.x.axis(points().map(|point| point.0), LEFT, WIDTH - RIGHT);
@@ -157,9 +155,8 @@ pub mod tests {
 
     #[test]
     fn an_axis_begins_at_zero_unless_numbers_are_far_from_it() {
-        let place = |numbers: &[f64]| {
-            Measure::linear("n").axis(numbers.iter().copied(), 0.0, 100.0).place(0.0)
-        };
+        let place =
+            |numbers: &[f64]| Measure::linear("n").axis(numbers.iter().copied(), 0.0, 100.0).place(0.0);
         assert_eq!(place(&[2.0, 10.0]), 0.0);
         assert!(place(&[90.0, 100.0]) < -100.0);
         assert!(place(&[-1.0, 1.0]) > 0.0);

@@ -109,7 +109,13 @@ fn lognormal() -> Model {
 
 fn keep_alive(think: Model, delta: f64) -> KeepAlive {
     let gain = delta * CLICKS / (CLICKS - 1.0);
-    KeepAlive { think, clicks_mean: CLICKS, new_page_s: PAGE_S + gain, kept_page_s: PAGE_S, leavers_close: true }
+    KeepAlive {
+        think,
+        clicks_mean: CLICKS,
+        new_page_s: PAGE_S + gain,
+        kept_page_s: PAGE_S,
+        leavers_close: true,
+    }
 }
 
 fn row(delta: f64) -> Row {
@@ -140,7 +146,11 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
     vec![
         Claim::new("theorem 1's Δ grows with δ", range, grows),
         Claim::new("it is below 1 s for δ up to 0.4 s", format!("up to {:.3} s", most(0.4)), most(0.4) < 1.0),
-        Claim::new("it is at most 2 s for δ up to 1 s", format!("up to {:.3} s", most(1.0)), most(1.0) <= 2.0),
+        Claim::new(
+            "it is at most 2 s for δ up to 1 s",
+            format!("up to {:.3} s", most(1.0)),
+            most(1.0) <= 2.0,
+        ),
         Claim::new(
             "for Weibull think times it is δ times the shape, within 10 %",
             format!("off by {:.0} % at worst", 100.0 * off),
@@ -208,7 +218,10 @@ mod tests {
         assert_eq!(judged(&rows), [true; 5]);
         assert_eq!(judged(&[rows[1], rows[0]]), [false, true, true, true, true]);
         assert_eq!(judged(&[rows[0], Row { printed: 2.1, ..rows[1] }]), [true, true, false, true, true]);
-        assert_eq!(judged(&[Row { printed_weibull: 0.1, ..rows[0] }, rows[1]]), [true, true, true, false, true]);
+        assert_eq!(
+            judged(&[Row { printed_weibull: 0.1, ..rows[0] }, rows[1]]),
+            [true, true, true, false, true]
+        );
         assert_eq!(judged(&[rows[0], Row { least: 0.1, ..rows[1] }]), [true, true, true, true, false]);
     }
 

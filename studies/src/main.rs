@@ -78,11 +78,8 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     let studies = named(&args.names)?;
     let scratch = tempfile::Builder::new().prefix("farfield-study-").tempdir()?;
-    let setting = Setting {
-        is_quick: args.quick,
-        farfield: args.program.clone(),
-        scratch: scratch.path().to_owned(),
-    };
+    let setting =
+        Setting { is_quick: args.quick, farfield: args.program.clone(), scratch: scratch.path().to_owned() };
     let folder = match (&args.out, args.quick) {
         (Some(folder), _) => Some(folder.as_path()),
         (None, false) => Some(Path::new(PAGES)),
@@ -133,7 +130,10 @@ mod tests {
             let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
             named(&wanted).map(|found| found.iter().map(|study| study.0).collect::<Vec<_>>())
         };
-        assert_eq!(names(&["wagon-figure-17", "wagon-figure-2"]).unwrap(), ["wagon-figure-2", "wagon-figure-17"]);
+        assert_eq!(
+            names(&["wagon-figure-17", "wagon-figure-2"]).unwrap(),
+            ["wagon-figure-2", "wagon-figure-17"]
+        );
         assert_eq!(names(&[]).unwrap().len(), STUDIES.len());
         let error = names(&["figure-1"]).unwrap_err().to_string();
         assert!(error.contains("`figure-1`") && error.contains("wagon-table-2"), "{error}");

@@ -27,7 +27,10 @@ pub fn table(of: &str, ranking: &Ranking) -> Table {
     let mut table = Table::new(format!("{of}: single laws, the best first."), &heads);
     for candidate in &ranking.candidates {
         let goodness = &candidate.goodness;
-        let parameters = candidate.estimates.iter().map(|estimate| format!("{} {}", estimate.name, digits(estimate.value)));
+        let parameters = candidate
+            .estimates
+            .iter()
+            .map(|estimate| format!("{} {}", estimate.name, digits(estimate.value)));
         table.push([
             candidate.name.clone(),
             parameters.collect::<Vec<_>>().join(", "),
@@ -54,7 +57,8 @@ pub fn figure(title: &str, values: &[f64], ranking: &Ranking) -> Figure {
         let points = shares.iter().map(|share| (quantile(&law, *share, most), data(*share))).collect();
         Some(Curve { name: candidate.name.clone(), look: Look::Line, points })
     });
-    let equal = Curve { name: "equal".to_owned(), look: Look::Dashes, points: vec![(least, least), (most, most)] };
+    let equal =
+        Curve { name: "equal".to_owned(), look: Look::Dashes, points: vec![(least, least), (most, most)] };
     Figure {
         title: title.to_owned(),
         x: Measure::linear("quantile of the law"),

@@ -58,7 +58,8 @@ pub fn variances(series: &[f64]) -> Vec<(usize, f64)> {
 pub fn variance_curve(name: &str, series: &[f64], slot_s: f64) -> Curve {
     let variances = variances(series);
     let first = variances.first().map_or(1.0, |first| first.1);
-    let points = variances.iter().map(|(scale, variance)| (*scale as f64 * slot_s, variance / first)).collect();
+    let points =
+        variances.iter().map(|(scale, variance)| (*scale as f64 * slot_s, variance / first)).collect();
     Curve { name: name.to_owned(), look: Look::Marked, points }
 }
 
@@ -77,7 +78,8 @@ pub fn hurst_between(variances: &[(usize, f64)], from: usize, to: usize) -> Opti
 
 /// The mean of numbers.
 pub fn mean(numbers: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = numbers.into_iter().fold((0.0, 0.0), |(sum, count), number| (sum + number, count + 1.0));
+    let (sum, count) =
+        numbers.into_iter().fold((0.0, 0.0), |(sum, count), number| (sum + number, count + 1.0));
     sum / count
 }
 

@@ -122,7 +122,11 @@ fn laws(distances: &[u32]) -> Ranking {
 fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
     let ranks = asked.pages.len();
     let (head, tail) = (asked.factor_off(0..ranks / 2), asked.factor_off(ranks / 2..ranks));
-    let lower = if tail.is_finite() { format!("of {tail:.2}") } else { "without bound, some being never asked for,".to_owned() };
+    let lower = if tail.is_finite() {
+        format!("of {tail:.2}")
+    } else {
+        "without bound, some being never asked for,".to_owned()
+    };
     let told = |zipf: Option<&ZipfFit>| {
         zipf.map_or("no law".to_owned(), |zipf| {
             format!("exponent {:.2}, distribution functions {:.3} apart", zipf.exponent, zipf.distance)
@@ -145,11 +149,20 @@ fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
             format!("off by a factor of {head:.2} at most, and {lower} in the lower half"),
             head <= 2.0,
         ),
-        Claim::new("Zipf's law does not suit the files of this part of a site", told(files.all.as_ref()), !suits(files)),
+        Claim::new(
+            "Zipf's law does not suit the files of this part of a site",
+            told(files.all.as_ref()),
+            !suits(files),
+        ),
         Claim::new(
             "where it holds, for pages from the first on, its slope is −1, within 0.1",
             pages.holds.as_ref().map_or("for no range".to_owned(), |zipf| {
-                format!("{:.2} over {} ranks, {} of the requests", -zipf.exponent, zipf.ranks, percent(zipf.share))
+                format!(
+                    "{:.2} over {} ranks, {} of the requests",
+                    -zipf.exponent,
+                    zipf.ranks,
+                    percent(zipf.share)
+                )
             }),
             pages.holds.as_ref().is_some_and(|zipf| (zipf.exponent - 1.0).abs() <= 0.1),
         ),
@@ -159,7 +172,16 @@ fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
 }
 
 fn zipf_table(all: &[(&str, &Popularity)]) -> Table {
-    let heads = ["", "asked for", "requests", "exponent, all ranks", "distance", "holds to rank", "exponent", "share"];
+    let heads = [
+        "",
+        "asked for",
+        "requests",
+        "exponent, all ranks",
+        "distance",
+        "holds to rank",
+        "exponent",
+        "share",
+    ];
     let mut table = Table::new(
         "Zipf's law over all ranks, and over the widest range from the first in which the distribution functions are at most \
          0.03 apart.",
@@ -184,7 +206,10 @@ fn zipf_table(all: &[(&str, &Popularity)]) -> Table {
 }
 
 fn share_table(asked: &Asked) -> Table {
-    let mut table = Table::new("Clicks on the n-th page, and what the site's popularity makes of as many.", &["rank", "clicks", "expected"]);
+    let mut table = Table::new(
+        "Clicks on the n-th page, and what the site's popularity makes of as many.",
+        &["rank", "clicks", "expected"],
+    );
     let ranks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 1_828];
     for rank in ranks.into_iter().filter(|rank| *rank <= asked.pages.len()) {
         table.push([rank.to_string(), asked.pages[rank - 1].to_string(), digits(asked.expected[rank - 1])]);
@@ -224,7 +249,11 @@ fn figure(asked: &Asked) -> Figure {
         y: Measure::logarithmic("requests"),
         curves: vec![
             curve("pages, as users walk", Look::Line, whole(&asked.pages)),
-            curve("pages, as the site's popularity says: slope −1", Look::Dashes, points(&mut asked.expected.iter().copied())),
+            curve(
+                "pages, as the site's popularity says: slope −1",
+                Look::Dashes,
+                points(&mut asked.expected.iter().copied()),
+            ),
             curve("files", Look::Line, whole(&asked.files)),
         ],
     }

@@ -124,7 +124,11 @@ fn claims(narrow: &[Row], wide: &[Row]) -> Vec<Claim> {
     let rises = means.windows(2).all(|pair| pair[1].1 >= pair[0].1);
     let steps: Vec<String> = means.iter().map(|(_, hurst, _)| format!("{hurst:.2}")).collect();
     vec![
-        Claim::new("H of packets grows with the rate of sessions, where all pass 10 Mb/s", told(packets), grows(packets)),
+        Claim::new(
+            "H of packets grows with the rate of sessions, where all pass 10 Mb/s",
+            told(packets),
+            grows(packets),
+        ),
         Claim::new("it does so from each rate to the next, in the means over seeds", steps.join(", "), rises),
         Claim::new("H of requests grows there, too", told(requests), grows(requests)),
         Claim::new(

@@ -106,7 +106,8 @@ impl Seen {
             series.iter().map(|counts| autocorrelation(counts, LAGS)).collect::<Result<Vec<_>, _>>()?;
         let variances = variances(long);
         let between = |from, to| hurst_between(&variances, from, to).map(|hurst| (from, to, hurst));
-        let ranges = [(1, 16), (16, 64), (64, 256), (256, 1_024), (1_024, 4_096), (4_096, 16_384), (16_384, 65_536)];
+        let ranges =
+            [(1, 16), (16, 64), (64, 256), (256, 1_024), (1_024, 4_096), (4_096, 16_384), (16_384, 65_536)];
         Ok(Seen {
             packets: packets.collect::<Result<_>>()?,
             laws: laws.context("the counts are no material for a law")?,
@@ -160,7 +161,11 @@ fn claims(seen: &Seen) -> Vec<Claim> {
             "and for long: above the band of independent counts for 50 s",
             match forgotten {
                 Some(lag) => format!("within it at {lag} s"),
-                None => format!("above it for {LAGS} s: {:.2} there, the band is {:.2}", seen.correlation(LAGS), seen.band),
+                None => format!(
+                    "above it for {LAGS} s: {:.2} there, the band is {:.2}",
+                    seen.correlation(LAGS),
+                    seen.band
+                ),
             },
             forgotten.is_none_or(|lag| lag > 50),
         ),
@@ -173,7 +178,8 @@ fn claims(seen: &Seen) -> Vec<Claim> {
 }
 
 fn noticed(seen: &Seen) -> String {
-    let (from, to, most) = seen.long.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or((0, 0, f64::NAN));
+    let (from, to, most) =
+        seen.long.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or((0, 0, f64::NAN));
     format!(
         "Memory comes from sessions, and ends with them. Sessions arrive as a Poisson process, and neither the inverse Gaussian law \
          of clicks nor the lognormal one of think times has a tail heavy enough for long-range dependence: from the length of \
@@ -185,7 +191,8 @@ fn noticed(seen: &Seen) -> String {
 }
 
 fn memory_table(runs: &[Ran]) -> Result<Table> {
-    let heads = ["series", "seed", "mean a slot", "H, variance of averages", "H, wavelets", "H, local Whittle"];
+    let heads =
+        ["series", "seed", "mean a slot", "H, variance of averages", "H, wavelets", "H, local Whittle"];
     let mut table = Table::new("H of each series, with intervals of 95 % where theory has one.", &heads);
     for (slot, name) in [(10, "10 ms"), (100, "100 ms"), (1_000, "1 s")] {
         for (what, of) in
@@ -195,7 +202,14 @@ fn memory_table(runs: &[Ran]) -> Result<Table> {
                 let counts = of(ran, Duration::from_ms(slot));
                 let [aggregated, wavelet, whittle] = Memory::of(&counts)?.cells();
                 let a_slot = format!("{:.2}", mean(counts.iter().copied()));
-                table.push([format!("{what} in {name}"), format!("{seed}"), a_slot, aggregated, wavelet, whittle]);
+                table.push([
+                    format!("{what} in {name}"),
+                    format!("{seed}"),
+                    a_slot,
+                    aggregated,
+                    wavelet,
+                    whittle,
+                ]);
             }
         }
     }
@@ -204,7 +218,8 @@ fn memory_table(runs: &[Ran]) -> Result<Table> {
 
 fn correlation_table(seen: &Seen) -> Table {
     let lags = [1, 2, 5, 10, 20, 50, 100];
-    let heads: Vec<String> = std::iter::once("seed".to_owned()).chain(lags.map(|lag| format!("{lag} s"))).collect();
+    let heads: Vec<String> =
+        std::iter::once("seed".to_owned()).chain(lags.map(|lag| format!("{lag} s"))).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let says = format!("Correlation of requests a second; independent counts lie within ±{:.3}.", seen.band);
     let mut table = Table::new(says, &heads);

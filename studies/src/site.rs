@@ -23,7 +23,11 @@ const TABLE: [Printed; 9] = [
     Printed { what: "pages that are asked for", printed: 1_828.0, of: |site| site.pages as f64 },
     Printed { what: "HTML pages", printed: 1_024.0, of: |site| site.html_pages as f64 },
     Printed { what: "mean size of a document, kB", printed: 7.5, of: |site| site.bytes_mean / 1e3 },
-    Printed { what: "mean size of a page with what it embeds, kB", printed: 38.5, of: |site| site.page_bytes_mean / 1e3 },
+    Printed {
+        what: "mean size of a page with what it embeds, kB",
+        printed: 38.5,
+        of: |site| site.page_bytes_mean / 1e3,
+    },
     Printed { what: "mean size of HTML, kB", printed: 4.0, of: |site| site.html_bytes_mean / 1e3 },
     Printed { what: "embedded documents an HTML page", printed: 5.0, of: |site| site.embedded_mean },
     Printed { what: "links an HTML page", printed: 8.9, of: |site| site.links_mean },
@@ -77,7 +81,8 @@ fn claims(figures: &[SiteFigures]) -> Vec<Claim> {
 }
 
 fn table(figures: &[SiteFigures]) -> Table {
-    let mut table = Table::new("Table 3 beside the generated sites.", &["", "printed", "mean", "least", "most"]);
+    let mut table =
+        Table::new("Table 3 beside the generated sites.", &["", "printed", "mean", "least", "most"]);
     for row in &TABLE {
         let found: Vec<f64> = figures.iter().map(row.of).collect();
         let least = found.iter().copied().fold(f64::INFINITY, f64::min);
@@ -121,11 +126,15 @@ fn quantiles(sites: &[Site]) -> Table {
 
 fn figure(sites: &[Site]) -> Figure {
     let points = |ascending: &[u64]| -> Vec<(f64, f64)> {
-        (0..=200).map(|step| f64::from(step) / 200.0).map(|share| (quantile(ascending, share) as f64, share)).collect()
+        (0..=200)
+            .map(|step| f64::from(step) / 200.0)
+            .map(|share| (quantile(ascending, share) as f64, share))
+            .collect()
     };
     let [pages, files] = sizes(&sites[0]);
     let [others, _] = sizes(&sites[1]);
-    let curve = |name: &str, look, sizes: &[u64]| Curve { name: name.to_owned(), look, points: points(sizes) };
+    let curve =
+        |name: &str, look, sizes: &[u64]| Curve { name: name.to_owned(), look, points: points(sizes) };
     Figure {
         title: "Distribution of page sizes".to_owned(),
         x: Measure::logarithmic("bytes"),
@@ -144,7 +153,8 @@ mod tests {
 
     #[test]
     fn only_the_printed_total_is_missed() {
-        let figures: Vec<SiteFigures> = (1..=10).map(|seed| SiteFigures::of(&traffic::site(seed).unwrap())).collect();
+        let figures: Vec<SiteFigures> =
+            (1..=10).map(|seed| SiteFigures::of(&traffic::site(seed).unwrap())).collect();
         let missed: Vec<String> =
             claims(&figures).into_iter().filter(|claim| !claim.holds).map(|claim| claim.says).collect();
         assert!(missed.len() == 1 && missed[0].starts_with("total size"), "{missed:?}");

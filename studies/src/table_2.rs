@@ -89,7 +89,10 @@ fn claims(variables: &[Variable], singles: &[SingleBack], mixtures: &[MixtureBac
         smaller == variables.len(),
     ));
     let off = |variable: &Variable| variable.single.0.distribution().mean() / variable.mean - 1.0;
-    let worst = variables.iter().map(off).fold(0.0, |worst: f64, off| if off.abs() > worst.abs() { off } else { worst });
+    let worst = variables
+        .iter()
+        .map(off)
+        .fold(0.0, |worst: f64, off| if off.abs() > worst.abs() { off } else { worst });
     claims.push(Claim::new(
         "the printed single laws have the printed means, within 5 %",
         format!("off by {:+.0} % at worst", 100.0 * worst),
@@ -99,7 +102,8 @@ fn claims(variables: &[Variable], singles: &[SingleBack], mixtures: &[MixtureBac
 }
 
 fn first_in_order(singles: &[SingleBack]) -> Claim {
-    let (first, of) = singles.iter().fold((0, 0), |(first, of), found| (first + found.first, of + found.seeds));
+    let (first, of) =
+        singles.iter().fold((0, 0), |(first, of), found| (first + found.first, of + found.seeds));
     let large = singles.iter().filter(|found| found.size >= 4_000);
     Claim::new(
         "the law that values were drawn from comes first among the single laws (4,000 values and more)",
@@ -111,12 +115,17 @@ fn first_in_order(singles: &[SingleBack]) -> Claim {
 /// Of many estimates, one in twenty is further off than 1.96 standard errors, and hardly any than four.
 fn come_back(singles: &[SingleBack], mixtures: &[MixtureBack]) -> Claim {
     let of_singles = singles.iter().flat_map(|found| &found.errors_off);
-    let off: Vec<f64> = of_singles.chain(mixtures.iter().flat_map(|found| &found.errors_off)).copied().collect();
+    let off: Vec<f64> =
+        of_singles.chain(mixtures.iter().flat_map(|found| &found.errors_off)).copied().collect();
     let worst = off.iter().copied().fold(0.0, f64::max);
     let inside = off.iter().filter(|off| **off <= 1.96).count() as f64 / off.len() as f64;
     Claim::new(
         "the printed parameters come back within four standard errors",
-        format!("{} estimates, {:.0} % of them within 1.96 standard errors, {worst:.1} at worst", off.len(), 100.0 * inside),
+        format!(
+            "{} estimates, {:.0} % of them within 1.96 standard errors, {worst:.1} at worst",
+            off.len(),
+            100.0 * inside
+        ),
         worst <= 4.0,
     )
 }
@@ -133,23 +142,30 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
          idle times from the requests of a page, {} above T_max = 10 min: no sample that was cut there follows it, which is what \
          its AD of {} says too. The mixture beside it would have the printed mean with a Weibull scale of {} s. For transfer times \
          the mixture's λ² is larger than the single law's, though both other statistics are smaller.\n\n\
-         Were the paper's clicks and transfer times draws of the printed mixtures, the single laws would come out as in the fourth \
-         table: the clicks' inverse Gaussian law with a shape of {}, where {} is printed. The λ² of the clicks is large, with the \
-         mixture too. Whole numbers alone make about as much of it: draws of the printed inverse Gaussian law, rounded and held \
-         against the continuous law, have a λ² of {} (AD {} with {} values); held against the rounded law, as \
-         farfield does, {}.",
+         Were the paper's values draws of the printed mixtures, the single laws would come out as in the fourth table. For transfer \
+         times they do: μ {} and σ {}, where {} and {} are printed. For clicks they do not: the inverse Gaussian law has a shape \
+         of {}, and of {} where the draws are made whole numbers from 1, as clicks are; {} is printed.\n\n\
+         The clicks' λ² is large for either law. Part of that may be that clicks are whole numbers and the laws are not: draws of the \
+         printed inverse Gaussian law, rounded, have a λ² of {} and an AD of {} with {} values under that same law; under the \
+         rounded law, which farfield compares counts with, {} and {}.",
         law.distribution().mean(),
         idle.mean,
         crate::page::percent(below),
         crate::page::percent(above),
         idle.single.1.anderson_darling,
         digits(needed),
+        digits(mixtures[2].single_parameters[0]),
+        digits(mixtures[2].single_parameters[1]),
+        variables[2].single_parameters()[0],
+        variables[2].single_parameters()[1],
         digits(mixtures[0].single_parameters[1]),
+        digits(rounded.of_mixture[1]),
         variables[0].single_parameters()[1],
         digits(rounded.naive.lambda_squared),
         digits(rounded.naive.anderson_darling),
         rounded.size,
         digits(rounded.aware.lambda_squared),
+        digits(rounded.aware.anderson_darling),
     )
 }
 

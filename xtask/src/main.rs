@@ -1,4 +1,4 @@
-//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs` and `bench`.
+//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
 //!
 //! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
 //! and still works when they do not compile.

@@ -19,7 +19,14 @@ pub struct StudyArgs {
 
 /// Builds and runs.
 pub fn run(args: &StudyArgs) -> Result<ExitCode> {
-    process::run(process::cargo().args(["build", "--release", "--package", "farfield", "--package", "studies"]))?;
+    process::run(process::cargo().args([
+        "build",
+        "--release",
+        "--package",
+        "farfield",
+        "--package",
+        "studies",
+    ]))?;
     let built = process::builds()?.join("release");
     let program = built.join("farfield");
     process::run(Command::new(built.join("studies")).arg("--program").arg(program).args(&args.rest))?;

@@ -4,7 +4,8 @@ use super::printed::{Printed, Statistics, Variable};
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_traffic::fit::{
-    Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank, standard_errors, subsamples,
+    Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank, standard_errors,
+    subsamples,
 };
 
 /// Values in a subsample, and how many are tested.
@@ -86,7 +87,9 @@ pub fn single(variable: &Variable, size: usize, seeds: usize) -> SingleBack {
         found.first += usize::from(ranking.candidates[0].name == family.name());
         let fit = fit_single(family, &points).expect("the law's own values fit it");
         let errors = standard_errors(&fit, &points);
-        for (at, (told, truth)) in fit.parts()[0].1.parameters().iter().zip(variable.single_parameters()).enumerate() {
+        for (at, (told, truth)) in
+            fit.parts()[0].1.parameters().iter().zip(variable.single_parameters()).enumerate()
+        {
             found.parameters[at].push(*told);
             found.errors_off.extend(errors.parameters[0][at].map(|error| (told - truth).abs() / error));
         }
@@ -113,7 +116,8 @@ pub fn mixture(variable: &Variable, size: usize, seeds: usize) -> MixtureBack {
     let effort = Effort { steps: 2_000, ..Effort::default() };
     let truth = numbers(law);
     let mut parameters = vec![Vec::new(); truth.len()];
-    let (mut errors_off, mut own, mut singles, mut passed, mut first) = (Vec::new(), Vec::new(), Vec::new(), 0.0, 0);
+    let (mut errors_off, mut own, mut singles, mut passed, mut first) =
+        (Vec::new(), Vec::new(), Vec::new(), 0.0, 0);
     let mut single_parameters = vec![0.0; variable.single_parameters().len()];
     for seed in 1..=seeds {
         let mut rng = stream(seed, 2);
@@ -135,7 +139,8 @@ pub fn mixture(variable: &Variable, size: usize, seeds: usize) -> MixtureBack {
         // Single laws are for values above 0.
         let above = points(draws(law, size, &mut stream(seed, 2)).into_iter().filter(|x| *x > 0.0).collect());
         let least = Family::ALL.iter().filter_map(|family| fit_single(*family, &above).ok());
-        let least = least.map(|model| goodness(&model, &above).anderson_darling).fold(f64::INFINITY, f64::min);
+        let least =
+            least.map(|model| goodness(&model, &above).anderson_darling).fold(f64::INFINITY, f64::min);
         first += usize::from(own[own.len() - 1].anderson_darling < least);
         let single = fit_single(single_family, &above).expect("values above 0 fit it");
         singles.push(Statistics::of(&goodness(&single, &above)));
@@ -162,12 +167,17 @@ fn estimates(values: &[f64]) -> String {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if values.len() == 1 { digits(mean) } else { format!("{} ({} to {})", digits(mean), digits(least), digits(most)) }
+    if values.len() == 1 {
+        digits(mean)
+    } else {
+        format!("{} ({} to {})", digits(mean), digits(least), digits(most))
+    }
 }
 
 /// Single laws that came back.
 pub fn single_table(singles: &[SingleBack]) -> Table {
-    let heads = ["variable", "values", "first", "parameters that came back", "λ²", "AD", "CVM", "subsamples passed"];
+    let heads =
+        ["variable", "values", "first", "parameters that came back", "λ²", "AD", "CVM", "subsamples passed"];
     let mut table = Table::new(
         "Draws of the single laws, fitted again: in how many samples the law came first of the seven or eight that can have such \
          values; the mean and the range of its estimates (of mean and shape, of shape and scale, of μ and σ); means of the \
@@ -193,8 +203,16 @@ pub fn single_table(singles: &[SingleBack]) -> Table {
 
 /// Mixtures that came back.
 pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
-    let heads =
-        ["variable", "values", "AD below every single law", "weights and parameters that came back", "λ²", "AD", "CVM", "subsamples passed"];
+    let heads = [
+        "variable",
+        "values",
+        "AD below every single law",
+        "weights and parameters that came back",
+        "λ²",
+        "AD",
+        "CVM",
+        "subsamples passed",
+    ];
     let mut table = Table::new(
         "Draws of the mixtures, fitted again by the same mixture: each part's weight and parameters (the exponential law's is \
          its mean).",
@@ -219,16 +237,27 @@ pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
 
 /// Draws of the mixtures under the single law, beside what is printed for it.
 pub fn crossed_table(variables: &[Variable], mixtures: &[MixtureBack]) -> Table {
-    let heads = ["variable", "printed parameters", "came out", "printed λ²", "came out", "values for the printed AD", "for the printed CVM"];
+    let heads = [
+        "variable",
+        "printed parameters",
+        "came out",
+        "printed λ²",
+        "came out",
+        "values for the printed AD",
+        "for the printed CVM",
+    ];
     let mut table = Table::new(
         "Draws of the mixtures, fitted by the table's single law: its parameters and λ² beside the printed ones, and how many values \
          would give the printed AD and CVM, which grow with their number. Were the mixture the truth, both numbers would agree.",
         &heads,
     );
     for (variable, found) in variables.iter().zip(mixtures) {
-        let joined = |values: &[f64]| values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join("; ");
+        let joined =
+            |values: &[f64]| values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join("; ");
         let printed = variable.single.1;
-        let values = |printed: f64, found_statistic: f64| format!("{:.0}", found.size as f64 * printed / found_statistic);
+        let values = |printed: f64, found_statistic: f64| {
+            format!("{:.0}", found.size as f64 * printed / found_statistic)
+        };
         table.push([
             variable.name.to_owned(),
             joined(variable.single_parameters()),

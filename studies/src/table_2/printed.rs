@@ -27,7 +27,11 @@ impl Statistics {
     /// The mean of several.
     pub fn mean(all: &[Statistics]) -> Statistics {
         let mean = |of: fn(&Statistics) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
-        Statistics::new(mean(|s| s.lambda_squared), mean(|s| s.anderson_darling), mean(|s| s.cramer_von_mises))
+        Statistics::new(
+            mean(|s| s.lambda_squared),
+            mean(|s| s.anderson_darling),
+            mean(|s| s.cramer_von_mises),
+        )
     }
 
     /// Whether each of the three is smaller than that of `other`.
@@ -89,7 +93,11 @@ pub fn variables() -> [Variable; 3] {
             mean: 33.4,
             single: single(Weibull, [0.33, IDLE_SCALE], Statistics::new(0.006, 484.2, 65.0)),
             mixture: (
-                mixture(0.442, component(Weibull, [0.15, IDLE_SCALE]), component(InverseGaussian, [39.5, 10.54])),
+                mixture(
+                    0.442,
+                    component(Weibull, [0.15, IDLE_SCALE]),
+                    component(InverseGaussian, [39.5, 10.54]),
+                ),
                 Statistics::new(0.005, 351.1, 39.85),
             ),
         },
@@ -98,7 +106,11 @@ pub fn variables() -> [Variable; 3] {
             mean: 7.03,
             single: single(Lognormal, [0.77, 1.53], Statistics::new(0.006, 27.9, 4.3)),
             mixture: (
-                mixture(0.856, component(InverseGaussian, [6.12, 2.12]), component(InverseGaussian, [12.47, 0.098])),
+                mixture(
+                    0.856,
+                    component(InverseGaussian, [6.12, 2.12]),
+                    component(InverseGaussian, [12.47, 0.098]),
+                ),
                 Statistics::new(0.016, 7.79, 1.28),
             ),
         },
@@ -122,7 +134,10 @@ pub fn scale_for_the_mean() -> f64 {
 /// What is printed, beside what follows from it.
 pub fn table(variables: &[Variable]) -> Table {
     let heads = ["variable", "law", "printed mean", "the law's mean", "below 2", "λ²", "AD", "CVM"];
-    let mut table = Table::new("As printed, with the mean of each law and its share below 2 (clicks, or seconds).", &heads);
+    let mut table = Table::new(
+        "As printed, with the mean of each law and its share below 2 (clicks, or seconds).",
+        &heads,
+    );
     for variable in variables {
         for (law, statistics) in [&variable.single, &variable.mixture] {
             let [l, a, c] = statistics.cells();
@@ -150,7 +165,8 @@ mod tests {
     fn means_are_those_of_the_printed_laws() {
         let variables = variables();
         let mean = |law: &Printed| law.distribution().mean();
-        let near = |told: f64, oracle: f64| assert!((told / oracle - 1.0).abs() < 1e-3, "{told} not {oracle}");
+        let near =
+            |told: f64, oracle: f64| assert!((told / oracle - 1.0).abs() < 1e-3, "{told} not {oracle}");
         near(mean(&variables[0].single.0), 4.61);
         near(mean(&variables[0].mixture.0), 4.6173);
         near(mean(&variables[2].single.0), 6.9615);

@@ -3,7 +3,7 @@
 use super::printed::{Statistics, Variable};
 use crate::page::Table;
 use farfield_base::random::{Purpose, Seed};
-use farfield_traffic::fit::{Points, goodness};
+use farfield_traffic::fit::{Family, Points, fit_single, goodness};
 
 /// Draws of the clicks' single law as clicks come: rounded, and at least 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,15 +15,26 @@ pub struct Rounded {
     pub naive: Statistics,
     /// Rounded, held against the rounded law.
     pub aware: Statistics,
+    /// Mean and shape of the inverse Gaussian law of the mixture's draws, rounded as well.
+    pub of_mixture: [f64; 2],
 }
 
-/// `size` draws of the single law of `variable`, under that law itself.
+/// A value as a click count: rounded, and at least 1.
+fn as_count(value: f64) -> f64 {
+    value.round().max(1.0)
+}
+
+/// `size` draws of the single law of `variable`, under that law itself; and as many of its mixture.
 pub fn rounded(variable: &Variable, size: usize) -> Rounded {
     let model = &variable.single.0;
     let law = model.distribution();
     let mut rng = Seed(1).stream(Purpose::User, 3);
     let exact: Vec<f64> = (0..size).map(|_| law.sample(&mut rng)).collect();
-    let whole: Vec<f64> = exact.iter().map(|x| x.round().max(1.0)).collect();
+    let whole: Vec<f64> = exact.iter().copied().map(as_count).collect();
+    let mixture = variable.mixture.0.distribution();
+    let of_mixture = (0..size).map(|_| as_count(mixture.sample(&mut rng))).collect();
+    let of_mixture = Points::new(of_mixture).expect("draws are many and finite");
+    let fitted = fit_single(Family::InverseGaussian, &of_mixture).expect("counts from 1 fit it");
     let statistics = |points: Points| Statistics::of(&goodness(model, &points));
     let kept = "draws are many and finite";
     Rounded {
@@ -31,6 +42,7 @@ pub fn rounded(variable: &Variable, size: usize) -> Rounded {
         exact: statistics(Points::new(exact).expect(kept)),
         naive: statistics(Points::new(whole.clone()).expect(kept)),
         aware: statistics(Points::with_tick(whole, 1.0).expect(kept)),
+        of_mixture: [0, 1].map(|at| fitted.parts()[0].1.parameters()[at]),
     }
 }
 

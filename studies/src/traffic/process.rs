@@ -77,7 +77,8 @@ impl Process {
 
     /// Requests in each of `seconds` seconds: pages and what they embed, after `warm_up_s`.
     pub fn requests_a_second(&mut self, warm_up_s: f64, seconds: usize) -> Vec<f64> {
-        let embedded: Vec<f64> = self.site.pages().iter().map(|page| 1.0 + page.embedded.len() as f64).collect();
+        let embedded: Vec<f64> =
+            self.site.pages().iter().map(|page| 1.0 + page.embedded.len() as f64).collect();
         let mut counts = vec![0.0; seconds];
         self.sessions(warm_up_s + seconds as f64, |click| {
             if click.at_s >= warm_up_s

@@ -117,7 +117,9 @@ impl Run {
         let samples = SamplesFile::open(File::open(directory.join("samples.parquet"))?)?;
         for sample in samples.samples() {
             let sample = sample?;
-            let Some(sent) = sample.sent.instant().filter(|sent| (from..until).contains(sent)) else { continue };
+            let Some(sent) = sample.sent.instant().filter(|sent| (from..until).contains(sent)) else {
+                continue;
+            };
             ran.requests.push(sent);
             ran.bytes += sample.body_bytes;
             ran.failed += u64::from(sample.outcome != farfield_base::Outcome::Ok);

@@ -32,7 +32,9 @@ pub fn chart(experiment: &Experiment, chart: &Chart, rows: &[Row]) -> String {
     let top = TOP + legend;
     let x_least = dots().map(|dot| dot.x).fold(f64::INFINITY, f64::min);
     let across = match chart.scale {
-        Scale::Log if x_least > 0.0 && x_least.is_finite() => Axis::doublings(x_least, x_most, LEFT, WIDTH - RIGHT),
+        Scale::Log if x_least > 0.0 && x_least.is_finite() => {
+            Axis::doublings(x_least, x_most, LEFT, WIDTH - RIGHT)
+        }
         _ => Axis::from_zero(x_most, LEFT, WIDTH - RIGHT),
     };
     let up = Axis::from_zero(y_most, top + HEIGHT - BOTTOM, top + TOP);
