@@ -76,7 +76,9 @@ rate of sessions, from 0.5 to 10 a second (figure 14).";
 
 const NOTICED: &str = "\
 Sessions do not know of each other but through the link and the server. Where neither is busy, twice the rate is the sum of two such
-processes, whose correlation, and with it H, is that of one: it cannot grow. What is left for growth is the link.";
+processes, whose correlation, and with it H, is that of one: it cannot grow. What is left for growth is the link. Packets that
+wait there smooth the short times, and what sessions bring over the long ones stays: H rises, first where the link is nearly full.
+When requests are sent hardly depends on it.";
 
 fn row(run: &Run, ran: &Ran) -> Result<Row> {
     Ok(Row {

@@ -39,8 +39,6 @@ pub struct Ran {
     packets: Vec<Instant>,
     /// Why farfield calls the run invalid; empty if it does not.
     pub doubts: Vec<String>,
-    /// Requests that came to nothing.
-    pub failed: u64,
     /// Bytes of bodies.
     pub bytes: u64,
 }
@@ -111,7 +109,6 @@ impl Run {
             requests: Vec::new(),
             packets: Vec::new(),
             doubts: doubts(&serde_json::from_slice(&fs::read(directory.join("summary.json"))?)?),
-            failed: 0,
             bytes: 0,
         };
         let samples = SamplesFile::open(File::open(directory.join("samples.parquet"))?)?;
@@ -122,7 +119,6 @@ impl Run {
             };
             ran.requests.push(sent);
             ran.bytes += sample.body_bytes;
-            ran.failed += u64::from(sample.outcome != farfield_base::Outcome::Ok);
         }
         if self.has_packets {
             let mut reader = Reader::new(BufReader::new(File::open(directory.join("capture.pcapng"))?));
