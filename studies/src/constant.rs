@@ -35,7 +35,7 @@ struct Seen {
 
 /// Runs the study.
 pub fn study(setting: &Setting) -> Result<Page> {
-    let seeds = setting.pick(1, 3);
+    let seeds = setting.pick(1, 2);
     let (warm_up, duration) = setting.pick((300, 600), (1_800, 3_600));
     let run = |traffic, seed| Run {
         traffic,

@@ -68,9 +68,10 @@ The popularity of documents in WAGON's traffic is close to that in the log that 
 with a slope of −1 (figure 12). Stack distances are best explained by a lognormal law, in the log and in WAGON's traffic.";
 
 const NOTICED: &str = "\
-Links lead to popular pages more often than to others, but to each page at most once from another: so walks ask for the most popular
-pages less often than sessions start with them, and the curve is flatter at its head. An embedded object is asked for as often as
-its page, which sets files in steps: one more reason for which Zipf's law does not suit them.";
+It is the lowest ranks that fall behind here too, as in the paper's figure: links lead to pages as often as sessions start with them,
+so that a page which few sessions start with has few links to it, and some have none. An embedded object is asked for as often as its
+page, which sets files in steps: one more reason for which Zipf's law does not suit them. Distances of files are shortened by it as
+well, since what a page embeds comes back together.";
 
 impl Asked {
     fn of(clicks: &[Click], process: &Process) -> Asked {

@@ -143,8 +143,8 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
          its AD of {} says too. The mixture beside it would have the printed mean with a Weibull scale of {} s. For transfer times \
          the mixture's λ² is larger than the single law's, though both other statistics are smaller.\n\n\
          Were the paper's values draws of the printed mixtures, the single laws would come out as in the fourth table. For transfer \
-         times they do: μ {} and σ {}, where {} and {} are printed. For clicks they do not: the inverse Gaussian law has a shape \
-         of {}, and of {} where the draws are made whole numbers from 1, as clicks are; {} is printed.\n\n\
+         times they have μ {} and σ {}, where {} and {} are printed. The clicks' inverse Gaussian law has a shape of {} if the draws are \
+         taken as they are, and of {} if they are made whole numbers from 1, as clicks are; {} is printed.\n\n\
          The clicks' λ² is large for either law. Part of that may be that clicks are whole numbers and the laws are not: draws of the \
          printed inverse Gaussian law, rounded, have a λ² of {} and an AD of {} with {} values under that same law; under the \
          rounded law, which farfield compares counts with, {} and {}.",

@@ -247,8 +247,8 @@ mod tests {
             names(&Axis::between(0.5, 0.9, 0.0, 1.0)),
             ["0.50", "0.55", "0.60", "0.65", "0.70", "0.75", "0.80", "0.85", "0.90"]
         );
-        let axis = Axis::between(150.0, 250.0, 10.0, 20.0);
-        assert_eq!([150.0, 200.0, 250.0].map(|number| axis.place(number)), [10.0, 15.0, 20.0]);
+        let axis = Axis::between(160.0, 240.0, 10.0, 20.0);
+        assert_eq!([160.0, 200.0, 240.0].map(|number| axis.place(number)), [10.0, 15.0, 20.0]);
     }
 
     #[test]
