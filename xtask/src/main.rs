@@ -1,4 +1,4 @@
-//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs` and `bench`.
+//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
 //!
 //! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -12,6 +12,7 @@ mod leftovers;
 mod nginx;
 mod process;
 mod python;
+mod study;
 mod system;
 mod test;
 
@@ -30,6 +31,7 @@ enum Task {
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
     Experiment(experiment::ExperimentArgs),
+    Study(study::StudyArgs),
     #[command(hide = true)]
     Hold(bench::hold::HoldArgs),
 }
@@ -57,6 +59,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiment::run(&args),
+        Task::Study(args) => study::run(&args),
         Task::Hold(_) => unreachable!("held above"),
     }
 }
