@@ -1,6 +1,7 @@
 //! `cargo xtask study`: builds farfield and the studies as users have them, and runs these.
 //!
-//! The studies are a program of their own, since they use farfield's crates and this program uses none.
+//! The studies are a program of their own: they read samples and captures back, and what that takes to build this program,
+//! with which everything begins, shall not need.
 
 use crate::process;
 use anyhow::Result;
