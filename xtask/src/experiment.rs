@@ -6,6 +6,7 @@
 mod chart;
 mod claim;
 mod column;
+mod curve;
 mod drive;
 mod page;
 mod plan;

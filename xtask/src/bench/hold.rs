@@ -37,10 +37,16 @@ pub struct HoldArgs {
     words: Vec<OsString>,
 }
 
-/// `command`, held on `cpu`. With a file in `measured` it is measured too, and ended after so many seconds.
-pub fn held(command: &Command, cpu: usize, measured: Option<(&Path, u32)>) -> Command {
+/// `command`, held on `cpu`, or anywhere. With a file in `measured` it is measured too, and ended after so many seconds.
+pub fn held(
+    command: &Command,
+    cpu: impl Into<Option<usize>>,
+    measured: Option<(&Path, u32)>,
+) -> Command {
     let mut holder = this_program();
-    holder.arg("--cpu").arg(cpu.to_string());
+    if let Some(cpu) = cpu.into() {
+        holder.arg("--cpu").arg(cpu.to_string());
+    }
     if let Some((usage, limit_s)) = measured {
         holder.arg("--usage").arg(usage).arg("--limit-s").arg(limit_s.to_string());
     }

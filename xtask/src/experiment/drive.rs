@@ -99,9 +99,10 @@ impl Stand {
     }
 
     fn run(&self, point: &Point) -> Result<Told> {
-        if Plane::of(&point.scenario) != Plane::Sockets {
+        let plane = Plane::of(&point.scenario);
+        if plane != Plane::Sockets {
             // farfield starts the server itself, and does the clients' TCP: the kernel's counter tells nothing.
-            return self.driven(self.command(point, &point.scenario)?, None);
+            return self.driven(self.command(point, &point.scenario)?, plane, None);
         }
         let mut scenario = point.scenario.clone();
         let Some(Value::Table(origin)) = scenario.remove("origin") else {
@@ -110,18 +111,18 @@ impl Stand {
         let mut command = self.command(point, &scenario)?;
         let origin = Origin::start(&self.farfield, &origin, self.server_cpu)?;
         command.arg("--target").arg(format!("http://{}/", origin.address));
-        self.driven(command, Some(syns_sent_again()?))
+        self.driven(command, plane, Some(syns_sent_again()?))
     }
 
     /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs again.
-    fn driven(&self, mut command: Command, syns_before: Option<u64>) -> Result<Told> {
+    fn driven(&self, mut command: Command, plane: Plane, syns_before: Option<u64>) -> Result<Told> {
         let directory = self.scratch.path().join("run");
         if directory.exists() {
             fs::remove_dir_all(&directory)
                 .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
         command.args(["--quiet", "--format", "json", "--samples", "none", "--out"]).arg(directory);
-        let output = self.output(&command)?;
+        let output = self.output(&command, plane)?;
         let syns_again = match syns_before {
             Some(before) => Some(syns_sent_again()?.saturating_sub(before)),
             None => None,
@@ -150,15 +151,18 @@ impl Stand {
         Ok(command)
     }
 
-    /// What `command` prints, on the generator's processor; not while another experiment of this machine runs a point, for
-    /// they would share the processors.
-    fn output(&self, command: &Command) -> Result<String> {
+    /// What `command` prints. Unless its time is virtual, on the generator's processor, and not while another experiment of
+    /// this machine runs a point, for they would share the processors.
+    fn output(&self, command: &Command, plane: Plane) -> Result<String> {
+        let is_timed = plane != Plane::Simulated;
         let turn = std::env::temp_dir().join("farfield-experiment.lock");
         let turn = File::create(&turn).with_context(|| format!("cannot write {}", turn.display()))?;
-        turn.lock()?;
+        if is_timed {
+            turn.lock()?;
+        }
         let file = |name: &str| self.scratch.path().join(name);
         let (output, errors, usage) = (file("output"), file("errors"), file("usage"));
-        let status = hold::held(command, self.generator_cpu, Some((&usage, LIMIT_S)))
+        let status = hold::held(command, is_timed.then_some(self.generator_cpu), Some((&usage, LIMIT_S)))
             .stdin(Stdio::null())
             .stdout(File::create(&output)?)
             .stderr(File::create(&errors)?)

@@ -5,6 +5,7 @@
 
 use super::claim::Claim;
 use super::column::Column;
+use super::curve::{Curve, Keys};
 use super::drive::Plane;
 use super::server::ServerKind;
 use anyhow::{Context, Result, bail};
@@ -134,70 +135,6 @@ pub struct Quick {
     /// What is laid over the scenario.
     #[serde(default)]
     pub scenario: Table,
-}
-
-/// `[[experiment.curve]]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Curve {
-    /// What the legend calls it.
-    pub name: String,
-    /// The key that is varied, if another than for the other curves.
-    pub vary: Option<Keys>,
-    /// At each value, the one of all other curves' rows that is highest in the figure: nothing is run for it.
-    #[serde(default)]
-    pub highest: bool,
-    /// What another curve's runs measured of one class of clients: nothing is run for it.
-    pub of: Option<Of>,
-    /// Those of the values at which it is run, if not at all of them.
-    pub at: Option<Vec<Number>>,
-    /// Keys that are set to so many times the varied value; values of which that makes no whole number are left out.
-    #[serde(default)]
-    pub follow: BTreeMap<String, f64>,
-    /// The server that is started in the place, if another than for the other curves.
-    pub server: Option<ServerKind>,
-    /// The rate at which that server's interface sends, one packet after another, as tc(8) writes it; at once if absent.
-    pub sends_at: Option<String>,
-    /// What is laid over the scenario.
-    #[serde(default)]
-    pub scenario: Table,
-}
-
-/// A class of clients, and the curve in whose runs it is.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Of {
-    /// The other curve, one that is run.
-    pub curve: String,
-    /// The class, as the scenario calls it.
-    pub class: String,
-}
-
-impl Curve {
-    /// Whether farfield is run for its points.
-    pub fn is_run(&self) -> bool {
-        !self.highest && self.of.is_none()
-    }
-}
-
-/// One key of a scenario, or several.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Keys {
-    /// One.
-    One(String),
-    /// Several.
-    Several(Vec<String>),
-}
-
-impl Keys {
-    /// All of them.
-    pub fn to_vec(&self) -> Vec<String> {
-        match self {
-            Keys::One(key) => vec![key.clone()],
-            Keys::Several(keys) => keys.clone(),
-        }
-    }
 }
 
 /// A number of a scenario, written back as it was: a key that counts takes no fraction.
