@@ -38,11 +38,7 @@ pub struct HoldArgs {
 }
 
 /// `command`, held on `cpu`, or anywhere. With a file in `measured` it is measured too, and ended after so many seconds.
-pub fn held(
-    command: &Command,
-    cpu: impl Into<Option<usize>>,
-    measured: Option<(&Path, u32)>,
-) -> Command {
+pub fn held(command: &Command, cpu: impl Into<Option<usize>>, measured: Option<(&Path, u32)>) -> Command {
     let mut holder = this_program();
     if let Some(cpu) = cpu.into() {
         holder.arg("--cpu").arg(cpu.to_string());
