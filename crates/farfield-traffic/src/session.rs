@@ -246,13 +246,13 @@ pub enum Value {
 }
 
 impl Text {
-    /// The text, if there is no hole in it.
-    pub fn constant(&self) -> Option<String> {
-        let plain = |piece: &Piece| match piece {
-            Piece::Plain(text) => Some(text.to_string()),
-            Piece::Value(..) => None,
-        };
-        self.0.iter().map(plain).collect()
+    /// The text, if there is no hole in it: then it is one piece at most.
+    pub fn constant(&self) -> Option<&str> {
+        match &self.0[..] {
+            [] => Some(""),
+            [Piece::Plain(text)] => Some(text),
+            _ => None,
+        }
     }
 }
 

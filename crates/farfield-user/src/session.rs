@@ -48,6 +48,8 @@ pub struct Sessions {
     embedding: Arc<Css>,
     writer: Writer,
     errands: Slab<Errand>,
+    /// Memory for bodies to come.
+    bodies: Vec<Vec<u8>>,
 }
 
 /// A request under way.
@@ -98,6 +100,7 @@ impl Sessions {
             embedding: Arc::new(page::embedding()),
             writer: Writer::new(target)?,
             errands: Slab::new(),
+            bodies: Vec::new(),
             session: Arc::new(session),
         })
     }
@@ -112,6 +115,7 @@ impl Sessions {
             embedding: Arc::clone(&self.embedding),
             writer: self.writer.clone(),
             errands: Slab::new(),
+            bodies: Vec::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The head of a reply: from its bytes to what the reader must know to go on (RFC 9112, 4 to 6 and 9.3).
 //!
-//! httparse finds the lines. Of the fields only three matter here, Connection, Content-Length and
-//! Transfer-Encoding; all others are passed over by the length of their name. Nothing is allocated.
+//! httparse finds the lines. Of the fields only four matter here, Connection, Content-Length, Transfer-Encoding and
+//! Set-Cookie; all others are passed over by the length of their name. Nothing is allocated.
 //!
 //! What is tolerated, and what not:
 //! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its blank;
@@ -57,6 +57,8 @@ pub struct Head {
     pub persistent: bool,
     /// How the body ends.
     pub framing: Framing,
+    /// It sets a cookie: whoever keeps none, or finds none here, need not look through the fields for them.
+    pub sets_cookie: bool,
 }
 
 /// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it says;
@@ -86,15 +88,17 @@ pub(super) fn parse(bytes: &[u8], answering: Answering) -> Result<Option<(usize,
     let fields = Fields::of(response.headers);
     let framing = fields.framing(status, answering)?;
     let persistent = fields.persistent(status, version, framing);
-    Ok(Some((length, Head { status, version, persistent, framing })))
+    let sets_cookie = fields.sets_cookie;
+    Ok(Some((length, Head { status, version, persistent, framing, sets_cookie })))
 }
 
-/// What the fields of a head say about the connection and the body's length.
+/// What the fields of a head say about the connection and the body's length, and whether they set a cookie.
 struct Fields {
     close: bool,
     keep_alive: bool,
     length: Length,
     coding: Coding,
+    sets_cookie: bool,
 }
 
 /// What Content-Length says.
@@ -118,12 +122,18 @@ enum Coding {
 
 impl Fields {
     fn of(headers: &[httparse::Header<'_>]) -> Fields {
-        let mut fields =
-            Fields { close: false, keep_alive: false, length: Length::Absent, coding: Coding::Absent };
+        let mut fields = Fields {
+            close: false,
+            keep_alive: false,
+            length: Length::Absent,
+            coding: Coding::Absent,
+            sets_cookie: false,
+        };
         for header in headers {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             match header.name.len() {
                 10 if is("connection") => fields.absorb_connection(header.value),
+                10 if is("set-cookie") => fields.sets_cookie = true,
                 14 if is("content-length") => {
                     fields.length = list(header.value).fold(fields.length, Length::and);
                 }

@@ -9,6 +9,7 @@ use rand::RngExt;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::num::NonZeroU32;
 
 /// Bytes that the HTML parser may take beside the text itself.
 const PARSER_BYTES_MAX: usize = 4 << 20;
@@ -51,6 +52,14 @@ pub(crate) fn picked<'a>(
 }
 
 fn by_regex(regex: &Regex, group: usize, body: &[u8], pick: Pick, chance: &mut Stream) -> Option<Box<[u8]>> {
+    // The first match is what is mostly wanted, and has a cheaper way than the others.
+    if matches!(pick, Pick::Nth(NonZeroU32::MIN)) {
+        let mut groups = regex.capture_locations();
+        regex.captures_read(&mut groups, body)?;
+        if let Some((from, to)) = groups.get(group) {
+            return Some(body[from..to].into());
+        }
+    }
     let values = regex.captures_iter(body).filter_map(|found| found.get(group).map(|group| group.as_bytes()));
     picked(values, pick, chance)
 }

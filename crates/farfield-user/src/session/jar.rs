@@ -24,7 +24,7 @@ struct Cookie {
     pair: Box<[u8]>,
     name_len: u16,
     /// Without a path it is `/`.
-    path: Option<Box<str>>,
+    path: Option<Box<[u8]>>,
     /// From then on it is gone.
     ends: Instant,
 }
@@ -38,8 +38,8 @@ impl Cookie {
         self.pair.get(usize::from(self.name_len) + 1..).unwrap_or_default()
     }
 
-    fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or("/")
+    fn path(&self) -> &[u8] {
+        self.path.as_deref().unwrap_or(b"/")
     }
 }
 
@@ -89,14 +89,17 @@ impl Jar {
                 Some(equals) => (part[..equals].trim_ascii(), part[equals + 1..].trim_ascii()),
                 None => (part.trim_ascii(), &[][..]),
             };
-            let Ok(value) = std::str::from_utf8(value) else { continue };
+            let text = || std::str::from_utf8(value).ok();
             let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
             match key.len() {
-                4 if is("path") => path = value.starts_with('/').then_some(value),
-                6 if is("domain") && !value.is_empty() && !covers(value, setter.host) => return,
+                4 if is("path") => path = value.starts_with(b"/").then_some(value),
+                6 if is("domain") && !value.is_empty() => match text() {
+                    Some(domain) if covers(domain, setter.host) => {}
+                    _ => return,
+                },
                 6 if is("secure") => return,
-                7 if is("max-age") => max_age = value.parse::<i64>().ok().or(max_age),
-                7 if is("expires") => expires = date(value).or(expires),
+                7 if is("max-age") => max_age = text().and_then(|text| text.parse::<i64>().ok()).or(max_age),
+                7 if is("expires") => expires = text().and_then(date).or(expires),
                 _ => {}
             }
         }
@@ -110,7 +113,7 @@ impl Jar {
             return;
         }
         let pair = [name, b"=", value].concat().into_boxed_slice();
-        let path = (path != "/").then(|| path.into());
+        let path = (path != b"/").then(|| path.into());
         self.put(Cookie { pair, name_len: name.len() as u16, path, ends }, setter.now);
     }
 
@@ -135,8 +138,12 @@ impl Jar {
     }
 
     /// The `name=value` of each cookie that goes with a request for `target`, in the order of section 5.4.
-    pub fn pairs<'a>(&'a self, target: &'a str, now: Instant) -> impl Iterator<Item = &'a [u8]> + 'a {
-        let path = target.split('?').next().unwrap_or_default();
+    pub fn pairs<'a, 't>(
+        &'a self,
+        target: &'t [u8],
+        now: Instant,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a, 't> {
+        let path = path_of(target);
         let goes = move |cookie: &&Cookie| cookie.ends > now && path_matches(path, cookie.path());
         self.cookies.iter().filter(goes).map(|cookie| &*cookie.pair)
     }
@@ -177,19 +184,24 @@ fn covers(domain: &str, host: &str) -> bool {
         && host[split + 1..].eq_ignore_ascii_case(domain)
 }
 
+/// What stands before a target's query.
+fn path_of(target: &[u8]) -> &[u8] {
+    &target[..memchr::memchr(b'?', target).unwrap_or(target.len())]
+}
+
 /// Section 5.1.4.
-fn default_path(target: &[u8]) -> &str {
-    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(0) | None => "/",
-        Some(at) => std::str::from_utf8(&path[..at]).unwrap_or("/"),
+fn default_path(target: &[u8]) -> &[u8] {
+    let path = path_of(target);
+    match memchr::memrchr(b'/', path) {
+        Some(0) | None => b"/",
+        Some(at) => &path[..at],
     }
 }
 
 /// Section 5.1.4.
-fn path_matches(path: &str, of_cookie: &str) -> bool {
+fn path_matches(path: &[u8], of_cookie: &[u8]) -> bool {
     path.strip_prefix(of_cookie)
-        .is_some_and(|rest| rest.is_empty() || of_cookie.ends_with('/') || rest.starts_with('/'))
+        .is_some_and(|rest| rest.is_empty() || of_cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
 /// A date, in seconds since 1970, by the lenient rules of section 5.1.1.
@@ -270,7 +282,8 @@ mod tests {
     }
 
     fn sent(jar: &Jar, target: &str, seconds: u64) -> String {
-        let pairs = jar.pairs(target, at(seconds)).map(|pair| String::from_utf8_lossy(pair).into_owned());
+        let pairs =
+            jar.pairs(target.as_bytes(), at(seconds)).map(|pair| String::from_utf8_lossy(pair).into_owned());
         pairs.collect::<Vec<_>>().join("; ")
     }
 
@@ -358,7 +371,7 @@ mod tests {
                 jar.set(field.as_bytes(), setter("/x"));
             }
             prop_assert!(jar.cookies.len() <= COOKIES_MAX);
-            for pair in jar.pairs("/x/y", at(11)) {
+            for pair in jar.pairs(b"/x/y", at(11)) {
                 prop_assert!(pair.contains(&b'=') && !pair.contains(&b';') && !pair.contains(&b'\n'));
             }
         }

@@ -16,7 +16,12 @@ use farfield_http::http1::{Fields, Head};
 use farfield_traffic::session::extract::{Source, Wanted};
 use farfield_traffic::session::{PageLoad, State};
 use http::Method;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Bodies whose memory is kept, and the bytes of the largest: a megabyte in all.
+const BODIES_KEPT: usize = 64;
+const BODY_KEPT_BYTES: usize = 16 << 10;
 
 /// What of a state's reply is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -46,13 +51,10 @@ impl Sessions {
     pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
         let Errand { written, kind, intake, .. } = &mut self.errands[job.errand as usize];
         let visit = user.visit.as_mut().expect("the user is in a session");
-        let told = Told::of(fields);
-        if let Some(from) = told.cookies
-            && self.session.cookies
-        {
-            let setter =
-                Setter { target: written.target_bytes(), host: &self.writer.host, now, date: told.date };
-            from.named("set-cookie").for_each(|field| visit.jar.set(field, setter));
+        if self.session.cookies && head.sets_cookie {
+            let (cookies, date) = cookies(fields);
+            let setter = Setter { target: written.target_bytes(), host: &self.writer.host, now, date };
+            cookies.iter().for_each(|field| visit.jar.set(field, setter));
         }
         let Kind::Main { redirects } = *kind else {
             if self.session.cache {
@@ -62,7 +64,8 @@ impl Sessions {
         };
         if redirects > 0
             && matches!(head.status, 301 | 302 | 303 | 307 | 308)
-            && let Some(location) = told.location.and_then(|location| std::str::from_utf8(location).ok())
+            && let Some(location) = fields.named("location").last()
+            && let Ok(location) = std::str::from_utf8(location)
         {
             intake.location = urls::resolve(written.target(), location, &self.writer.host);
         }
@@ -73,7 +76,10 @@ impl Sessions {
         if self.needs[state].head {
             intake.take_head(&self.session.states[state], fields, &mut user.chance);
         }
-        if self.session.page_load == PageLoad::Browser && told.html && head.status < 400 {
+        if self.session.page_load == PageLoad::Browser
+            && head.status < 400
+            && fields.named("content-type").last().is_some_and(is_html)
+        {
             intake.scanner = Some(Box::new(Scanner::new(&self.embedding)));
         }
     }
@@ -84,6 +90,9 @@ impl Sessions {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let main = matches!(kind, Kind::Main { .. }) && intake.location.is_none();
         if main && self.needs[usize::from(visit.state)].body {
+            if intake.body.capacity() == 0 {
+                intake.body = self.bodies.pop().unwrap_or_default();
+            }
             let room = self.session.body_limit.saturating_sub(intake.body.len());
             intake.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
@@ -134,8 +143,9 @@ impl Sessions {
         }
         let outcome = match outcome {
             Outcome::Unasked => outcome,
-            _ => self.judge(user, state, status, intake, now),
+            _ => self.judge(user, state, status, &intake, now),
         };
+        self.recycle(intake.body);
         let visit = user.visit.as_mut().expect("the user is in a session");
         visit.failed = outcome != Outcome::Ok;
         if outcome == Outcome::Ok {
@@ -190,13 +200,21 @@ impl Sessions {
         user.embed(job.led_to(request, errand, now));
     }
 
+    /// Keeps the memory of a body that was looked at for the next one.
+    fn recycle(&mut self, mut body: Vec<u8>) {
+        if (1..=BODY_KEPT_BYTES).contains(&body.capacity()) && self.bodies.len() < BODIES_KEPT {
+            body.clear();
+            self.bodies.push(body);
+        }
+    }
+
     /// Holds a reply against what the state asks for, and takes from it what the state wants.
     fn judge(
         &mut self,
         user: &mut User,
         state: &State,
         status: u16,
-        intake: Intake,
+        intake: &Intake,
         now: Instant,
     ) -> Outcome {
         let User { visit, chance, number, .. } = user;
@@ -212,16 +230,19 @@ impl Sessions {
         }
         let mut holds =
             !intake.unwell && state.check.spec.regex.iter().all(|regex| regex.regex().is_match(&intake.body));
-        let mut text = BytesMut::new();
+        let mut filled = BytesMut::new();
         let texts = state.check.contains.iter().map(|text| (text, true));
-        for (wanted, there) in texts.chain(state.check.lacks.iter().map(|text| (text, false))) {
-            text.clear();
-            Filling { visit, data: &self.session.data, user: *number, chance }.write(
-                wanted,
-                Place::Body,
-                &mut text,
-            );
-            holds &= memchr::memmem::find(&intake.body, &text).is_some() == there;
+        for (text, there) in texts.chain(state.check.lacks.iter().map(|text| (text, false))) {
+            let wanted = match text.constant() {
+                Some(plain) => plain.as_bytes(),
+                None => {
+                    filled.clear();
+                    let mut filling = Filling { visit, data: &self.session.data, user: *number, chance };
+                    filling.write(text, Place::Body, &mut filled);
+                    &filled
+                }
+            };
+            holds &= memchr::memmem::find(&intake.body, wanted).is_some() == there;
         }
         if !holds {
             return Outcome::CheckFailed;
@@ -274,32 +295,17 @@ struct Redirect<'a> {
     left: u8,
 }
 
-/// What a head tells that any reply may tell.
-#[derive(Default)]
-struct Told<'a> {
-    /// The fields from the first cookie on.
-    cookies: Option<Fields<'a>>,
-    html: bool,
-    location: Option<&'a [u8]>,
-    date: Option<&'a [u8]>,
-}
-
-impl<'a> Told<'a> {
-    fn of(mut fields: Fields<'a>) -> Told<'a> {
-        let mut told = Told::default();
-        loop {
-            let here = fields;
-            let Some((name, value)) = fields.next() else { return told };
-            let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
-            match name.len() {
-                4 if is("date") => told.date = Some(value),
-                8 if is("location") => told.location = Some(value),
-                10 if told.cookies.is_none() && is("set-cookie") => told.cookies = Some(here),
-                12 if is("content-type") => told.html = is_html(value),
-                _ => {}
-            }
+/// The values of Set-Cookie, and that of Date.
+fn cookies(fields: Fields<'_>) -> (SmallVec<[&[u8]; 4]>, Option<&[u8]>) {
+    let (mut cookies, mut date) = (SmallVec::new(), None);
+    for (name, value) in fields {
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"date") => date = Some(value),
+            10 if name.eq_ignore_ascii_case(b"set-cookie") => cookies.push(value),
+            _ => {}
         }
     }
+    (cookies, date)
 }
 
 fn is_html(media_type: &[u8]) -> bool {

@@ -10,6 +10,7 @@ use farfield_base::Instant;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_traffic::session::{FormOf, State, Text};
 use http::Method;
+use smallvec::SmallVec;
 
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
@@ -92,8 +93,6 @@ pub(crate) struct Writer {
     lines: Box<[u8]>,
     arena: BytesMut,
     scratch: BytesMut,
-    /// What is asked for, while cookies are chosen for it.
-    target: String,
 }
 
 /// Bytes that are allocated at a time: a hundred requests or so.
@@ -114,7 +113,7 @@ pub(crate) struct Derived<'a> {
 impl Recipe {
     /// A state's request for `target`. Refuses what cannot be written as HTTP.
     pub fn of(state: &State, target: &Target) -> Result<Recipe, RequestError> {
-        let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?));
+        let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?.to_owned()));
         let constant: Vec<(String, String)> = state.headers.iter().filter_map(fixed).collect();
         let varying =
             |(name, text): &(String, Text)| text.constant().is_none().then(|| (name.clone(), text.clone()));
@@ -136,7 +135,7 @@ impl Recipe {
         Ok(Recipe {
             own_lines: own_lines.into_bytes().into(),
             method: state.method.clone(),
-            fixed_path: state.path.as_ref().and_then(Text::constant).map(String::into_boxed_str),
+            fixed_path: state.path.as_ref().and_then(Text::constant).map(Box::from),
             path: state.path.clone(),
             lines,
             fields: varying
@@ -184,7 +183,6 @@ impl Writer {
             lines: common_lines(target, &[], &[])?,
             arena: BytesMut::new(),
             scratch: BytesMut::new(),
-            target: String::new(),
         })
     }
 
@@ -319,11 +317,9 @@ impl Writer {
         if jar.is_empty() {
             return;
         }
-        self.target.clear();
-        let target = std::str::from_utf8(&self.arena[from..to]).expect("targets are written in ASCII");
-        self.target.push_str(target);
+        let pairs: SmallVec<[&[u8]; 8]> = jar.pairs(&self.arena[from..to], now).collect();
         let mut before: &[u8] = b"Cookie: ";
-        for pair in jar.pairs(&self.target, now) {
+        for pair in pairs {
             self.arena.extend_from_slice(before);
             self.arena.extend_from_slice(pair);
             before = b"; ";
@@ -335,15 +331,8 @@ impl Writer {
 
     fn finish(&mut self, method: &Method, target: (usize, usize), body: Option<&[u8]>) -> Written {
         if let Some(body) = body {
-            let mut digits = [0u8; 20];
-            let length = {
-                use std::io::Write;
-                let mut rest = &mut digits[..];
-                write!(rest, "{}", body.len()).expect("a length has at most 20 digits");
-                20 - rest.len()
-            };
             self.arena.extend_from_slice(b"Content-Length: ");
-            self.arena.extend_from_slice(&digits[..length]);
+            self.arena.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
             self.arena.extend_from_slice(b"\r\n");
         }
         let line_at = self.arena.len() as u32;

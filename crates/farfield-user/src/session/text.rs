@@ -8,7 +8,6 @@ use farfield_traffic::session::data::Data;
 use farfield_traffic::session::template::Escape;
 use farfield_traffic::session::{Piece, Text, Value};
 use rand::RngExt;
-use std::io::Write;
 
 /// Where a text stands, which decides what may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,26 +40,19 @@ impl Filling<'_> {
     }
 
     fn write_value(&mut self, value: Value, escape: Escape, place: Place, out: &mut BytesMut) {
-        let number = match value {
-            Value::Variable(number) => {
-                let value = self.visit.variable(number);
-                return write_bytes(value, escape, place, out);
-            }
+        let mut digits = itoa::Buffer::new();
+        let bytes = match value {
+            Value::Variable(number) => self.visit.variable(number),
             Value::Column { data, column } => {
                 let row = self.visit.row(data);
-                let value = self.data[usize::from(data)].value(row, column);
-                return write_bytes(value.as_bytes(), escape, place, out);
+                self.data[usize::from(data)].value(row, column).as_bytes()
             }
-            Value::User => i128::from(self.user),
-            Value::Session => i128::from(self.visit.number),
-            Value::Click => i128::from(self.visit.click),
-            Value::Random(from, to) => i128::from(self.chance.random_range(from..=to)),
+            Value::User => digits.format(self.user).as_bytes(),
+            Value::Session => digits.format(self.visit.number).as_bytes(),
+            Value::Click => digits.format(self.visit.click).as_bytes(),
+            Value::Random(from, to) => digits.format(self.chance.random_range(from..=to)).as_bytes(),
         };
-        let mut digits = [0; 24];
-        let mut rest = &mut digits[..];
-        write!(rest, "{number}").expect("a number of 64 bits has at most 20 characters");
-        let length = 24 - rest.len();
-        write_bytes(&digits[..length], escape, place, out);
+        write_bytes(bytes, escape, place, out);
     }
 }
 
