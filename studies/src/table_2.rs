@@ -13,7 +13,7 @@ use crate::figure::{Curve, Figure, Look, Measure};
 use crate::page::{Claim, Page, digits};
 use crate::setting::Setting;
 use anyhow::Result;
-use back::{MixtureBack, SingleBack};
+use back::{Back, MixtureBack};
 use printed::{Printed, Variable};
 use rounded::Rounded;
 
@@ -24,7 +24,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
     let mixture_size = setting.pick(4_000, 20_000);
     let mixture_seeds = setting.pick(1, 3);
     let variables = printed::variables();
-    let singles: Vec<SingleBack> = variables
+    let singles: Vec<Back> = variables
         .iter()
         .flat_map(|variable| sizes.iter().map(move |size| back::single(variable, *size, seeds)))
         .collect();
@@ -68,15 +68,16 @@ fn here(size: usize) -> String {
     )
 }
 
-fn claims(variables: &[Variable], singles: &[SingleBack], mixtures: &[MixtureBack]) -> Vec<Claim> {
+fn claims(variables: &[Variable], singles: &[Back], mixtures: &[MixtureBack]) -> Vec<Claim> {
     let mut claims = vec![first_in_order(singles), come_back(singles, mixtures)];
-    let smaller = mixtures.iter().filter(|found| found.mixture.is_smaller_than(&found.single)).count();
+    let smaller =
+        mixtures.iter().filter(|found| found.own.statistics().is_smaller_than(&found.single)).count();
     claims.push(Claim::new(
         "on draws from the mixtures, all three statistics of the mixture are smaller than those of the single law",
         format!("{smaller} of {} variables", mixtures.len()),
         smaller == mixtures.len(),
     ));
-    let passed = mixtures.iter().map(|found| found.passed).fold(f64::INFINITY, f64::min);
+    let passed = mixtures.iter().map(|found| found.own.passed()).fold(f64::INFINITY, f64::min);
     claims.push(Claim::new(
         "most subsamples pass the Anderson–Darling test with the mixture",
         format!("{:.0} % of subsamples of 200 at worst", 100.0 * passed),
@@ -101,7 +102,7 @@ fn claims(variables: &[Variable], singles: &[SingleBack], mixtures: &[MixtureBac
     claims
 }
 
-fn first_in_order(singles: &[SingleBack]) -> Claim {
+fn first_in_order(singles: &[Back]) -> Claim {
     let (first, of) =
         singles.iter().fold((0, 0), |(first, of), found| (first + found.first, of + found.seeds));
     let large = singles.iter().filter(|found| found.size >= 4_000);
@@ -113,10 +114,10 @@ fn first_in_order(singles: &[SingleBack]) -> Claim {
 }
 
 /// Of many estimates, one in twenty is further off than 1.96 standard errors, and hardly any than four.
-fn come_back(singles: &[SingleBack], mixtures: &[MixtureBack]) -> Claim {
+fn come_back(singles: &[Back], mixtures: &[MixtureBack]) -> Claim {
     let of_singles = singles.iter().flat_map(|found| &found.errors_off);
     let off: Vec<f64> =
-        of_singles.chain(mixtures.iter().flat_map(|found| &found.errors_off)).copied().collect();
+        of_singles.chain(mixtures.iter().flat_map(|found| &found.own.errors_off)).copied().collect();
     let worst = off.iter().copied().fold(0.0, f64::max);
     let inside = off.iter().filter(|off| **off <= 1.96).count() as f64 / off.len() as f64;
     Claim::new(
@@ -197,29 +198,13 @@ mod tests {
     use farfield_traffic::fit::Family;
     use printed::Statistics;
 
-    fn single(first: usize, errors_off: Vec<f64>) -> SingleBack {
-        SingleBack {
-            name: "clicks",
-            size: 4_000,
-            seeds: 2,
-            first,
-            errors_off,
-            parameters: vec![vec![1.0, 1.1]],
-            statistics: Statistics::new(0.0, 1.0, 0.1),
-            passed: 0.95,
-        }
+    fn single(first: usize, errors_off: Vec<f64>) -> Back {
+        Back::known(first, errors_off, &[(Statistics::new(0.0, 1.0, 0.1), 0.95); 2])
     }
 
     fn mixture(own: Statistics, passed: f64) -> MixtureBack {
         MixtureBack {
-            name: "clicks",
-            size: 4_000,
-            seeds: 1,
-            first: 1,
-            errors_off: vec![0.5],
-            parameters: vec![vec![0.5]],
-            mixture: own,
-            passed,
+            own: Back::known(1, vec![0.5], &[(own, passed)]),
             single: Statistics::new(0.1, 50.0, 5.0),
             single_parameters: vec![4.6, 4.2],
         }

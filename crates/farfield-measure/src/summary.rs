@@ -195,7 +195,7 @@ impl Summary {
         until: Instant,
         pause: &dyn Fn(),
     ) -> Summary {
-        let verdict = Verdict::judge(fold, facts, asked.limits, until);
+        let verdict = Verdict::judge(asked, fold, facts, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, until);

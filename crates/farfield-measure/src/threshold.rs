@@ -161,6 +161,11 @@ impl Threshold {
         self.class.as_deref()
     }
 
+    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no class alone.
+    pub fn judges_outcomes(&self) -> bool {
+        self.class.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
+    }
+
     fn measure(&self, fold: &Fold, until: Instant) -> Option<f64> {
         let part = match &self.class {
             None => fold.steady(),

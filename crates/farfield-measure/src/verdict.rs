@@ -3,12 +3,16 @@
 //! Each [`Check`] holds one thing that the generator could have got wrong against its limit. A run is
 //! valid if no check failed. What does not apply to a run is not left out but
 //! [skipped](CheckState::Skipped), with the reason. The verdict says nothing of the server: that is what
-//! [thresholds](crate::threshold) are for.
+//! [thresholds](crate::threshold) are for. One check alone looks at what came back: where
+//! nothing succeeded, nothing of what was asked for was measured.
+
+mod succeeded;
 
 use crate::facts::EngineFacts;
 use crate::fold::Fold;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
+use crate::summary::Asked;
 use farfield_base::{Duration, Instant, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +24,9 @@ const LITTLE_REQUESTS_MIN: u64 = 100;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VerdictLimits {
+    /// The least share of the requests that must succeed, of those whose end was seen; 0 allows that none does.
+    /// Default 0.01.
+    pub succeeded: Share,
     /// The longest p99 of send lateness. Default 1 ms.
     pub lateness_p99: Duration,
     /// The longest p99 of event-loop lag. Default 5 ms.
@@ -44,6 +51,7 @@ impl Default for VerdictLimits {
     fn default() -> VerdictLimits {
         let share = |share| Share::new(share).expect("a literal from 0 to 1");
         VerdictLimits {
+            succeeded: share(0.01),
             lateness_p99: Duration::from_ms(1),
             loop_lag_p99: Duration::from_ms(5),
             worker_busy: share(0.9),
@@ -113,10 +121,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// Judges the run that ended (or has come) at `until`.
-    pub fn judge(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits, until: Instant) -> Verdict {
+    pub fn judge(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Verdict {
+        let limits = asked.limits;
         let checks = vec![
             completed(facts, fold, until),
             something_measured(fold),
+            succeeded::something_succeeded(asked, fold),
             lateness(facts, limits),
             loop_lag(facts, limits),
             worker_busy(facts, limits),
@@ -146,6 +156,12 @@ impl Check {
         Check { name, what, measured: Some(measured), limit, unit, state, note: None }
     }
 
+    /// A check that passes from `limit` on.
+    fn at_least(name: &str, what: &str, measured: f64, limit: f64, unit: Unit) -> Check {
+        let state = if measured >= limit { CheckState::Passed } else { CheckState::Failed };
+        Check { state, ..Check::at_most(name, what, measured, limit, unit) }
+    }
+
     fn skipped(name: &str, what: &str, limit: f64, unit: Unit, why: &str) -> Check {
         let (name, what, note) = (name.to_owned(), what.to_owned(), Some(why.to_owned()));
         Check { name, what, measured: None, limit, unit, state: CheckState::Skipped, note }
@@ -168,9 +184,7 @@ fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
 
 fn something_measured(fold: &Fold) -> Check {
     let what = "At least one request was due in the measured part.";
-    let requests = fold.steady().requests();
-    let state = if requests > 0 { CheckState::Passed } else { CheckState::Failed };
-    Check { state, ..Check::at_most("something-measured", what, requests as f64, 1.0, Unit::Count) }
+    Check::at_least("something-measured", what, fold.steady().requests() as f64, 1.0, Unit::Count)
 }
 
 fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
@@ -294,167 +308,6 @@ fn gateway_overruns(facts: &EngineFacts) -> Check {
 }
 
 #[cfg(test)]
-pub(crate) mod scene {
-    use super::*;
-    use crate::facts::{Arrivals, NetworkFacts, WorkerFacts};
-    use crate::fold::scene::{fold, sample, window};
-
-    /// A fold of 200 requests of 1 ms each, one every 5 ms, and facts that agree with it in everything.
-    pub fn good_run() -> (Fold, EngineFacts) {
-        let samples: Vec<_> = (0..200).map(|n| sample(n * 5_000_000, n * 5_000_000 + 1_000_000)).collect();
-        let mut facts = EngineFacts {
-            plane: "sockets".to_owned(),
-            processors: vec![1],
-            workers: vec![WorkerFacts {
-                cpu: Duration::from_ms(300),
-                wall: Duration::from_secs(1),
-                slept: Duration::from_ms(700),
-            }],
-            arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
-            in_system_ns: 200_000_000,
-            connections_open: vec![1],
-            ..EngineFacts::default()
-        };
-        facts.lateness.record(Duration::from_us(20));
-        facts.loop_lag.record(Duration::from_us(50));
-        let mut network = NetworkFacts { clients: 10, shards: 1, ..NetworkFacts::default() };
-        network.departure_lateness.record(Duration::from_us(30));
-        network.arrival_lateness.record(Duration::from_us(40));
-        network.crossing_lateness.record(Duration::from_us(5));
-        facts.network = Some(network);
-        (fold(window(0, 1000), &samples), facts)
-    }
-
-    /// When that run was over.
-    pub const END: Instant = Instant::from_ns(1_000_000_000);
-}
-
+pub(crate) mod scene;
 #[cfg(test)]
-mod tests {
-    use super::scene::{END, good_run};
-    use super::*;
-    use crate::facts::NetworkFacts;
-    use crate::fold::scene::{fold, sample, window};
-
-    fn judge(fold: &Fold, facts: &EngineFacts) -> Verdict {
-        Verdict::judge(fold, facts, &VerdictLimits::default(), END)
-    }
-
-    fn network(facts: &mut EngineFacts) -> &mut NetworkFacts {
-        facts.network.as_mut().expect("a network")
-    }
-
-    fn failed(verdict: &Verdict) -> Vec<&str> {
-        verdict.failed().map(|check| check.name.as_str()).collect()
-    }
-
-    #[test]
-    fn a_good_run_is_valid_with_every_check_passed() {
-        let (fold, facts) = good_run();
-        let verdict = judge(&fold, &facts);
-        assert!(verdict.valid);
-        assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-        assert_eq!(verdict.checks.len(), 13);
-    }
-
-    /// Breaks one thing of a good run at a time: that check fails, and no other.
-    #[test]
-    fn each_check_catches_its_own() {
-        type Break = fn(&mut EngineFacts);
-        let breaks: [(&str, Break); 12] = [
-            ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
-            ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
-            ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
-            ("worker-cpu", |facts| facts.workers[0].slept = Duration::from_ms(99)),
-            ("achieved-rate", |facts| facts.arrivals.as_mut().expect("open").begun = 197),
-            ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
-            ("littles-law", |facts| facts.in_system_ns = 189_000_000),
-            ("samples-lost", |facts| facts.samples_lost = 1),
-            ("departure-lateness", |facts| {
-                network(facts).departure_lateness.record(Duration::from_us(1_002))
-            }),
-            ("arrival-lateness", |facts| network(facts).arrival_lateness.record(Duration::from_us(1_002))),
-            ("crossing-lateness", |facts| network(facts).crossing_lateness.record(Duration::from_us(1_002))),
-            ("gateway-overruns", |facts| network(facts).overruns = 1),
-        ];
-        for (name, damage) in breaks {
-            let (fold, mut facts) = good_run();
-            damage(&mut facts);
-            let verdict = judge(&fold, &facts);
-            assert_eq!(failed(&verdict), [name]);
-            assert!(!verdict.valid);
-        }
-    }
-
-    #[test]
-    fn at_its_limit_a_check_passes() {
-        let (fold, mut facts) = good_run();
-        facts.workers[0].slept = Duration::from_ms(100);
-        facts.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
-        assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
-    }
-
-    #[test]
-    fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
-        let (fold, mut facts) = good_run();
-        facts.arrivals = None;
-        facts.lateness = Histogram::new();
-        let verdict = judge(&fold, &facts);
-        let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
-        let names: Vec<_> = skipped.iter().map(|check| check.name.as_str()).collect();
-        assert_eq!(names, ["send-lateness", "achieved-rate", "dropped-arrivals"]);
-        facts.network = None;
-        let verdict = judge(&fold, &facts);
-        let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
-        assert_eq!(skipped.len(), 7, "without a network its checks do not apply");
-        assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
-        assert!(verdict.valid);
-    }
-
-    #[test]
-    fn nothing_measured_is_not_valid() {
-        let verdict = judge(&fold(window(0, 1000), &[]), &good_run().1);
-        assert!(failed(&verdict).contains(&"something-measured"));
-    }
-
-    #[test]
-    fn a_run_that_is_not_over_is_not_complete() {
-        let (fold, facts) = good_run();
-        let verdict = Verdict::judge(&fold, &facts, &VerdictLimits::default(), Instant::from_ns(999));
-        assert_eq!(failed(&verdict), ["completed"]);
-    }
-
-    #[test]
-    fn a_load_that_ended_of_its_own_is_complete() {
-        let (fold, mut facts) = good_run();
-        facts.load_ended = true;
-        assert!(Verdict::judge(&fold, &facts, &VerdictLimits::default(), Instant::from_ns(999)).valid);
-    }
-
-    /// A queue that grows through the window and outlives it: the naive λW is off by far, the clipped one
-    /// is not.
-    #[test]
-    fn littles_law_holds_for_a_growing_queue() {
-        const MS: u64 = 1_000_000;
-        // Due every ms over 1 s, the n-th takes 2n + 1 ms: at the window's end half of them are still
-        // there.
-        let samples: Vec<_> = (0..1000).map(|n| sample(n * MS, (3 * n + 1) * MS)).collect();
-        let fold = fold(window(0, 1000), &samples);
-        // N(t), counted a millisecond at a time.
-        let in_system =
-            |t: u64| samples.iter().filter(|s| s.due.as_ns() <= t * MS && t * MS < s.done.as_ns()).count();
-        let counted: usize = (0..1000).map(in_system).sum();
-        let facts = EngineFacts { in_system_ns: counted as u64 * MS, ..good_run().1 };
-        let check = littles_law(&fold, &facts, &VerdictLimits::default());
-        assert_eq!((check.state, check.measured), (CheckState::Passed, Some(0.0)));
-    }
-
-    #[test]
-    fn limits_are_read_by_name() {
-        let limits: VerdictLimits =
-            serde_json::from_str(r#"{"lateness-p99": "200us", "worker-busy": "80%"}"#).expect("limits");
-        assert_eq!(limits.lateness_p99, Duration::from_us(200));
-        assert_eq!(limits.loop_lag_p99, Duration::from_ms(5));
-        assert!(serde_json::from_str::<VerdictLimits>(r#"{"lateness": "200us"}"#).is_err());
-    }
-}
+mod tests;

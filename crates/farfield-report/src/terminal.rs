@@ -20,6 +20,8 @@ const CLASSES: usize = 8;
 pub const COLUMNS: usize = 80;
 /// Columns of the words at the left.
 const LABEL: usize = 12;
+/// What stands before each line of a failed check's note.
+const NOTE: &str = "    ";
 /// Columns that a scenario's name may take of the line that also tells the seed.
 const SCENARIO: usize = 16;
 
@@ -101,7 +103,12 @@ fn verdict(summary: &Summary, look: Look<'_>, room: usize) -> Vec<String> {
     lines
 }
 
+/// A line for each check that failed; where there is room for it, a long note has lines of its own.
 fn failed_checks(failed: &[&Check], room: usize) -> Vec<String> {
+    let whole: Vec<String> = failed.iter().flat_map(|check| failed_check_whole(check)).collect();
+    if whole.len() <= room {
+        return whole;
+    }
     if failed.len() <= room {
         return failed.iter().map(|check| failed_check(check)).collect();
     }
@@ -112,14 +119,29 @@ fn failed_checks(failed: &[&Check], room: usize) -> Vec<String> {
 }
 
 fn failed_check(check: &Check) -> String {
+    let note = check.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+    fit(&format!("{}{note}", found(check)), COLUMNS)
+}
+
+fn failed_check_whole(check: &Check) -> Vec<String> {
+    match &check.note {
+        Some(note) if found(check).chars().count() + note.chars().count() + 3 > COLUMNS => {
+            let note = wrapped(note, COLUMNS - NOTE.len()).into_iter();
+            iter::once(fit(&found(check), COLUMNS)).chain(note.map(|line| format!("{NOTE}{line}"))).collect()
+        }
+        _ => vec![failed_check(check)],
+    }
+}
+
+/// A check's name, what was found and its limit.
+fn found(check: &Check) -> String {
     let against = match check.measured {
         Some(measured) => {
             format!("{}, limit {}", quantity(measured, check.unit), quantity(check.limit, check.unit))
         }
         None => "not measured".to_owned(),
     };
-    let note = check.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-    fit(&format!("  ! {:<17} {against}{note}", check.name), COLUMNS)
+    format!("  ! {:<17} {against}", check.name)
 }
 
 fn measured(summary: &Summary) -> Vec<String> {
@@ -362,6 +384,21 @@ fn list(items: Vec<String>, room: usize) -> String {
         }
         shown -= 1;
     }
+}
+
+/// `text` in lines of at most `columns`, broken between words; a word longer than that is cut.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(&fit(word, columns));
+            }
+            _ => lines.push(fit(word, columns)),
+        }
+    }
+    lines
 }
 
 /// `text` in at most `columns`, its end cut off with `…`. Control characters, which a summary from

@@ -75,6 +75,11 @@ pub(crate) fn emit(
     length
 }
 
+/// An echo message's second word, of identifier and sequence number.
+pub(crate) fn word(ident: u16, sequence: u16) -> u32 {
+    u32::from(ident) << 16 | u32::from(sequence)
+}
+
 /// The two halves of an echo message's second word: identifier and sequence number.
 pub(crate) fn halves(word: u32) -> (u16, u16) {
     let bytes = word.to_be_bytes();

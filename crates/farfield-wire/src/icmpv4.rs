@@ -103,10 +103,9 @@ impl<'a> Icmpv4Repr<'a> {
 
     /// Type and code, second word, body.
     fn parts(&self) -> ((u8, u8), u32, &'a [u8]) {
-        let echo = |ident: u16, sequence: u16| u32::from(ident) << 16 | u32::from(sequence);
         match *self {
-            Icmpv4Repr::EchoRequest { ident, sequence, data } => ((8, 0), echo(ident, sequence), data),
-            Icmpv4Repr::EchoReply { ident, sequence, data } => ((0, 0), echo(ident, sequence), data),
+            Icmpv4Repr::EchoRequest { ident, sequence, data } => ((8, 0), icmp::word(ident, sequence), data),
+            Icmpv4Repr::EchoReply { ident, sequence, data } => ((0, 0), icmp::word(ident, sequence), data),
             Icmpv4Repr::Unreachable { reason, quote } => {
                 let (code, word) = match reason {
                     Unreachable::Network => (0, 0),

@@ -102,10 +102,11 @@ impl<'a> Icmpv6Repr<'a> {
 
     /// Type and code, second word, body.
     fn parts(&self) -> ((u8, u8), u32, &'a [u8]) {
-        let echo = |ident: u16, sequence: u16| u32::from(ident) << 16 | u32::from(sequence);
         match *self {
-            Icmpv6Repr::EchoRequest { ident, sequence, data } => ((128, 0), echo(ident, sequence), data),
-            Icmpv6Repr::EchoReply { ident, sequence, data } => ((129, 0), echo(ident, sequence), data),
+            Icmpv6Repr::EchoRequest { ident, sequence, data } => {
+                ((128, 0), icmp::word(ident, sequence), data)
+            }
+            Icmpv6Repr::EchoReply { ident, sequence, data } => ((129, 0), icmp::word(ident, sequence), data),
             Icmpv6Repr::Unreachable { reason, quote } => {
                 let code = match reason {
                     Unreachablev6::NoRoute => 0,

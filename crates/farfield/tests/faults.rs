@@ -101,10 +101,11 @@ fn visit(act: fn(&mut Peer)) -> (Ended, Vec<Sample>) {
     let (place, server) = (Place::new(), Bad::server(act));
     let words =
         format!("{} -c 2 -d 700ms --warm-up 0s --set connections.request-timeout=300ms", server.url());
-    let ended = place.run(&words).exits(0);
+    let ended = place.run(&words);
     let samples = ended.samples();
     let summary = ended.summary();
     assert!(summary.complete && samples.len() >= 2);
+    is_called_by_its_name(&ended);
     assert_eq!(summary.steady.requests + summary.drained_requests, samples.len() as u64);
     for outcome in Outcome::ALL {
         let told = samples.iter().filter(|sample| sample.outcome == outcome).count() as u64;
@@ -112,6 +113,22 @@ fn visit(act: fn(&mut Peer)) -> (Ended, Vec<Sample>) {
         assert!(told - count(&summary.steady, outcome) <= summary.drained_requests, "{outcome:?}");
     }
     (ended, samples)
+}
+
+/// A run in which nothing succeeded is not valid, for this reason alone, and says what came instead.
+#[track_caller]
+fn is_called_by_its_name(ended: &Ended) {
+    let summary = ended.summary();
+    let failed: Vec<_> = summary.verdict.failed().map(|check| (check.name.as_str(), &check.note)).collect();
+    if count(&summary.steady, Outcome::Ok) > 0 {
+        assert_eq!((ended.code, failed), (Some(0), vec![]));
+        return;
+    }
+    let [("something-succeeded", Some(note))] = failed[..] else { panic!("{failed:?}") };
+    assert_eq!(ended.code, Some(3));
+    let most = summary.steady.outcomes.iter().max_by_key(|outcome| outcome.count).expect("an outcome");
+    let told = format!("0 of {} requests succeeded and {} were ", summary.steady.requests, most.count);
+    assert!(note.starts_with(&told), "{note}");
 }
 
 /// All that is asked of such a server ends so.
@@ -256,6 +273,25 @@ fn a_slow_drip() {
         let transfer = sample.transfer_time().expect("it came");
         assert!(transfer.as_secs_f64() >= 0.005, "{transfer}");
     }
+}
+
+/// Who asks for what is not there, and says nothing of errors, hears that nothing was measured; what the scenario says
+/// of them stands.
+#[test]
+fn what_is_not_there() {
+    let place = Place::new();
+    let server = place.serve("");
+    let load = format!("{}/status/404 -c 2 --think 5ms -d 300ms", server.url);
+    let run = place.run(&load).exits(3);
+    is_called_by_its_name(&run);
+    let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("! something-succeeded 0%, limit 1%") && told.contains("ask for what is there"),
+        "{told}"
+    );
+    place.run(&format!("{load} --threshold errors<1%")).exits(99);
+    place.run(&format!("{load} --threshold status-4xx>=1")).exits(0);
+    place.run(&format!("{load} --set verdict.succeeded=0%")).exits(0);
 }
 
 /// The server is killed in the middle: every arrival until the end is accounted for, by what became of it.

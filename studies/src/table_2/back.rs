@@ -4,51 +4,106 @@ use super::printed::{Printed, Statistics, Variable};
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_traffic::fit::{
-    Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank, standard_errors,
-    subsamples,
+    Component, Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank,
+    standard_errors, subsamples,
 };
 
 /// Values in a subsample, and how many are tested.
 const SUBSAMPLE: (usize, u32) = (200, 200);
 
-/// Draws of a single law, fitted again.
+/// Draws of a law, fitted again by laws of its families.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SingleBack {
+pub struct Back {
     pub name: &'static str,
     /// Values in a sample.
     pub size: usize,
     /// Samples.
     pub seeds: usize,
-    /// In how many of them the law came first.
+    /// In how many of them the law came first: a single law in the ranking, a mixture by an Anderson–Darling statistic below
+    /// that of every single law.
     pub first: usize,
     /// How far off each estimate is, in standard errors.
     pub errors_off: Vec<f64>,
-    /// For each parameter, its estimates.
-    pub parameters: Vec<Vec<f64>>,
-    /// The means over samples.
-    pub statistics: Statistics,
-    /// The share of subsamples that pass.
-    pub passed: f64,
+    /// For each parameter, of a mixture for each weight too, its estimates.
+    pub estimates: Vec<Vec<f64>>,
+    /// Those of each sample.
+    statistics: Vec<Statistics>,
+    /// For each sample, the share of subsamples that pass.
+    passed: Vec<f64>,
 }
 
 /// Draws of a mixture, fitted by the mixture and by the single law of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MixtureBack {
-    pub name: &'static str,
-    pub size: usize,
-    pub seeds: usize,
-    /// In how many samples the mixture's Anderson–Darling statistic was below that of every single law.
-    pub first: usize,
-    pub errors_off: Vec<f64>,
-    /// For each weight and parameter, its estimates.
-    pub parameters: Vec<Vec<f64>>,
-    /// The mixture's statistics.
-    pub mixture: Statistics,
-    pub passed: f64,
-    /// The single law's.
+    /// The mixture's fit.
+    pub own: Back,
+    /// The single law's statistics, means over samples.
     pub single: Statistics,
     /// The single law's parameters, means over samples.
     pub single_parameters: Vec<f64>,
+}
+
+/// What was estimated, with its standard error where that is known.
+type Estimate = (f64, Option<f64>);
+
+impl Back {
+    /// Nothing yet of a law with so many parameters.
+    fn new(name: &'static str, size: usize, seeds: usize, parameters: usize) -> Back {
+        Back {
+            name,
+            size,
+            seeds,
+            first: 0,
+            errors_off: Vec::new(),
+            estimates: vec![Vec::new(); parameters],
+            statistics: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+
+    /// Of samples with these statistics and shares of subsamples that pass.
+    #[cfg(test)]
+    pub fn known(first: usize, errors_off: Vec<f64>, samples: &[(Statistics, f64)]) -> Back {
+        let (statistics, passed) = samples.iter().copied().unzip();
+        let none = Back::new("clicks", 4_000, samples.len(), 0);
+        Back { first, errors_off, statistics, passed, ..none }
+    }
+
+    /// Adds a sample: `fit` to its `points`, which estimates what in `truth` the law has.
+    fn add(&mut self, fit: &Model, estimates: &[Estimate], truth: &[f64], points: &Points, rng: &mut Stream) {
+        for (at, ((told, error), truth)) in estimates.iter().zip(truth).enumerate() {
+            self.estimates[at].push(*told);
+            self.errors_off.extend(error.map(|error| (told - truth).abs() / error));
+        }
+        self.statistics.push(Statistics::of(&goodness(fit, points)));
+        let (size, count) = SUBSAMPLE;
+        self.passed.push(subsamples(fit, points, size, count, rng).anderson_darling_passed);
+    }
+
+    /// The means over samples.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::mean(&self.statistics)
+    }
+
+    /// The share of all subsamples that pass.
+    pub fn passed(&self) -> f64 {
+        self.passed.iter().sum::<f64>() / self.seeds as f64
+    }
+
+    fn cells(&self) -> [String; 8] {
+        let [l, a, c] = self.statistics().cells();
+        let estimates: Vec<String> = self.estimates.iter().map(|values| mean_and_range(values)).collect();
+        [
+            self.name.to_owned(),
+            self.size.to_string(),
+            format!("{} of {}", self.first, self.seeds),
+            estimates.join("; "),
+            l,
+            a,
+            c,
+            percent(self.passed()),
+        ]
+    }
 }
 
 fn stream(seed: usize, number: u64) -> Stream {
@@ -65,47 +120,42 @@ fn points(values: Vec<f64>) -> Points {
 }
 
 /// `seeds` samples of `size` values of the variable's single law.
-pub fn single(variable: &Variable, size: usize, seeds: usize) -> SingleBack {
+pub fn single(variable: &Variable, size: usize, seeds: usize) -> Back {
     let law = &variable.single.0;
     let family = law.parts()[0].1.family();
     let trials = Trials { mixtures: vec![], pairs_of_best: 0, subsamples: 0, ..Trials::default() };
-    let mut found = SingleBack {
-        name: variable.name,
-        size,
-        seeds,
-        first: 0,
-        errors_off: Vec::new(),
-        parameters: vec![Vec::new(); variable.single_parameters().len()],
-        statistics: Statistics::new(0.0, 0.0, 0.0),
-        passed: 0.0,
-    };
-    let (mut statistics, mut passed) = (Vec::new(), 0.0);
+    let truth = variable.single_parameters();
+    let mut back = Back::new(variable.name, size, seeds, truth.len());
     for seed in 1..=seeds {
         let mut rng = stream(seed, 1);
         let points = points(draws(law, size, &mut rng));
         let ranking = rank(&points, &trials, &mut rng);
-        found.first += usize::from(ranking.candidates[0].name == family.name());
+        back.first += usize::from(ranking.candidates[0].name == family.name());
         let fit = fit_single(family, &points).expect("the law's own values fit it");
-        let errors = standard_errors(&fit, &points);
-        for (at, (told, truth)) in
-            fit.parts()[0].1.parameters().iter().zip(variable.single_parameters()).enumerate()
-        {
-            found.parameters[at].push(*told);
-            found.errors_off.extend(errors.parameters[0][at].map(|error| (told - truth).abs() / error));
-        }
-        statistics.push(Statistics::of(&goodness(&fit, &points)));
-        passed += subsamples(&fit, &points, SUBSAMPLE.0, SUBSAMPLE.1, &mut rng).anderson_darling_passed;
+        let errors = standard_errors(&fit, &points).parameters.concat();
+        let estimates: Vec<Estimate> = fit.parts()[0].1.parameters().iter().copied().zip(errors).collect();
+        back.add(&fit, &estimates, truth, &points, &mut rng);
     }
-    SingleBack { statistics: Statistics::mean(&statistics), passed: passed / seeds as f64, ..found }
+    back
 }
 
 /// The weights and parameters of a model, in order.
 fn numbers(model: &Model) -> Vec<f64> {
-    let part = |(weight, law): &(f64, _)| -> Vec<f64> {
-        let law: &farfield_traffic::fit::Component = law;
+    let part = |(weight, law): &(f64, Component)| -> Vec<f64> {
         std::iter::once(*weight).chain(law.parameters().iter().copied()).collect()
     };
     model.parts().iter().flat_map(part).collect()
+}
+
+/// The weights and parameters of a model, with their standard errors.
+fn estimates(model: &Model, points: &Points) -> Vec<Estimate> {
+    let errors = standard_errors(model, points);
+    let errors = errors
+        .weights
+        .iter()
+        .zip(&errors.parameters)
+        .flat_map(|(weight, parameters)| std::iter::once(*weight).chain(parameters.iter().copied()));
+    numbers(model).into_iter().zip(errors).collect()
 }
 
 /// `seeds` samples of `size` values of the variable's mixture.
@@ -115,55 +165,32 @@ pub fn mixture(variable: &Variable, size: usize, seeds: usize) -> MixtureBack {
     let single_family = variable.single.0.parts()[0].1.family();
     let effort = Effort { steps: 2_000, ..Effort::default() };
     let truth = numbers(law);
-    let mut parameters = vec![Vec::new(); truth.len()];
-    let (mut errors_off, mut own, mut singles, mut passed, mut first) =
-        (Vec::new(), Vec::new(), Vec::new(), 0.0, 0);
+    let mut own = Back::new(variable.name, size, seeds, truth.len());
+    let mut singles = Vec::new();
     let mut single_parameters = vec![0.0; variable.single_parameters().len()];
     for seed in 1..=seeds {
         let mut rng = stream(seed, 2);
-        let all = points(draws(law, size, &mut rng));
-        let fit = fit_mixture(&families, &all, effort, &mut rng).expect("some start holds together").model;
-        let errors = standard_errors(&fit, &all);
-        let errors: Vec<Option<f64>> = errors
-            .weights
-            .iter()
-            .zip(&errors.parameters)
-            .flat_map(|(weight, parameters)| std::iter::once(*weight).chain(parameters.iter().copied()))
-            .collect();
-        for (at, ((told, truth), error)) in numbers(&fit).iter().zip(&truth).zip(errors).enumerate() {
-            parameters[at].push(*told);
-            errors_off.extend(error.map(|error| (told - truth).abs() / error));
-        }
-        own.push(Statistics::of(&goodness(&fit, &all)));
-        passed += subsamples(&fit, &all, SUBSAMPLE.0, SUBSAMPLE.1, &mut rng).anderson_darling_passed;
+        let values = draws(law, size, &mut rng);
         // Single laws are for values above 0.
-        let above = points(draws(law, size, &mut stream(seed, 2)).into_iter().filter(|x| *x > 0.0).collect());
+        let above = points(values.iter().copied().filter(|x| *x > 0.0).collect());
+        let all = points(values);
+        let fit = fit_mixture(&families, &all, effort, &mut rng).expect("some start holds together").model;
+        own.add(&fit, &estimates(&fit, &all), &truth, &all, &mut rng);
         let least = Family::ALL.iter().filter_map(|family| fit_single(*family, &above).ok());
         let least =
             least.map(|model| goodness(&model, &above).anderson_darling).fold(f64::INFINITY, f64::min);
-        first += usize::from(own[own.len() - 1].anderson_darling < least);
+        own.first += usize::from(own.statistics[own.statistics.len() - 1].anderson_darling < least);
         let single = fit_single(single_family, &above).expect("values above 0 fit it");
         singles.push(Statistics::of(&goodness(&single, &above)));
         for (sum, value) in single_parameters.iter_mut().zip(single.parts()[0].1.parameters()) {
             *sum += value / seeds as f64;
         }
     }
-    MixtureBack {
-        name: variable.name,
-        size,
-        seeds,
-        first,
-        errors_off,
-        parameters,
-        mixture: Statistics::mean(&own),
-        passed: passed / seeds as f64,
-        single: Statistics::mean(&singles),
-        single_parameters,
-    }
+    MixtureBack { own, single: Statistics::mean(&singles), single_parameters }
 }
 
 /// `4.61 (4.58 to 4.63)`: the mean of estimates, and their range.
-fn estimates(values: &[f64]) -> String {
+fn mean_and_range(values: &[f64]) -> String {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -175,7 +202,7 @@ fn estimates(values: &[f64]) -> String {
 }
 
 /// Single laws that came back.
-pub fn single_table(singles: &[SingleBack]) -> Table {
+pub fn single_table(singles: &[Back]) -> Table {
     let heads =
         ["variable", "values", "first", "parameters that came back", "λ²", "AD", "CVM", "subsamples passed"];
     let mut table = Table::new(
@@ -184,20 +211,7 @@ pub fn single_table(singles: &[SingleBack]) -> Table {
          statistics.",
         &heads,
     );
-    for found in singles {
-        let [l, a, c] = found.statistics.cells();
-        let parameters: Vec<String> = found.parameters.iter().map(|values| estimates(values)).collect();
-        table.push([
-            found.name.to_owned(),
-            found.size.to_string(),
-            format!("{} of {}", found.first, found.seeds),
-            parameters.join("; "),
-            l,
-            a,
-            c,
-            percent(found.passed),
-        ]);
-    }
+    singles.iter().for_each(|back| table.push(back.cells()));
     table
 }
 
@@ -218,20 +232,7 @@ pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
          its mean).",
         &heads,
     );
-    for found in mixtures {
-        let [l, a, c] = found.mixture.cells();
-        let parameters: Vec<String> = found.parameters.iter().map(|values| estimates(values)).collect();
-        table.push([
-            found.name.to_owned(),
-            found.size.to_string(),
-            format!("{} of {}", found.first, found.seeds),
-            parameters.join("; "),
-            l,
-            a,
-            c,
-            percent(found.passed),
-        ]);
-    }
+    mixtures.iter().for_each(|back| table.push(back.own.cells()));
     table
 }
 
@@ -256,7 +257,7 @@ pub fn crossed_table(variables: &[Variable], mixtures: &[MixtureBack]) -> Table 
             |values: &[f64]| values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join("; ");
         let printed = variable.single.1;
         let values = |printed: f64, found_statistic: f64| {
-            format!("{:.0}", found.size as f64 * printed / found_statistic)
+            format!("{:.0}", found.own.size as f64 * printed / found_statistic)
         };
         table.push([
             variable.name.to_owned(),

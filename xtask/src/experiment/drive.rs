@@ -137,7 +137,8 @@ impl Stand {
         let file = self.scratch.path().join("scenario.toml");
         let mut scenario = scenario.clone();
         if let Some(server) = point.server {
-            server.put(&mut scenario, self.scratch.path(), point.sends_at.as_deref())?;
+            let (scratch, rate) = (self.scratch.path(), point.sends_at.as_deref());
+            server.put(&self.farfield, &mut scenario, scratch, rate)?;
         }
         fs::write(&file, scenario.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let mut command = Command::new(&self.farfield);

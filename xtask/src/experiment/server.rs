@@ -41,11 +41,17 @@ impl ServerKind {
     }
 
     /// Has `scenario`, which lies in `folder`, start the server with the files of its site there, which anyone must be able
-    /// to read. What the scenario says of the server stays. What it sends leaves its interface at the rate `sends_at`, or at once. Whether the
-    /// server is installed shows when it is to start.
-    pub fn put(self, scenario: &mut Table, folder: &Path, sends_at: Option<&str>) -> Result<()> {
+    /// to read and the program `farfield` makes. What the scenario says of the server stays. What it sends leaves its interface
+    /// at the rate `sends_at`, or at once. Whether the server is installed shows when it is to start.
+    pub fn put(
+        self,
+        farfield: &Path,
+        scenario: &mut Table,
+        folder: &Path,
+        sends_at: Option<&str>,
+    ) -> Result<()> {
         let program = system::find(self.program()).unwrap_or_else(|| self.program().into());
-        let folder = site::put(scenario, folder)?;
+        let folder = site::put(farfield, scenario, folder)?;
         let home = folder.display().to_string();
         let file = folder.join(format!("{}.conf", self.program()));
         fs::write(&file, self.config(&folder)).with_context(|| format!("cannot write {}", file.display()))?;
@@ -134,12 +140,22 @@ MaxConnectionsPerChild 0
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tempfile::TempDir;
+
+    /// No program makes sites where there is one.
+    const NONE: &str = "/nonexistent/farfield";
+
+    fn with_site() -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("prowgen/site")).unwrap();
+        folder
+    }
 
     #[test]
     fn the_scenario_says_how_to_start_it_and_keeps_what_it_said() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = with_site();
         let mut scenario: Table = "server = { initial-window = 2, somaxconn = 64 }".parse().unwrap();
-        ServerKind::Nginx.put(&mut scenario, folder.path(), None).unwrap();
+        ServerKind::Nginx.put(NONE.as_ref(), &mut scenario, folder.path(), None).unwrap();
         let server = scenario["server"].as_table().unwrap();
         assert_eq!(server["command"].as_array().unwrap().len(), 7);
         assert_eq!(
@@ -147,20 +163,20 @@ mod tests {
             (Some(2), Some(64))
         );
         let mut paced: Table = "server = { initial-window = 2 }".parse().unwrap();
-        ServerKind::Nginx.put(&mut paced, folder.path(), Some("115mbit")).unwrap();
+        ServerKind::Nginx.put(NONE.as_ref(), &mut paced, folder.path(), Some("115mbit")).unwrap();
         let words = paced["server"]["command"].as_array().unwrap();
         assert_eq!((words.len(), words[4] == server["command"][0]), (11, true));
         assert!(words[2].as_str().unwrap().contains("tbf rate 115mbit"));
         let home = folder.path().join("prowgen");
-        assert!(home.join("site/64k").is_file() && home.join("nginx.conf").is_file());
+        assert!(home.join("nginx.conf").is_file());
         assert_eq!(words[6].as_str(), home.to_str());
     }
 
     #[test]
     fn the_keep_alive_timeout_comes_from_the_environment() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = with_site();
         let mut scenario = Table::new();
-        ServerKind::ApachePrefork150.put(&mut scenario, folder.path(), None).unwrap();
+        ServerKind::ApachePrefork150.put(NONE.as_ref(), &mut scenario, folder.path(), None).unwrap();
         assert_eq!(scenario["server"]["environment"][KEEP_ALIVE_TIMEOUT].as_str(), Some("15"));
         let text = ServerKind::ApachePrefork150.config(folder.path());
         assert!(

@@ -1,21 +1,22 @@
 //! What the servers of experiments serve: a site of farfield's own models, and files of fixed sizes beside it.
 //!
-//! Which site, the scenario says: `requests.site = "surge"` or another preset. Its files are written as `farfield site make`
-//! writes them, with its `site.json`, which the scenario is then made to read: what is asked for is what is there.
+//! Which site, the scenario says: `requests.site = "surge"` or another preset. `farfield site make` writes its files, with its
+//! `site.json`, which the scenario is then made to read: what is asked for is what is there.
 //!
 //! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson, Simmonds and Arlitt
 //! (2004, section 5.2.2) deal out one list of requests over all clients, which go through their parts again and again.
 
+use crate::process;
 use anyhow::{Context, Result, anyhow};
 use farfield_base::random::{Purpose, Seed};
 use farfield_traffic::request::{Order, RequestSetSpec, SiteSource};
-use farfield_traffic::site::content::Contents;
+use farfield_traffic::site::Preset;
 use farfield_traffic::site::files::MANIFEST;
-use farfield_traffic::site::{Preset, Site};
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use toml::{Table, Value};
 
 /// The seed of all sites.
@@ -33,9 +34,9 @@ const REQUESTS: usize = 60_000;
 /// The file of the list, beside the scenario.
 const LIST: &str = "requests.txt";
 
-/// Sees to it that a server in the folder that is returned has in `site` what `scenario`, which lies in `folder`, asks for.
-/// What is there already stays.
-pub fn put(scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
+/// Sees to it that a server in the folder that is returned has in `site` what `scenario`, which lies in `folder`, asks for;
+/// `farfield` is the program that makes sites. What is there already stays.
+pub fn put(farfield: &Path, scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
     let requests = scenario.get_mut("requests").and_then(Value::as_table_mut);
     let named = requests.and_then(|requests| requests.get_mut("site"));
     let preset = match &named {
@@ -47,9 +48,8 @@ pub fn put(scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
     };
     let home = folder.join(preset.name());
     let site = home.join("site");
-    if !site.join(MANIFEST).exists() {
-        write(preset, folder, &site)
-            .with_context(|| format!("cannot write a site into {}", site.display()))?;
+    if !site.exists() {
+        make(farfield, preset, folder, &site)?;
     }
     if let Some(name) = named {
         *name = Value::from(site.join(MANIFEST).display().to_string());
@@ -57,37 +57,34 @@ pub fn put(scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
     Ok(home)
 }
 
-fn write(preset: Preset, folder: &Path, site: &Path) -> Result<()> {
-    let made = preset.model().generate(SEED)?;
+/// Makes the site `preset` and what stands beside it. It gets its name when it is whole.
+fn make(farfield: &Path, preset: Preset, folder: &Path, site: &Path) -> Result<()> {
+    let made = site.with_extension("made");
+    let mut command = Command::new(farfield);
+    command.args(["site", "make", preset.name()]).arg(&made).args(["--seed", &SEED.0.to_string()]);
+    process::output(&mut command)?;
+    let failed = || format!("cannot write beside the site in {}", made.display());
+    add_fixed(&made).with_context(failed)?;
+    if preset == Preset::Prowgen {
+        fs::write(folder.join(LIST), requests(&made.join(MANIFEST))?).with_context(failed)?;
+    }
+    fs::rename(&made, site).with_context(failed)
+}
+
+/// Adds the files of fixed sizes.
+fn add_fixed(site: &Path) -> io::Result<()> {
     for (path, bytes) in FIXED {
         fixed(&site.join(path), bytes)?;
     }
     for place in 1..=SURGE {
         fixed(&site.join(format!("surge/{place}")), surge(place))?;
     }
-    files(&made, site)?;
-    if preset == Preset::Prowgen {
-        fs::write(folder.join(LIST), requests()?)?;
-    }
-    // Last: where it is, the site is whole.
-    serde_json::to_writer(BufWriter::new(File::create(site.join(MANIFEST))?), &made)?;
     Ok(())
 }
 
 fn fixed(path: &Path, bytes: usize) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     fs::write(path, "x".repeat(bytes))
-}
-
-/// Writes all objects of `site` into `folder`. Paths of a generated site are names of files as they are.
-fn files(site: &Site, folder: &Path) -> io::Result<()> {
-    let contents = Contents::new(site);
-    for (place, object) in (0..).zip(site.objects()) {
-        let path = folder.join(object.path.trim_start_matches('/'));
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        contents.write(place, &mut File::create(path)?)?;
-    }
-    Ok(())
 }
 
 /// The size of `surge/PLACE` in bytes: those of requests in SURGE (Barford and Crovella 1998, table 1), a Pareto
@@ -97,11 +94,12 @@ fn surge(place: usize) -> usize {
     1000 * SURGE * 2 / (2 * place - 1)
 }
 
-/// Requests for ProWGen's documents in the order that clients take them in turn: each drawn by popularity.
-fn requests() -> Result<String> {
-    let spec = RequestSetSpec::of_site(SiteSource::Preset(Preset::Prowgen), SEED.0, Order::Weighted);
-    let mut none = |_: &Path| Err(io::ErrorKind::NotFound.into());
-    let set = spec.resolve(&mut none, SEED).map_err(|error| anyhow!("{error}"))?;
+/// Requests for the documents of the site that `manifest` tells of, in the order that clients take them in turn: each drawn
+/// by popularity.
+fn requests(manifest: &Path) -> Result<String> {
+    let source = SiteSource::Made(manifest.to_owned());
+    let spec = RequestSetSpec::of_site(source, SEED.0, Order::Weighted);
+    let set = spec.resolve(&mut |path| fs::read(path), SEED).map_err(|error| anyhow!("{error}"))?;
     let mut chance = SEED.stream(Purpose::User, 0);
     let mut lines = String::new();
     for _ in 0..REQUESTS {
@@ -129,11 +127,14 @@ mod tests {
     /// Each document is asked for as often as it weighs: five standard deviations are allowed.
     #[test]
     fn the_list_asks_by_popularity() {
-        let text = requests().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let site = Preset::Prowgen.model().generate(SEED).unwrap();
+        let manifest = folder.path().join(MANIFEST);
+        fs::write(&manifest, serde_json::to_vec(&site).unwrap()).unwrap();
+        let text = requests(&manifest).unwrap();
         assert_eq!(text.lines().count(), REQUESTS);
         let mut asked: BTreeMap<&str, f64> = BTreeMap::new();
         text.lines().for_each(|line| *asked.entry(line).or_default() += 1.0);
-        let site = Preset::Prowgen.model().generate(SEED).unwrap();
         let weights: f64 = site.pages().iter().map(|page| page.weight).sum();
         let mut seen = 0.0;
         for page in site.pages() {
@@ -147,23 +148,28 @@ mod tests {
     }
 
     #[test]
-    fn the_site_that_a_scenario_names_is_there() {
+    fn files_of_fixed_sizes_are_beside_the_site() {
         let folder = tempfile::tempdir().unwrap();
-        let mut scenario: Table = "requests = { file = 'requests.txt' }".parse().unwrap();
-        let home = put(&mut scenario, folder.path()).unwrap();
-        let text = fs::read_to_string(folder.path().join(LIST)).unwrap();
-        for line in text.lines().take(20).chain(["/1k", "/64k", "/surge/32", "/site.json"]) {
-            assert!(home.join("site").join(&line[1..]).is_file(), "{line}");
-        }
-        let mut named: Table = "requests = { site = 'prowgen', order = 'weighted' }".parse().unwrap();
-        assert_eq!(put(&mut named, folder.path()).unwrap(), home);
-        let manifest = named["requests"]["site"].as_str().unwrap();
-        let site: Site = serde_json::from_str(&fs::read_to_string(manifest).unwrap()).unwrap();
-        for object in site.objects() {
-            let file = fs::metadata(home.join("site").join(&object.path[1..])).unwrap();
-            assert_eq!(file.len(), object.size.0, "{}", object.path);
-        }
+        add_fixed(folder.path()).unwrap();
+        let bytes = |path: &str| fs::metadata(folder.path().join(path)).unwrap().len();
+        assert_eq!(
+            (bytes("1k"), bytes("64k"), bytes("surge/1"), bytes("surge/32")),
+            (1024, 65_536, 64_000, 1015)
+        );
+    }
+
+    /// What is there stays: no program is run to make it again.
+    #[test]
+    fn a_scenario_reads_the_site_that_is_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let (none, home) = (Path::new("/nonexistent/farfield"), folder.path().join("wagon"));
+        let mut named: Table = "requests = { site = 'wagon', order = 'weighted' }".parse().unwrap();
+        let error = put(none, &mut named, folder.path()).unwrap_err();
+        assert_eq!(error.to_string().split(" /").next(), Some("cannot start farfield site make wagon"));
+        fs::create_dir_all(home.join("site")).unwrap();
+        assert_eq!(put(none, &mut named, folder.path()).unwrap(), home);
+        assert_eq!(named["requests"]["site"].as_str(), home.join("site/site.json").to_str());
         let mut unknown: Table = "requests = { site = 'mine.json' }".parse().unwrap();
-        assert!(put(&mut unknown, folder.path()).unwrap_err().to_string().contains("mine.json"));
+        assert!(put(none, &mut unknown, folder.path()).unwrap_err().to_string().contains("mine.json"));
     }
 }

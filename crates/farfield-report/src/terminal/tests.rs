@@ -2,7 +2,7 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
-use farfield_base::PagePart;
+use farfield_base::{Outcome, PagePart};
 
 fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
@@ -26,7 +26,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       9 checks passed, 4 do not apply
+VALID       9 checks passed, 5 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -55,7 +55,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     fits(&text);
     assert_eq!(text.lines().count(), LINES, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     8 of 13", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     8 of 14", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -74,10 +74,27 @@ fn a_failed_check_has_its_line() {
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 13 checks failed, 4 do not apply\n  ! worker-cpu        97%, limit 90%\n"
+            "INVALID     1 of 14 checks failed, 5 do not apply\n  ! worker-cpu        97%, limit 90%\n"
         ),
         "{text}"
     );
+    fits(&text);
+}
+
+/// A note that has no room behind its check is told whole below it.
+#[test]
+fn a_run_of_errors_says_what_mends_it() {
+    let mut scene = Scene::good();
+    scene.thresholds = vec!["p99<200ms"];
+    scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
+    let text = plain(&scene.summary());
+    let told = "\
+INVALID     1 of 14 checks failed, 4 do not apply
+  ! something-succeeded 0%, limit 1%
+    0 of 1000 requests succeeded and 1000 were no-descriptor: raise the limit of
+    open files, `ulimit -n`, or ask for fewer connections
+";
+    assert!(text.contains(told), "{text}");
     fits(&text);
 }
 
@@ -85,7 +102,7 @@ fn a_failed_check_has_its_line() {
 fn what_does_not_apply_is_told() {
     let mut scene = Scene::good();
     scene.facts.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       7 checks passed, 6 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       7 checks passed, 7 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to 10 ms.

@@ -28,6 +28,7 @@ use super::site::{self, SiteSource};
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::{AliasTable, WeightError};
 use crate::file::{self, FileError, Load};
+use crate::site::Site;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
 use http::{HeaderName, HeaderValue, Method};
@@ -180,7 +181,7 @@ impl RequestSetSpec {
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
         if let Some((source, site_seed)) = self.site() {
             let site = source.site(load, site_seed)?;
-            return site::requests(source, &site, self.order(), load, seed);
+            return self.resolve_over(&site, load, seed);
         }
         let listed = match self.file() {
             Some(path) => file::entries(path, load, "one `[METHOD] PATH`", |entry| {
@@ -211,6 +212,20 @@ impl RequestSetSpec {
             Ok(_) => Err(self.whole(&SetError::TooMany)),
             Err(error) => Err(self.whole(&error)),
         }
+    }
+
+    /// The same for a set of a [site](RequestSetSpec::site) that has been made already: `site` is what its source gives.
+    ///
+    /// # Panics
+    /// If no site is asked for.
+    pub fn resolve_over(
+        &self,
+        site: &Site,
+        load: &mut Load<'_>,
+        seed: Seed,
+    ) -> Result<RequestSet, FileError> {
+        let (source, _) = self.site().expect("a set of a site");
+        site::requests(source, site, self.order(), load, seed)
     }
 
     fn whole(&self, error: &SetError) -> FileError {

@@ -1,6 +1,7 @@
 //! From a scenario to what the engine runs: files read, names looked up, the built-in server started.
 
 use super::network::NetworkSpec;
+use super::served::known_objects;
 use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
 use crate::problem::Problem;
@@ -15,10 +16,11 @@ use farfield_engine::sockets::Sources;
 use farfield_engine::{Settings, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
-use farfield_origin::{Origin, OriginConfig, Site};
+use farfield_origin::{Origin, OriginConfig, Site as OriginSite};
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
+use farfield_traffic::site::Site;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::{Itinerary, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -54,8 +56,9 @@ impl Scenario {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
         let mut load =
             self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
-        let built_in = self.built_in(&mut load_file)?;
-        let plane = self.resolve_plane(&mut load_file, &built_in.config)?;
+        let site = self.asked_site(&mut load_file)?;
+        let built_in = self.built_in(site.as_ref())?;
+        let plane = self.resolve_plane(&mut load_file, site.as_ref(), &built_in.config)?;
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
                 Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
@@ -67,7 +70,8 @@ impl Scenario {
             HttpVersion::Http10 => Version::Http10,
             HttpVersion::Http11 => Version::Http11,
         };
-        let asked = self.itinerary(&mut load_file, origin.as_ref(), &Target { host, version })?;
+        let target = Target { host, version };
+        let asked = self.itinerary(&mut load_file, site.as_ref(), origin.as_ref(), &target)?;
         let (workers, sources, processors) = match &plane {
             PlaneSettings::Sockets => self.resolve_sockets(address)?,
             PlaneSettings::Emulated(emulated) => of_network(&emulated.network),
@@ -104,10 +108,11 @@ impl Scenario {
         Ok(Resolved { settings, plane, scenario: self, origin, files: built_in.files })
     }
 
-    /// What users do: sessions, or pages of a set, which the scenario gets where it left that open.
+    /// What users do: sessions, or pages of `site` or another set, which the scenario gets where it left that open.
     fn itinerary(
         &mut self,
         load: &mut Load<'_>,
+        site: Option<&Site>,
         origin: Option<&Origin>,
         target: &Target,
     ) -> Result<Asked, Problem> {
@@ -137,7 +142,11 @@ impl Scenario {
             Some(spec) => spec,
             None => self.default_requests(origin),
         };
-        let requests = spec.resolve(load, Seed(self.seed));
+        let seed = Seed(self.seed);
+        let requests = match site {
+            Some(site) => spec.resolve_over(site, load, seed),
+            None => spec.resolve(load, seed),
+        };
         let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
         self.requests = Some(spec);
         let pages = requests.pages().len();
@@ -150,6 +159,7 @@ impl Scenario {
     fn resolve_plane(
         &mut self,
         load: &mut Load<'_>,
+        site: Option<&Site>,
         built_in: &OriginConfig,
     ) -> Result<PlaneSettings, Problem> {
         let network = self.network(load);
@@ -161,12 +171,11 @@ impl Scenario {
             spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
         }
         if self.plane == Plane::Simulated {
-            let objects = self.known_objects(load)?;
             let spec = self.simulated.get_or_insert_default();
             let wrong = |error| Problem::usage(format!("simulated: {error}"));
             let server = ServerModel {
                 workers: spec.workers(),
-                objects: objects.into(),
+                objects: known_objects(site).into(),
                 service_time: spec.service_time.resolve(load).map_err(wrong)?,
                 backlog: spec.backlog.get(),
                 keep_alive_timeout: spec.keep_alive_timeout,
@@ -249,7 +258,7 @@ impl Scenario {
         let asked = self.target.as_ref().map(Url::path);
         if self.plane == Plane::Emulated && !self.is_started() && asked.is_none() {
             let config = self.origin.clone().unwrap_or_default();
-            return all_pages(asked, Some(&Site::generate(config.site, Seed(config.seed))));
+            return all_pages(asked, Some(&OriginSite::generate(config.site, Seed(config.seed))));
         }
         all_pages(asked, origin.map(Origin::site))
     }
@@ -386,7 +395,7 @@ fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, Prob
 }
 
 /// The path of the URL or, for the built-in server, all of its pages with what is embedded in them.
-fn all_pages(asked: Option<&str>, site: Option<&Site>) -> RequestSetSpec {
+fn all_pages(asked: Option<&str>, site: Option<&OriginSite>) -> RequestSetSpec {
     let target = |path: &str| path.to_owned().try_into().expect("a URL's path can be asked for");
     match (asked, site) {
         (None, Some(site)) => {

@@ -7,7 +7,7 @@ use crate::site_folder;
 use farfield_emulator::server::{Known, Objects};
 use farfield_origin::OriginConfig;
 use farfield_traffic::file::Load;
-use farfield_traffic::site::Site;
+use farfield_traffic::site::{Object, Site};
 use tempfile::TempDir;
 
 /// How the built-in server is started.
@@ -18,43 +18,43 @@ pub struct BuiltIn {
 }
 
 impl Scenario {
-    /// The built-in server, with the site that is asked for if that is to come from it.
-    pub fn built_in(&self, load: &mut Load<'_>) -> Result<BuiltIn, Problem> {
-        let mut config = self.origin.clone().unwrap_or_default();
-        let elsewhere = self.plane == Plane::Simulated || self.target.is_some() || self.is_started();
-        if elsewhere || config.root.is_some() {
-            return Ok(BuiltIn { config, files: None });
-        }
-        let Some(site) = self.asked_site(load)? else { return Ok(BuiltIn { config, files: None }) };
-        let failed = |what: String| Problem::failed(format!("cannot write the site to serve: {what}"));
-        let files = tempfile::Builder::new().prefix("farfield-site-").tempdir();
-        let files = files.map_err(|error| failed(error.to_string()))?;
-        site_folder::write(&site, files.path())
-            .map_err(|(path, error)| failed(format!("{}: {error}", path.display())))?;
-        config.root = Some(files.path().to_owned());
-        Ok(BuiltIn { config, files: Some(files) })
-    }
-
-    /// What the model of a server knows of the site that is asked for.
-    pub fn known_objects(&self, load: &mut Load<'_>) -> Result<Objects, Problem> {
-        let site = self.asked_site(load)?;
-        let known = |object: &farfield_traffic::site::Object| {
-            let known = Known { size: object.size.0, cost: object.cost };
-            (object.path.as_str().into(), known)
-        };
-        Ok(site.iter().flat_map(|site| site.objects().iter().map(known)).collect())
-    }
-
-    /// Whether the scenario says how to start a server, or which one runs.
-    pub fn is_started(&self) -> bool {
-        self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
-    }
-
-    fn asked_site(&self, load: &mut Load<'_>) -> Result<Option<Site>, Problem> {
+    /// The site that is asked for, if one is.
+    pub fn asked_site(&self, load: &mut Load<'_>) -> Result<Option<Site>, Problem> {
         let Some((source, seed)) = self.requests.as_ref().and_then(|requests| requests.site()) else {
             return Ok(None);
         };
         let site = source.site(load, seed);
         site.map(Some).map_err(|error| Problem::usage(format!("requests: {error}")))
     }
+
+    /// The built-in server, with `site`, which is asked for, if that is to come from it.
+    pub fn built_in(&self, site: Option<&Site>) -> Result<BuiltIn, Problem> {
+        let mut config = self.origin.clone().unwrap_or_default();
+        let elsewhere = self.plane == Plane::Simulated || self.target.is_some() || self.is_started();
+        if elsewhere || config.root.is_some() {
+            return Ok(BuiltIn { config, files: None });
+        }
+        let Some(site) = site else { return Ok(BuiltIn { config, files: None }) };
+        let failed = |what: String| Problem::failed(format!("cannot write the site to serve: {what}"));
+        let files = tempfile::Builder::new().prefix("farfield-site-").tempdir();
+        let files = files.map_err(|error| failed(error.to_string()))?;
+        site_folder::write(site, files.path())
+            .map_err(|(path, error)| failed(format!("{}: {error}", path.display())))?;
+        config.root = Some(files.path().to_owned());
+        Ok(BuiltIn { config, files: Some(files) })
+    }
+
+    /// Whether the scenario says how to start a server, or which one runs.
+    pub fn is_started(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
+    }
+}
+
+/// What the model of a server knows of the site that is asked for.
+pub fn known_objects(site: Option<&Site>) -> Objects {
+    let known = |object: &Object| {
+        let known = Known { size: object.size.0, cost: object.cost };
+        (object.path.as_str().into(), known)
+    };
+    site.iter().flat_map(|site| site.objects().iter().map(known)).collect()
 }

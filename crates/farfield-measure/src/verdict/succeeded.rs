@@ -1,0 +1,79 @@
+//! Did anything succeed? The one check of what came back instead of how it was asked for.
+//!
+//! How often a server fails is what a run is there to tell, and makes none invalid. But where next to nothing succeeds,
+//! most likely a path is mistyped, the server is down or something stands between: the times are those of nothing, and
+//! a load whose users come back at once has become one of errors. So a share of the requests must succeed, 1 in 100
+//! unless the limit says otherwise, of those whose end was seen or, if no end was, of all.
+//!
+//! Where the scenario itself says what may go wrong, the check does not apply: where the limit is 0, and where a
+//! threshold is about errors or outcomes, which then judges. An overload's attempts are meant to fail: one that
+//! succeeds, at any time of the run, is enough.
+
+use super::{Check, CheckState, Unit};
+use crate::fold::{Fold, Part};
+use crate::summary::{Asked, LoadKind};
+use farfield_base::Outcome;
+
+pub fn something_succeeded(asked: Asked<'_>, fold: &Fold) -> Check {
+    let (name, what) = ("something-succeeded", "At least a small share of the requests succeeded.");
+    let limit = asked.limits.succeeded.as_f64();
+    if let Some(why) = excuse(asked, fold) {
+        return Check::skipped(name, what, limit, Unit::Share, why);
+    }
+    let steady = fold.steady();
+    let seen = steady.requests() - steady.count(Outcome::Cut);
+    let share = steady.count(Outcome::Ok) as f64 / seen.max(1) as f64;
+    let check = Check::at_least(name, what, share, limit, Unit::Share);
+    let note = (check.state == CheckState::Failed).then(|| tale(steady)).flatten();
+    check.noted(note)
+}
+
+/// Why the check does not apply, if it does not.
+fn excuse(asked: Asked<'_>, fold: &Fold) -> Option<&'static str> {
+    let ok = |part: &Part| part.count(Outcome::Ok);
+    if fold.steady().requests() == 0 {
+        Some("no request was due in the measured part")
+    } else if asked.limits.succeeded.as_f64() == 0.0 {
+        Some("the scenario allows that nothing succeeds")
+    } else if asked.thresholds.iter().any(|threshold| threshold.judges_outcomes()) {
+        Some("a threshold judges what may go wrong")
+    } else if asked.heading.load == LoadKind::Overload && ok(fold.warm_up()) + ok(fold.steady()) > 0 {
+        Some("an overload's attempts are meant to fail, and not all did")
+    } else {
+        None
+    }
+}
+
+/// How many succeeded, what became of most others, and what mends that: one sentence.
+fn tale(part: &Part) -> Option<String> {
+    let failures = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok);
+    let most = failures.max_by_key(|outcome| (part.count(*outcome), std::cmp::Reverse(outcome.code())))?;
+    let (ok, all, count) = (part.count(Outcome::Ok), part.requests(), part.count(most));
+    Some(format!("{ok} of {all} requests succeeded and {count} were {}: {}", most.name(), remedy(most)))
+}
+
+/// What a user does about requests that end so.
+fn remedy(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "all is well",
+        Outcome::Status4xx => "ask for what is there, or name the status in a session's `check.status`",
+        Outcome::Status5xx | Outcome::ClosedUnanswered | Outcome::Reset => "the server's log may say why",
+        Outcome::ConnectRefused => "start the server, or mend the target",
+        Outcome::ConnectTimedOut => "see that nothing between filters the server's port",
+        Outcome::Unreachable => "see to a route to the target",
+        Outcome::ConnectAbandoned => "see that the server listens, or lengthen `load.timeout`",
+        Outcome::TimedOut => "ask for less, or lengthen `connections.request-timeout`",
+        Outcome::NoDescriptor => "raise the limit of open files, `ulimit -n`, or ask for fewer connections",
+        Outcome::NoAddress => "name more addresses in `connections.sources`",
+        Outcome::Dropped => "raise `load.users-max`",
+        Outcome::Cut => "measure for longer with `--duration`, or wait longer with `run.drain`",
+        Outcome::BadHead
+        | Outcome::HeadTooLarge
+        | Outcome::BadLength
+        | Outcome::BadChunk
+        | Outcome::Truncated
+        | Outcome::Unasked => "see that the target speaks HTTP/1",
+        Outcome::BodyTooLarge => "ask for smaller objects",
+        Outcome::CheckFailed | Outcome::ExtractFailed => "hold the session's states against the replies",
+    }
+}
