@@ -1,6 +1,7 @@
 //! The site that a scenario asks for, where farfield itself serves it: the built-in server has it as files, the model of a
 //! server knows the sizes and costs of its objects.
 
+use super::plane::Mistake;
 use super::{Plane, Scenario};
 use crate::problem::Problem;
 use crate::site_folder;
@@ -35,14 +36,21 @@ impl Scenario {
         Ok(BuiltIn { config, files: Some(files) })
     }
 
-    /// What the model of a server knows of the site that is asked for.
+    /// What the model of a server knows: the site that is asked for, and replies that are fixed.
     pub fn known_objects(&self, load: &mut Load<'_>) -> Result<Objects, Problem> {
         let site = self.asked_site(load)?;
         let known = |object: &farfield_traffic::site::Object| {
             let known = Known { size: object.size.0, cost: object.cost };
             (object.path.as_str().into(), known)
         };
-        Ok(site.iter().flat_map(|site| site.objects().iter().map(known)).collect())
+        let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();
+        let replies = self.fixed_replies(load);
+        for (path, method, reply) in
+            replies.map_err(|Mistake { key, sentence }| Problem::usage(format!("{key}: {sentence}")))?
+        {
+            objects.add_reply(&path, method.as_deref(), &reply);
+        }
+        Ok(objects)
     }
 
     /// Whether the scenario says how to start a server, or which one runs.
