@@ -115,6 +115,11 @@ impl Sessions {
         }
     }
 
+    /// The names of the states, by number.
+    pub(crate) fn states(&self) -> Vec<String> {
+        self.session.states.iter().map(|state| state.name.clone()).collect()
+    }
+
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.
     pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, chance: &mut Stream) -> Option<u64> {
         let endless = matches!(self.session.route, Route::Choice { .. });
