@@ -7,6 +7,7 @@
 //! stands between, a form to be filled in, a token, a cookie, is taken along from page to page in its [`Visit`].
 
 mod cache;
+mod encoding;
 mod find;
 mod form;
 mod jar;
