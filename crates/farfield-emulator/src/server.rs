@@ -12,6 +12,7 @@
 
 mod connection;
 mod core;
+mod fixed;
 mod http;
 mod listen;
 mod objects;
@@ -19,6 +20,7 @@ mod time_wait;
 mod work;
 
 pub(crate) use self::core::{Alarm, Core};
+pub use fixed::FixedReply;
 pub use objects::{Known, Objects};
 
 use crate::packet::Packet;
@@ -52,7 +54,8 @@ pub struct ServerPlan {
     pub linger: Duration,
     /// Requests after which a connection is closed.
     pub requests_max: Option<NonZeroU32>,
-    /// Objects whose sizes are known; every other path gets a reply of the size that `reply` draws.
+    /// Objects whose sizes are known, and replies that are fixed; every other path gets a reply of the size that `reply`
+    /// draws.
     pub objects: Arc<Objects>,
     /// Bytes of the body of a reply, drawn from a stream of each request's own.
     pub reply: Distribution,

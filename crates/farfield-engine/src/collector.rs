@@ -7,7 +7,7 @@ mod pace;
 
 use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
-use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_base::{Duration, Instant, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
@@ -62,8 +62,7 @@ pub(crate) enum Course {
 
 impl<'a> Collector<'a> {
     pub fn new(
-        window: Window,
-        classes: &[String],
+        fold: Fold,
         workers: usize,
         asked: Asked<'a>,
         aborts: &'a [Threshold],
@@ -76,7 +75,7 @@ impl<'a> Collector<'a> {
             Keeping { directory, samples: samples.pausing(move || pace.breathe()), keep }
         });
         Collector {
-            fold: Fold::of_classes(window, classes),
+            fold,
             facts: EngineFacts::default(),
             keeping,
             asked,

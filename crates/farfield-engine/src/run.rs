@@ -19,7 +19,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::Asked;
-use farfield_measure::{EngineFacts, Heading, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_measure::{EngineFacts, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy};
 use std::io;
@@ -160,10 +160,10 @@ pub fn run(
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
-    let classes = settings.plane.classes();
+    let fold = Fold::of_classes(window, &settings.plane.classes());
+    let fold = fold.telling_states(settings.itinerary.states());
     let mut collector = Collector::new(
-        window,
-        &classes,
+        fold,
         workers,
         asked(&settings),
         &settings.aborts,

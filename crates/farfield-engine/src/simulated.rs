@@ -14,7 +14,7 @@ use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{Simulated, Simulation, Tap, simulate_with};
 use farfield_measure::facts::WorkerFacts;
-use farfield_measure::{Histogram, Summary};
+use farfield_measure::{Fold, Histogram, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -47,8 +47,8 @@ pub(crate) fn run(
 
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let pace = Pace::alone();
-    let mut collector =
-        Collector::new(phases.window, &classes, 0, asked(settings), &settings.aborts, keeping, pace);
+    let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
+    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, pace);
     collector.record(&simulated.samples);
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.warnings = settings.warnings.clone();

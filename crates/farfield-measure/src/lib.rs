@@ -19,6 +19,7 @@ pub mod quantile;
 pub mod reuse;
 pub mod samples;
 pub mod series;
+pub mod states;
 pub mod summary;
 pub mod threshold;
 pub mod timing;

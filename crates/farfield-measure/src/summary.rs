@@ -9,12 +9,13 @@ mod part;
 mod timing;
 
 pub use network::NetworkSummary;
-pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates};
+pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary};
 pub use timing::{QuantileSummary, TimingSummary};
 
 use crate::facts::EngineFacts;
 use crate::fold::Fold;
 use crate::reuse::ReuseClass;
+use crate::states::States;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
 use farfield_base::{Duration, Instant};
@@ -154,6 +155,9 @@ pub struct Summary {
     /// The pages of the measured part; null where pages are not told apart.
     #[serde(default)]
     pub pages: Option<PagesSummary>,
+    /// The states of sessions in the measured part, in order; empty where users are in no sessions with states.
+    #[serde(default)]
+    pub states: Vec<StateSummary>,
     /// Requests due after the measured part.
     pub drained_requests: u64,
     /// The connections.
@@ -210,6 +214,7 @@ impl Summary {
             classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
             pages: fold.pages().map(PagesSummary::of),
+            states: StateSummary::of_all(fold, pause),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
             generator: generator(facts, phases),
@@ -307,6 +312,11 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));
+    }
+    let left_out = fold.states().left_out();
+    if left_out > 0 {
+        warnings
+            .push(format!("Only the first {} states are told apart; {left_out} more are not.", States::MAX));
     }
     if fold.series().outside() > 0 {
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));

@@ -3,8 +3,10 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds,
 //! warnings) is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short. Only pages, and classes of clients where there are several, are
-//! small tables more.
+//! sections go first when room is short. Only pages, the states of sessions, and classes of clients where
+//! there are several, are small tables more.
+
+mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use farfield_measure::summary::{ClassSummary, NetworkSummary, OutcomeCount, PartSummary, TimingSummary};
@@ -34,8 +36,8 @@ pub struct Look<'a> {
     pub directory: Option<&'a str>,
 }
 
-/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages are
-/// told apart, or there are several classes of clients, a table is added to them.
+/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages or
+/// states are told apart, or there are several classes of clients, a table of each is added to them.
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
@@ -43,12 +45,12 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let heading = heading(summary);
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
-    let tables = [pages(summary), classes(summary)].concat();
+    let tables = [pages(summary), states::table(&summary.states), classes(summary)].concat();
     page([heading, verdict, measured, ended, generator], &tables)
 }
 
 /// Joins sections, with blank lines between them as far as there is room, first around the verdict. The tables of
-/// pages and classes stand before the last and take no room from the others.
+/// pages, states and classes stand before the last and take no room from the others.
 fn page(sections: [Vec<String>; 5], tables: &[String]) -> String {
     let lines: usize = sections.iter().map(Vec::len).sum();
     let blanks = LINES.saturating_sub(lines);
@@ -213,7 +215,11 @@ fn classes(summary: &Summary) -> Vec<String> {
     let names = ["share", "errors", "p50", "p99", "connect", "rate"].map(str::to_owned);
     let mut lines = vec![row("class", names, "requests")];
     lines.extend(summary.classes.iter().take(CLASSES).map(class_row));
-    let rest = summary.classes.len().saturating_sub(CLASSES);
+    end_table(lines, summary.classes.len().saturating_sub(CLASSES))
+}
+
+/// A table with the line that tells how many rows more there are, if there are, and a blank line behind it.
+fn end_table(mut lines: Vec<String>, rest: usize) -> Vec<String> {
     if rest > 0 {
         lines.push(format!("  and {rest} more, in summary.json"));
     }
@@ -221,12 +227,17 @@ fn classes(summary: &Summary) -> Vec<String> {
     lines
 }
 
+/// A number in words, or a dash where there is none.
+fn told<T>(number: Option<T>, in_words: impl Fn(T) -> String) -> String {
+    number.map_or("-".to_owned(), in_words)
+}
+
+fn quantile(times: &Option<TimingSummary>, quantile: Quantile) -> String {
+    told(times.as_ref().and_then(|times| times.quantile_ns(quantile)), time)
+}
+
 /// Response times, and the median of connect times.
 fn class_row(class: &ClassSummary) -> String {
-    let told = |number: Option<f64>, as_text: fn(f64) -> String| number.map_or("-".to_owned(), as_text);
-    let quantile = |times: &Option<TimingSummary>, quantile| {
-        times.as_ref().and_then(|times| times.quantile_ns(quantile)).map_or("-".to_owned(), time)
-    };
     let ClassSummary { name, share, steady, pages: _ } = class;
     let columns = [
         told(*share, percent),

@@ -14,6 +14,7 @@ pub mod path;
 pub mod replay;
 pub mod state;
 pub mod template;
+pub mod upload;
 
 mod names;
 
@@ -29,6 +30,7 @@ use replay::{Replay, ReplaySpec};
 use serde::{Deserialize, Serialize};
 use state::{OnFailure, StateSpec};
 use template::Escape;
+pub use upload::{Upload, UploadContent};
 
 /// `[session]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -195,6 +197,8 @@ pub struct FormOf {
     pub select: Css,
     /// What is filled in, by field.
     pub fields: Vec<(String, Text)>,
+    /// The files that are sent, by field.
+    pub files: Vec<(String, Upload)>,
     /// The button that is pressed.
     pub submit: Option<String>,
 }
@@ -366,7 +370,11 @@ impl SessionSpec {
                     Ok((name.clone(), text(&format!("form.fields.{name}"), template)?))
                 });
                 let fields = fields.collect::<Result<_, _>>()?;
+                let files = form.files.iter().map(|(name, upload)| {
+                    Ok((name.clone(), upload.resolve(names, &key(&format!("form.files.{name}")), load)?))
+                });
                 session.forms.push(FormOf {
+                    files: files.collect::<Result<_, _>>()?,
                     select: form.select.clone(),
                     fields,
                     submit: form.submit.clone(),

@@ -84,6 +84,14 @@ impl Itinerary {
         }
     }
 
+    /// The names of the states of sessions, by the number of their requests; none where there are no states.
+    pub fn states(&self) -> Vec<String> {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.states(),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => Vec::new(),
+        }
+    }
+
     /// The same in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Itinerary {
         match self {

@@ -7,6 +7,7 @@
 //! stands between, a form to be filled in, a token, a cookie, is taken along from page to page in its [`Visit`].
 
 mod cache;
+mod encoding;
 mod find;
 mod form;
 mod jar;
@@ -117,6 +118,11 @@ impl Sessions {
             errands: Slab::new(),
             bodies: Vec::new(),
         }
+    }
+
+    /// The names of the states, by number.
+    pub(crate) fn states(&self) -> Vec<String> {
+        self.session.states.iter().map(|state| state.name.clone()).collect()
     }
 
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.

@@ -116,6 +116,39 @@ fn form(request: &str) -> String {
     }
 }
 
+fn upload(request: &str) -> String {
+    let page = "<form action=/up method=post enctype=multipart/form-data><input type=hidden name=t value='1&#10;2'>\
+                <input type=file name=list><input type=file name=none><textarea name=note></textarea></form>";
+    match line(request) {
+        "GET /form HTTP/1.1" => reply(200, "Content-Type: text/html\r\n", page),
+        _ => reply(307, "Location: /there\r\n", ""),
+    }
+}
+
+/// A file from the data and its name are in the form's own encoding, and go along where the reply leads.
+#[test]
+fn forms_with_files_are_sent_in_parts() {
+    let session = "[[data]]\nfile = 'users.csv'\n[[state]]\nname = 'a'\npath = '/form'\n[[state]]\nname = 'b'\n\
+        form.fields = { note = \"${name}\\n\" }\n\
+        form.files = { list = { text = \"${pass}\\n\", name = '${name}.csv', type = 'text/csv' } }";
+    let stage = scripted(ONE, session, upload).play();
+    assert_eq!(lines(&stage)[..3], ["GET /form HTTP/1.1", "POST /up HTTP/1.1", "POST /there HTTP/1.1"]);
+    let part = "------farfield-form-0\r\nContent-Disposition: form-data; name=";
+    let body = format!(
+        "{part}\"t\"\r\n\r\n1\r\n2\r\n{part}\"list\"; filename=\"ann.csv\"\r\nContent-Type: text/csv\r\n\r\nx y\n\r\n\
+         {part}\"none\"; filename=\"\"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n\
+         {part}\"note\"\r\n\r\nann\r\n\r\n------farfield-form-0--\r\n"
+    );
+    for (_, _, request) in &stage.sent[1..3] {
+        assert_eq!(
+            header(request, "Content-Type"),
+            Some("multipart/form-data; boundary=----farfield-form-0")
+        );
+        assert_eq!(header(request, "Content-Length"), Some(&*body.len().to_string()));
+        assert_eq!(request.split_once("\r\n\r\n").map(|(_, body)| body), Some(&*body));
+    }
+}
+
 #[test]
 fn forms_are_filled_in_and_redirects_followed() {
     let session = "[[state]]\nname = 'a'\npath = '/in/form'\n[[state]]\nname = 'b'\n\

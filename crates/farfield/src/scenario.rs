@@ -8,6 +8,7 @@ mod laying;
 mod mistake;
 mod network;
 mod plane;
+mod replied;
 mod resolve;
 mod served;
 mod server;
@@ -287,6 +288,7 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
     let mut load = |file: &Path| std::fs::read(beside.join(file));
     let told = |mistake: plane::Mistake| source.meaning(&mistake.key, &mistake.sentence, &settings);
     scenario.network(&mut load).map_err(told)?;
+    scenario.fixed_replies(&mut load).map_err(told)?;
     scenario.session(&mut load).map_err(told)?;
     Ok(scenario)
 }

@@ -6,63 +6,8 @@ mod shop;
 
 use common::Place;
 use farfield_base::Outcome;
-use shop::Shop;
+use shop::{Shop, VISIT, users};
 use std::collections::BTreeSet;
-
-/// A whole visit: cookie, hidden field, form, redirect, token in a header, JSON, cart, order.
-const VISIT: &str = r#"
-[session]
-page-load = "PAGE-LOAD"
-
-[[session.data]]
-file = "users.csv"
-order = "unique"
-
-[[session.state]]
-name = "home"
-path = "/"
-embedded = ["/logo.png"]
-
-[[session.state]]
-name = "form"
-path = "/login"
-extract.note = { css = "p.note" }
-
-[[session.state]]
-name = "login"
-form = { select = "form#login", fields = { user = "${name}", pass = "${pass}" }, submit = "go" }
-check = { contains = ["Welcome ${name}", "${note}"], header = { x-token = true } }
-extract.token = { header = "X-Token" }
-extract.sid = { cookie = "sid" }
-
-[[session.state]]
-name = "search"
-path = "/api/items?q=${click}"
-headers = { x-token = "${token}" }
-extract.item = { json = "/items", random = true }
-
-[[session.state]]
-name = "add"
-method = "POST"
-path = "/cart"
-headers = { content-type = "application/json", x-token = "${token}" }
-body = '{"user": "${name|json}", "item": ${item}, "sid": "${sid}"}'
-check = { status = 201 }
-extract.cart = { regex = '"cart":\s*"(\w+)"' }
-
-[[session.state]]
-name = "order"
-method = "POST"
-path = "/cart/${cart|url}/order"
-headers = { content-type = "application/x-www-form-urlencoded" }
-body = "note=${note|form}&user=${user}"
-check = { status = 200, regex = "Order \\d+ for \\w+", lacks = "error" }
-"#;
-
-/// Names and passwords for so many visits.
-fn users(count: u32) -> String {
-    (0..count).fold("name,pass\n".to_owned(), |file, n| format!("{file}user{n},\"p&{n}, x\"\n"))
-}
 
 fn scenario(shop: &Shop, load: &str, session: &str) -> String {
     format!("target = 'http://{}/'\nload = {load}\n{session}", shop.address())

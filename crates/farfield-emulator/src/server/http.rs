@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Ask {
     /// What is known of the object that its path names.
     pub known: Option<Known>,
+    /// The number of the reply that it gets word for word.
+    pub fixed: Option<u32>,
     pub keeping: Keeping,
     /// HEAD.
     pub head_only: bool,
@@ -25,6 +27,17 @@ pub(crate) enum Keeping {
     Keep,
     /// It is kept, which HTTP/1.0 must be told.
     KeepTold,
+}
+
+impl Keeping {
+    /// The header line that says so, if one does.
+    pub fn line(self) -> &'static str {
+        match self {
+            Keeping::Close => "Connection: close\r\n",
+            Keeping::Keep => "",
+            Keeping::KeepTold => "Connection: keep-alive\r\n",
+        }
+    }
 }
 
 /// What was read of a request that is not complete.
@@ -76,7 +89,8 @@ impl Reading {
 fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);
-    let malformed = Ask { known: None, keeping: Keeping::Close, head_only: false, malformed: true };
+    let malformed =
+        Ask { known: None, fixed: None, keeping: Keeping::Close, head_only: false, malformed: true };
     let len = match request.parse(bytes) {
         Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_LEN_MAX => return None,
@@ -99,8 +113,9 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
             }
         }
     }
-    let known = request.path.and_then(|path| objects.of(path));
-    Some((len, Ask { known, keeping, head_only: request.method == Some("HEAD"), malformed: false }, body))
+    let (method, path) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+    let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
+    Some((len, Ask { known, fixed, keeping, head_only: method == "HEAD", malformed: false }, body))
 }
 
 /// What bodies are slices of.
@@ -133,11 +148,7 @@ impl Replies {
             return (made.clone(), rest);
         }
         let status = if malformed { "400 Bad Request" } else { "200 OK" };
-        let connection = match keeping {
-            Keeping::Close => "Connection: close\r\n",
-            Keeping::Keep => "",
-            Keeping::KeepTold => "Connection: keep-alive\r\n",
-        };
+        let connection = keeping.line();
         let mut bytes =
             format!("HTTP/1.1 {status}\r\nContent-Length: {size}\r\n{connection}\r\n").into_bytes();
         if whole && !head_only {
@@ -167,6 +178,7 @@ mod tests {
         let text = b"POST /bytes/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.0\r\n\r\n";
         let first = Ask {
             known: Some(Known { size: 7, cost: Duration::ZERO }),
+            fixed: None,
             keeping: Keeping::Keep,
             head_only: false,
             malformed: false,

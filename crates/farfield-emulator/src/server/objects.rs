@@ -1,5 +1,8 @@
 //! What a server model knows of the objects that it is asked for, by their paths.
 
+use super::fixed::{FixedReplies, FixedReply};
+use super::http::Keeping;
+use bytes::Bytes;
 use farfield_base::Duration;
 use std::collections::BTreeMap;
 
@@ -16,18 +19,35 @@ pub struct Known {
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     by_path: BTreeMap<Box<str>, Known>,
+    replies: FixedReplies,
 }
 
 impl FromIterator<(Box<str>, Known)> for Objects {
     fn from_iter<T: IntoIterator<Item = (Box<str>, Known)>>(objects: T) -> Objects {
-        Objects { by_path: objects.into_iter().collect() }
+        Objects { by_path: objects.into_iter().collect(), replies: FixedReplies::default() }
     }
 }
 
 impl Objects {
+    /// Adds a reply that requests for `path` with `method`, or with any, get word for word, whatever object is there.
+    pub fn add_reply(&mut self, path: &str, method: Option<&str>, reply: &FixedReply) {
+        self.replies.add(path, method, reply);
+    }
+
+    /// The number of the reply that a request gets word for word, if it gets one; what stands behind a `?` matters only
+    /// where a reply is named so.
+    pub(crate) fn reply_to(&self, method: &str, path: &str) -> Option<u32> {
+        self.replies.find(method, path).or_else(|| self.replies.find(method, bare(path)))
+    }
+
+    /// Such a reply in bytes.
+    pub(crate) fn reply(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
+        self.replies.bytes(number, keeping, head_only)
+    }
+
     /// What is known of the object at `path`; what stands behind a `?` matters only where an object is named so.
     pub fn of(&self, path: &str) -> Option<Known> {
-        let bare = path.split_once('?').map_or(path, |(bare, _)| bare);
+        let bare = bare(path);
         let named = || self.by_path.get(path).or_else(|| self.by_path.get(bare)).copied();
         let bytes = || {
             let size = bare.strip_prefix("/bytes/")?.parse().ok()?;
@@ -37,9 +57,24 @@ impl Objects {
     }
 }
 
+/// A path without what stands behind a `?`.
+fn bare(path: &str) -> &str {
+    path.split_once('?').map_or(path, |(bare, _)| bare)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reply_is_named_with_or_without_what_is_behind_it() {
+        let mut objects = Objects::default();
+        let reply = FixedReply { status: 200, headers: Vec::new(), body: Bytes::new() };
+        objects.add_reply("/a", None, &reply);
+        objects.add_reply("/a?b", None, &reply);
+        let found = ["/a", "/a?b", "/a?c", "/b"].map(|path| objects.reply_to("GET", path));
+        assert_eq!(found, [Some(0), Some(1), Some(0), None]);
+    }
 
     #[test]
     fn an_object_is_found_by_its_path_and_bytes_by_their_number() {

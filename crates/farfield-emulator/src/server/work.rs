@@ -125,7 +125,7 @@ impl Core {
         if connection.asks.is_empty() {
             return;
         }
-        let Ask { known, mut keeping, head_only, malformed } = connection.asks.remove(0);
+        let Ask { known, fixed, mut keeping, head_only, malformed } = connection.asks.remove(0);
         connection.answered += 1;
         let full = self.plan.requests_max.is_some_and(|max| connection.answered >= max.get());
         if full
@@ -137,7 +137,10 @@ impl Core {
         }
         connection.closing = keeping == super::http::Keeping::Close;
         let size = known.map_or(0, |known| known.size);
-        let (first, rest) = self.replies.begin(size, keeping, head_only, malformed);
+        let (first, rest) = match fixed {
+            Some(number) => (self.plan.objects.reply(number, keeping, head_only), 0),
+            None => self.replies.begin(size, keeping, head_only, malformed),
+        };
         if connection.tcp.write(first).is_err() {
             return;
         }

@@ -1,8 +1,9 @@
-//! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages.
+//! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages; its states.
 
 use super::TimingSummary;
 use crate::fold::{Events, Fold, Part};
 use crate::pages::PageTimes;
+use crate::states::StateCount;
 use crate::timing::Timings;
 use farfield_base::{Duration, Outcome};
 use schemars::JsonSchema;
@@ -17,6 +18,18 @@ pub struct OutcomeCount {
     pub fault: String,
     /// How many.
     pub count: u64,
+}
+
+impl OutcomeCount {
+    /// Those that occurred, counted by their codes.
+    fn of_all(outcomes: &[u64; Outcome::ALL.len()]) -> Vec<OutcomeCount> {
+        let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
+            name: outcome.name().to_owned(),
+            fault: outcome.fault().name().to_owned(),
+            count: outcomes[usize::from(outcome.code())],
+        });
+        counted.filter(|outcome| outcome.count > 0).collect()
+    }
 }
 
 /// Events a second: each counted in the part in which it happened.
@@ -72,11 +85,6 @@ pub struct PartSummary {
 
 impl PartSummary {
     pub(super) fn of(part: &Part, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
-        let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
-            name: outcome.name().to_owned(),
-            fault: outcome.fault().name().to_owned(),
-            count: part.count(outcome),
-        });
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
@@ -86,7 +94,7 @@ impl PartSummary {
                 pause();
                 TimingSummary::of(times)
             }),
-            outcomes: counted.filter(|outcome| outcome.count > 0).collect(),
+            outcomes: OutcomeCount::of_all(&part.outcomes),
         }
     }
 }
@@ -143,5 +151,36 @@ impl PagesSummary {
             response: TimingSummary::of(&pages.response),
             html_latency: TimingSummary::of(&pages.html_latency),
         }
+    }
+}
+
+/// A state of sessions: its own requests that were due in the measured part, and the redirects that these led to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StateSummary {
+    /// Its name.
+    pub name: String,
+    /// Requests due.
+    pub requests: u64,
+    /// Of those, the share that went wrong, over all whose end was seen; null if no end was seen.
+    pub error_share: Option<f64>,
+    /// Response times of those that went well; null if there are none.
+    pub response: Option<TimingSummary>,
+    /// How the requests ended; only what occurred.
+    pub outcomes: Vec<OutcomeCount>,
+}
+
+impl StateSummary {
+    pub(super) fn of_all(fold: &Fold, pause: &dyn Fn()) -> Vec<StateSummary> {
+        let state = |(name, state): (&str, Option<&StateCount>)| {
+            pause();
+            StateSummary {
+                name: name.to_owned(),
+                requests: state.map_or(0, StateCount::requests),
+                error_share: state.and_then(StateCount::error_share),
+                response: state.and_then(|state| TimingSummary::of(&state.response)),
+                outcomes: state.map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes)),
+            }
+        };
+        fold.states().counted().map(state).collect()
     }
 }

@@ -16,6 +16,7 @@ pub struct Scene {
     pub facts: EngineFacts,
     pub thresholds: Vec<&'static str>,
     pub classes: Vec<String>,
+    pub states: Vec<String>,
 }
 
 impl Scene {
@@ -47,7 +48,8 @@ impl Scene {
             load_words: "open loop, constant 500/s".to_owned(),
             started_at: "2026-03-01T12:00:00Z".to_owned(),
         };
-        Scene { heading, samples, facts, thresholds: vec!["p99<200ms", "errors<0.1%"], classes: Vec::new() }
+        let thresholds = vec!["p99<200ms", "errors<0.1%"];
+        Scene { heading, samples, facts, thresholds, classes: Vec::new(), states: Vec::new() }
     }
 
     /// The worst that a screen must hold: every outcome, every check failed, far too much of everything.
@@ -105,7 +107,7 @@ impl Scene {
     }
 
     pub fn fold(&self) -> Fold {
-        let mut fold = Fold::of_classes(WINDOW, &self.classes);
+        let mut fold = Fold::of_classes(WINDOW, &self.classes).telling_states(self.states.clone());
         self.samples.iter().for_each(|sample| fold.record(sample));
         fold
     }

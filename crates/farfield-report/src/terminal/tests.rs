@@ -4,7 +4,7 @@ use super::scene::{Scene, killed, unborn};
 use super::*;
 use farfield_base::{Outcome, PagePart};
 
-fn plain(summary: &Summary) -> String {
+pub(super) fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
 }
 

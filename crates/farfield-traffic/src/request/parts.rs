@@ -221,7 +221,10 @@ impl Filler {
 
 impl BodySpec {
     /// The bytes: a file's from `load`, a filler's from `stream`.
-    pub(super) fn resolve(&self, load: &mut Load<'_>, mut stream: Stream) -> Result<Bytes, FileError> {
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn resolve(&self, load: &mut Load<'_>, mut stream: Stream) -> Result<Bytes, FileError> {
         Ok(match self {
             BodySpec::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
             BodySpec::File(path) => file::read(path, load)?.into(),

@@ -163,12 +163,16 @@ fn templates(spec: &StateSpec) -> impl Iterator<Item = (String, &Template)> {
         BodySpec::File(_) => None,
     });
     let fields = spec.form.iter().flat_map(|form| &form.fields);
+    let files = spec.form.iter().flat_map(|form| &form.files).flat_map(|(name, upload)| {
+        upload.templates().map(move |(part, template)| (format!("form.files.{name}.{part}"), template))
+    });
     spec.path
         .iter()
         .map(move |path| one("path", path))
         .chain(spec.headers.iter().map(move |(name, value)| (format!("headers.{}", name.as_str()), value)))
         .chain(body.map(|body| one("body", body)))
         .chain(fields.map(|(name, value)| (format!("form.fields.{name}"), value)))
+        .chain(files)
         .chain(spec.check.contains.iter().map(move |text| one("check.contains", text)))
         .chain(spec.check.lacks.iter().map(move |text| one("check.lacks", text)))
 }

@@ -3,6 +3,7 @@
 use super::SessionError;
 use super::extract::{CheckSpec, Css, ExtractSpec, FieldName};
 use super::template::Template;
+use super::upload::UploadSpec;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load, read};
 use crate::request::{PartError, Target, method};
@@ -164,8 +165,8 @@ impl BodySpec {
     }
 }
 
-/// A form of the page before, filled in and sent as `application/x-www-form-urlencoded`. Fields of the form keep what
-/// they have, hidden ones too, unless they are said here.
+/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep what they
+/// have, hidden ones too, unless they are said here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FormSpec {
@@ -175,6 +176,9 @@ pub struct FormSpec {
     /// What is filled in, by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Template>,
+    /// The files that are sent, by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, UploadSpec>,
     /// The name of the button that is pressed, which is sent with the value that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submit: Option<String>,
@@ -246,6 +250,12 @@ impl StateSpec {
             }
             (Some(path), _) => check_path(&format!("{key}.path"), path)?,
             (None, Some(_)) => {}
+        }
+        if let Some(form) = &self.form
+            && let Some(twice) = form.files.keys().find(|name| form.fields.contains_key(*name))
+        {
+            let sentence = "is a text and a file; leave one of both out";
+            return refuse(&format!("form.files.{twice}"), sentence);
         }
         for (name, value) in &self.headers {
             let own = ["content-length", "transfer-encoding", "connection"];

@@ -96,6 +96,12 @@ pub fn of_har(input: &[u8]) {
     of_recording(input, "format = 'har'");
 }
 
+/// Any bytes as an access log whose requests are asked for again.
+pub fn of_log_again(input: &[u8]) {
+    of_recording(input, "format = 'log'");
+    of_recording(input, "format = 'log'\ntiming = 'gaps'");
+}
+
 /// A recording is sessions of pages that are there, in order of time, or a sentence about the file.
 fn of_recording(input: &[u8], how: &str) {
     let spec: ReplaySpec = toml::from_str(&format!("file = 'it'\nspeed = 0.5\n{how}")).expect("a spec");

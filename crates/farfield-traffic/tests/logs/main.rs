@@ -32,7 +32,7 @@ fn replay(target: &str, law: Law, least: usize) {
 type Law = fn(&[u8]);
 
 /// The targets with their laws.
-const TARGETS: [(&str, Law); 7] = [
+const TARGETS: [(&str, Law); 8] = [
     ("log_common", laws::of_common),
     ("log_extended", laws::of_extended),
     ("log_json", laws::of_json),
@@ -40,6 +40,7 @@ const TARGETS: [(&str, Law); 7] = [
     ("log_compressed", laws::of_compressed),
     ("session_wsesslog", laws::of_wsesslog),
     ("session_har", laws::of_har),
+    ("session_log", laws::of_log_again),
 ];
 
 proptest! {
@@ -98,4 +99,9 @@ fn session_files_obey_the_laws() {
 #[test]
 fn archives_obey_the_laws() {
     replay("session_har", laws::of_har, 2);
+}
+
+#[test]
+fn logs_asked_for_again_obey_the_laws() {
+    replay("session_log", laws::of_log_again, 4);
 }

@@ -1,10 +1,9 @@
 //! Forms of a page: what a browser would send for one that is filled in (WHATWG HTML section 4.10.22).
 //!
-//! Not done: `multipart/form-data`, files, images as buttons, fields that stand outside of their form.
+//! Not done: images as buttons, buttons that say how or where to send, fields that stand outside of their form.
 
+use super::encoding::{Encoding, Entry, FileFacts};
 use super::find::parse;
-use super::text::form_encoded;
-use bytes::{BufMut, BytesMut};
 use farfield_traffic::session::extract::Css;
 use lol_html::ElementContentHandlers;
 use lol_html::html_content::{Element, TextChunk};
@@ -17,10 +16,21 @@ pub(crate) struct Form {
     pub action: Option<String>,
     /// Whether it is sent with POST.
     pub post: bool,
-    /// Names and values that would be sent, in order.
-    fields: Vec<(String, String)>,
+    /// How it is sent with POST.
+    pub encoding: Encoding,
+    /// What would be sent, in order.
+    fields: Vec<Field>,
     /// Names and values of its buttons.
     buttons: Vec<(String, String)>,
+}
+
+/// A field as it stood in a form.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Field {
+    name: String,
+    value: String,
+    /// It takes a file.
+    file: bool,
 }
 
 /// Selectors of a form and of what is in it.
@@ -95,7 +105,7 @@ impl Form {
         // What cannot be parsed to its end is as good as what was read of it.
         let _ = parse(html, handlers);
         let Reading { forms, mut form, .. } = reading.into_inner();
-        for (_, value) in &mut form.fields {
+        for Field { value, .. } in &mut form.fields {
             if let Some(text) = value.strip_prefix(UNDECODED) {
                 *value = htmlize::unescape(text.trim()).into_owned();
             } else if let Some(text) = value.strip_prefix(VERBATIM) {
@@ -107,34 +117,34 @@ impl Form {
         (forms > 0).then_some(form)
     }
 
-    /// Its fields as they are sent, with `given` in place of what it has.
-    pub fn encoded(&self, given: &[(&str, &[u8])], submit: Option<&str>, out: &mut BytesMut) {
-        let start = out.len();
-        let mut put = |name: &str, value: &[u8]| {
-            if out.len() > start {
-                out.put_u8(b'&');
-            }
-            form_encoded(name.as_bytes(), out);
-            out.put_u8(b'=');
-            form_encoded(value, out);
-        };
-        for (place, (name, value)) in self.fields.iter().enumerate() {
-            let earlier = self.fields[..place].iter().any(|(own, _)| own == name);
-            match given.iter().find(|(own, _)| own == name) {
+    /// What is sent of it, in order, with what was `given` in place of what it has, and the button that is pressed.
+    pub fn entries<'a>(&'a self, given: &[Entry<'a>], submit: Option<&'a str>) -> Vec<Entry<'a>> {
+        let mut entries = Vec::with_capacity(self.fields.len() + given.len() + 1);
+        for (place, field) in self.fields.iter().enumerate() {
+            let earlier = self.fields[..place].iter().any(|own| own.name == field.name);
+            match given.iter().find(|entry| entry.name == field.name) {
                 // What is given takes the place of all of its name.
                 Some(_) if earlier => {}
-                Some((_, value)) => put(name, value),
-                None => put(name, value.as_bytes()),
+                Some(entry) => entries.push(entry.clone()),
+                None => entries.push(field.entry()),
             }
         }
-        for (name, value) in given.iter().filter(|(name, _)| !self.fields.iter().any(|(own, _)| own == name))
-        {
-            put(name, value);
-        }
+        let more = given.iter().filter(|entry| !self.fields.iter().any(|field| field.name == entry.name));
+        entries.extend(more.cloned());
         if let Some(name) = submit {
             let button = self.buttons.iter().find(|(own, _)| own == name);
-            put(name, button.map_or(&[], |(_, value)| value.as_bytes()));
+            let value = button.map_or(&[][..], |(_, value)| value.as_bytes()).into();
+            entries.push(Entry { name, value, file: None });
         }
+        entries
+    }
+}
+
+impl Field {
+    /// As it is sent where nothing is given.
+    fn entry(&self) -> Entry<'_> {
+        let Field { name, value, file } = self;
+        Entry { name, value: value.as_bytes().into(), file: file.then_some(FileFacts::NONE) }
     }
 }
 
@@ -150,6 +160,7 @@ impl Reading {
             self.form.action = attribute(element, "action").filter(|action| !action.trim().is_empty());
             self.form.post =
                 attribute(element, "method").is_some_and(|method| method.eq_ignore_ascii_case("post"));
+            self.form.encoding = Encoding::of(attribute(element, "enctype").as_deref());
         }
     }
 
@@ -159,6 +170,10 @@ impl Reading {
         attribute(element, "name").filter(|name| counts && !name.is_empty())
     }
 
+    fn field(&mut self, name: String, value: String) {
+        self.form.fields.push(Field { name, value, file: false });
+    }
+
     fn input(&mut self, element: &Element<'_, '_>) {
         self.text = None;
         let Some(name) = self.name(element) else { return };
@@ -166,13 +181,14 @@ impl Reading {
         let value = attribute(element, "value");
         match kind.as_str() {
             "submit" => self.form.buttons.push((name, value.unwrap_or_default())),
-            "button" | "reset" | "image" | "file" => {}
+            "button" | "reset" | "image" => {}
+            "file" => self.form.fields.push(Field { name, file: true, ..Field::default() }),
             "checkbox" | "radio" => {
                 if element.has_attribute("checked") {
-                    self.form.fields.push((name, value.unwrap_or_else(|| "on".to_owned())));
+                    self.field(name, value.unwrap_or_else(|| "on".to_owned()));
                 }
             }
-            _ => self.form.fields.push((name, value.unwrap_or_default())),
+            _ => self.field(name, value.unwrap_or_default()),
         }
     }
 
@@ -188,7 +204,7 @@ impl Reading {
     fn textarea(&mut self, element: &Element<'_, '_>) {
         self.text = None;
         if let Some(name) = self.name(element) {
-            self.form.fields.push((name, VERBATIM.to_string()));
+            self.field(name, VERBATIM.to_string());
             self.text = Some(self.form.fields.len() - 1);
         }
     }
@@ -222,7 +238,8 @@ impl Reading {
         *chosen |= selected;
         let value = attribute(element, "value");
         let by_text = value.is_none();
-        self.form.fields.push((name.clone(), value.unwrap_or_else(|| UNDECODED.to_string())));
+        let name = name.clone();
+        self.field(name, value.unwrap_or_else(|| UNDECODED.to_string()));
         if by_text {
             self.text = Some(self.form.fields.len() - 1);
         }
@@ -230,9 +247,9 @@ impl Reading {
 
     fn text(&mut self, text: &str) {
         if let Some(place) = self.text
-            && let Some((_, value)) = self.form.fields.get_mut(place)
+            && let Some(field) = self.form.fields.get_mut(place)
         {
-            value.push_str(text);
+            field.value.push_str(text);
         }
     }
 }
@@ -244,16 +261,23 @@ fn attribute(element: &Element<'_, '_>, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::BytesMut;
 
     fn form(html: &str, select: &str) -> Option<Form> {
         let css = Css::try_from(select.to_owned()).expect("a selector");
         Form::first(html.as_bytes(), &FormParts::of(&css))
     }
 
-    fn sent(html: &str, given: &[(&str, &str)], submit: Option<&str>) -> String {
-        let given: Vec<(&str, &[u8])> = given.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+    fn sent(html: &str, given: &[(&'static str, &'static str)], submit: Option<&str>) -> String {
+        let entry = |(name, value): &(&'static str, &'static str)| Entry {
+            name,
+            value: value.as_bytes().into(),
+            file: None,
+        };
+        let given: Vec<Entry<'_>> = given.iter().map(entry).collect();
         let mut out = BytesMut::new();
-        form(html, "form").expect("a form").encoded(&given, submit, &mut out);
+        let form = form(html, "form").expect("a form");
+        form.encoding.write(&form.entries(&given, submit), &mut out);
         String::from_utf8(out.to_vec()).expect("ASCII")
     }
 
@@ -269,10 +293,10 @@ mod tests {
     fn a_form_is_sent_as_a_browser_would() {
         let read = form(FORM, "form").expect("a form");
         assert_eq!((read.action.as_deref(), read.post), (Some("/do?x=1&y=2"), true));
-        assert_eq!(sent(FORM, &[], None), "t=a%26b&user=&c1=on&r=2&note=x+%3C+y&s=b&u=first");
+        assert_eq!(sent(FORM, &[], None), "t=a%26b&user=&c1=on&r=2&note=x+%3C+y&s=b&u=first&f=");
         assert_eq!(
             sent(FORM, &[("user", "ann b"), ("s", "c"), ("new", "1")], Some("go")),
-            "t=a%26b&user=ann+b&c1=on&r=2&note=x+%3C+y&s=c&u=first&new=1&go=Go"
+            "t=a%26b&user=ann+b&c1=on&r=2&note=x+%3C+y&s=c&u=first&f=&new=1&go=Go"
         );
         assert!(sent(FORM, &[], Some("stop")).ends_with("&stop=no"));
     }
@@ -280,7 +304,23 @@ mod tests {
     #[test]
     fn a_text_goes_back_as_it_came() {
         let html = "<form><textarea name=note>\n  a &amp;amp;\nb \n</textarea></form>";
-        assert_eq!(sent(html, &[], None), "note=++a+%26amp%3B%0Ab+%0A");
+        assert_eq!(sent(html, &[], None), "note=++a+%26amp%3B%0D%0Ab+%0D%0A");
+    }
+
+    /// A file that was not chosen is sent as one without a name and without bytes.
+    #[test]
+    fn a_form_says_how_it_is_sent() {
+        let html = FORM.replace("<form method", "<form enctype=multipart/form-data method");
+        let sent = sent(&html, &[("user", "ann")], Some("go"));
+        let parts: Vec<&str> =
+            sent.split("------farfield-form-0\r\nContent-Disposition: form-data; ").collect();
+        assert_eq!((parts[0], parts[2]), ("", "name=\"user\"\r\n\r\nann\r\n"));
+        assert_eq!(
+            parts[8],
+            "name=\"f\"; filename=\"\"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n"
+        );
+        assert_eq!(parts[9], "name=\"go\"\r\n\r\nGo\r\n------farfield-form-0--\r\n");
+        assert_eq!(parts.len(), 10);
     }
 
     #[test]

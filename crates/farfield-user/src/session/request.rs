@@ -1,5 +1,6 @@
 //! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled in.
 
+use super::encoding::{Encoding, Entry, FileFacts};
 use super::form::Form;
 use super::jar::Jar;
 use super::text::{Filling, Place};
@@ -8,9 +9,10 @@ use crate::book::Target;
 use bytes::{Bytes, BytesMut};
 use farfield_base::Instant;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
-use farfield_traffic::session::{FormOf, State, Text};
+use farfield_traffic::session::{FormOf, State, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
@@ -148,6 +150,28 @@ impl Recipe {
     }
 }
 
+/// What a state fills into a form.
+fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<'a>> {
+    let mut filled = |text: &Text| {
+        let mut value = BytesMut::new();
+        filling.write(text, Place::Body, &mut value);
+        Cow::Owned(value.to_vec())
+    };
+    let mut entries = Vec::with_capacity(given.fields.len() + given.files.len());
+    for (name, text) in &given.fields {
+        entries.push(Entry { name, value: filled(text), file: None });
+    }
+    for (name, upload) in &given.files {
+        let value = match &upload.content {
+            UploadContent::Bytes(bytes) => Cow::Borrowed(&bytes[..]),
+            UploadContent::Text(text) => filled(text),
+        };
+        let file = FileFacts { name: filled(&upload.name), media_type: &upload.media_type };
+        entries.push(Entry { name, value, file: Some(file) });
+    }
+    entries
+}
+
 /// The lines that every request has, and those of `constant`: Host, User-Agent and Accept are left to a field of `varying`
 /// that has their name.
 fn common_lines(
@@ -251,15 +275,13 @@ impl Writer {
         mut filling: Filling<'_>,
         jar: Option<(&Jar, Instant)>,
     ) -> Written {
-        let mut values = Vec::with_capacity(given.fields.len());
-        for (name, text) in &given.fields {
-            let mut value = BytesMut::new();
-            filling.write(text, Place::Body, &mut value);
-            values.push((name.as_str(), value));
-        }
-        let values: Vec<(&str, &[u8])> = values.iter().map(|(name, value)| (*name, &value[..])).collect();
+        let entries = given_entries(given, &mut filling);
+        let entries = form.entries(&entries, given.submit.as_deref());
         let mut body = BytesMut::new();
-        form.encoded(&values, given.submit.as_deref(), &mut body);
+        let media_type = match form.post {
+            true => form.encoding.write(&entries, &mut body),
+            false => Encoding::Url.write(&entries, &mut body),
+        };
         let base = &filling.visit.location;
         let mut target = match &recipe.path {
             Some(path) => {
@@ -277,7 +299,7 @@ impl Writer {
             lines.extend_from_slice(&[name, &value[..], b"\r\n"].concat());
         }
         if form.post {
-            lines.extend_from_slice(b"Content-Type: application/x-www-form-urlencoded\r\n");
+            lines.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
             let derived =
                 Derived { method: &Method::POST, target: &target, lines: &lines, body: Some(&body) };
             return self.derived(derived, jar);

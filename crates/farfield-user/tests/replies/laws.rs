@@ -6,10 +6,13 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Sample, Window};
 use farfield_http::http1::Version;
 use farfield_traffic::LoadSpec;
-use farfield_traffic::session::SessionSpec;
+use farfield_traffic::session::data::DataSpec;
 use farfield_traffic::session::template::Template;
+use farfield_traffic::session::{Session, SessionSpec};
 use farfield_user::{ConnectionKey, Host, Itinerary, Plan, Policy, Population, Target, Wake};
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 
 enum Event {
     Wake(Wake),
@@ -49,7 +52,12 @@ impl Host for Stage {
 /// Plays a few pages of the session against a server whose first replies are these bytes.
 fn play(session: &str, replies: &[u8]) {
     let spec: SessionSpec = toml::from_str(session).expect("a session");
-    let Ok(session) = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)) else { return };
+    if let Ok(session) = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)) {
+        play_resolved(session, replies);
+    }
+}
+
+fn play_resolved(session: Session, replies: &[u8]) {
     let target = Target { host: "shop:80".into(), version: Version::Http11 };
     let Ok(itinerary) = Itinerary::sessions(session, &target) else { return };
     #[derive(serde::Deserialize)]
@@ -108,7 +116,7 @@ fn assert_whole(request: &[u8]) {
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
         assert!(!name.is_empty() && name.iter().all(u8::is_ascii_graphic), "{text}");
         assert!(!value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t'), "{text}");
-        hosts += usize::from(name == b"Host");
+        hosts += usize::from(name.eq_ignore_ascii_case(b"host"));
         if name == b"Content-Length" {
             length = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok()).expect("a number");
         }
@@ -158,5 +166,57 @@ pub fn of_template(input: &[u8]) {
         state("'/'", &format!("check.contains = {quoted}")),
     ] {
         play(&session, reply);
+    }
+}
+
+/// Any bytes as a page with a form, which users fill in with texts and files in every place that a form has.
+pub fn of_form(input: &[u8]) {
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", input.len());
+    let reply = [head.as_bytes(), input].concat();
+    let session = "on-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/x/a'\n\
+        extract = { t = { regex = '[^a]*', default = '' } }\n\
+        [[state]]\nname = 'b'\nform = { fields = { a = \"${t}\\n--x\" }, submit = 'go' }\n\
+        [[state]]\nname = 'c'\npath = '/c?d'\nform = { files = { f = { text = '${t}', name = '${t}' } } }\n";
+    play(session, &reply);
+}
+
+/// Any bytes as rows of data, which sessions send in all places.
+pub fn of_data(input: &[u8]) {
+    for (file, columns) in [("it.csv", "columns = ['a', 'b']"), ("it.csv", ""), ("it.jsonl", "")] {
+        let text = format!("file = '{file}'\norder = 'shuffled'\n{columns}");
+        let spec: DataSpec = toml::from_str(&text).expect("a file of data");
+        let data = match spec.resolve(&mut |_| Ok(input.to_vec()), Seed(1), 0) {
+            Ok(data) => data,
+            Err(error) => {
+                assert!(error.to_string().starts_with(file), "{error}");
+                continue;
+            }
+        };
+        let Some(last) = data.columns().last() else { continue };
+        let row = data.row(0, u64::MAX).expect("rows go round");
+        let _ = data.value(row, data.columns().len() as u16 - 1);
+        let session = format!(
+            "[[data]]\n{text}\n[[state]]\nname = 'one'\npath = '/${{{last}}}?${{{last}|url}}'\n\
+             headers = {{ x = '${{{last}}}' }}\nbody = '${{{last}|json}}'\n"
+        );
+        let spec: SessionSpec = toml::from_str(&session).expect("a session");
+        // A column may be called as something else is.
+        if let Ok(session) = spec.resolve(&mut |_| Ok(input.to_vec()), Seed(1)) {
+            play_resolved(session, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    }
+}
+
+/// Any text as what a scenario says of sessions.
+pub fn of_document(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(spec) = toml::from_str::<SessionSpec>(text) else { return };
+    let shown = toml::to_string(&spec).expect("a session is TOML");
+    assert_eq!(toml::from_str::<SessionSpec>(&shown).as_ref(), Ok(&spec), "{shown}");
+    let mut no_files = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    match spec.resolve(&mut no_files, Seed(1)) {
+        Ok(session) => play_resolved(session, b"HTTP/1.1 200 OK\r\nX: a\r\nContent-Length: 3\r\n\r\nx=1"),
+        Err(error) => assert!(!error.key.is_empty() && !error.sentence.contains('\n'), "{error}"),
     }
 }

@@ -11,10 +11,13 @@ use std::path::Path;
 type Law = fn(&[u8]);
 
 /// The targets with their laws.
-const TARGETS: [(&str, Law); 3] = [
+const TARGETS: [(&str, Law); 6] = [
     ("session_reply", laws::of_reply),
     ("session_cookie", laws::of_cookie),
     ("session_template", laws::of_template),
+    ("session_form", laws::of_form),
+    ("session_data", laws::of_data),
+    ("session_document", laws::of_document),
 ];
 
 /// The target's seeds, by name.

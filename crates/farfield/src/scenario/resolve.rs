@@ -1,7 +1,6 @@
 //! From a scenario to what the engine runs: files read, names looked up, the built-in server started.
 
 use super::network::NetworkSpec;
-use super::served::known_objects;
 use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
 use crate::problem::Problem;
@@ -171,11 +170,12 @@ impl Scenario {
             spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
         }
         if self.plane == Plane::Simulated {
+            let objects = self.known_objects(load, site)?.into();
             let spec = self.simulated.get_or_insert_default();
             let wrong = |error| Problem::usage(format!("simulated: {error}"));
             let server = ServerModel {
                 workers: spec.workers(),
-                objects: known_objects(site).into(),
+                objects,
                 service_time: spec.service_time.resolve(load).map_err(wrong)?,
                 backlog: spec.backlog.get(),
                 keep_alive_timeout: spec.keep_alive_timeout,

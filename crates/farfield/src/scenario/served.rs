@@ -1,6 +1,7 @@
 //! The site that a scenario asks for, where farfield itself serves it: the built-in server has it as files, the model of a
 //! server knows the sizes and costs of its objects.
 
+use super::plane::Mistake;
 use super::{Plane, Scenario};
 use crate::problem::Problem;
 use crate::site_folder;
@@ -48,13 +49,20 @@ impl Scenario {
     pub fn is_started(&self) -> bool {
         self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
     }
-}
 
-/// What the model of a server knows of the site that is asked for.
-pub fn known_objects(site: Option<&Site>) -> Objects {
-    let known = |object: &Object| {
-        let known = Known { size: object.size.0, cost: object.cost };
-        (object.path.as_str().into(), known)
-    };
-    site.iter().flat_map(|site| site.objects().iter().map(known)).collect()
+    /// What the model of a server knows: `site`, which is asked for, and replies that are fixed.
+    pub fn known_objects(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Objects, Problem> {
+        let known = |object: &Object| {
+            let known = Known { size: object.size.0, cost: object.cost };
+            (object.path.as_str().into(), known)
+        };
+        let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();
+        let replies = self.fixed_replies(load);
+        for (path, method, reply) in
+            replies.map_err(|Mistake { key, sentence }| Problem::usage(format!("{key}: {sentence}")))?
+        {
+            objects.add_reply(&path, method.as_deref(), &reply);
+        }
+        Ok(objects)
+    }
 }

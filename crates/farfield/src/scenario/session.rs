@@ -22,10 +22,9 @@ impl Scenario {
         }
         let wrong = |error: SessionError| Mistake::at(format!("session.{}", error.key), error.sentence);
         let Some(replay) = spec.resolve_replay(load).map_err(wrong)? else {
-            return spec
-                .resolve(load, Seed(self.seed))
-                .map(|session| Some(Told::Dependent(Box::new(session))))
-                .map_err(wrong);
+            let session = spec.resolve(load, Seed(self.seed)).map_err(wrong)?;
+            self.check_replies(&session)?;
+            return Ok(Some(Told::Dependent(Box::new(session))));
         };
         let has_instants = replay.sessions.iter().all(|session| session.starts.is_some());
         if has_instants && self.load != LoadSpec::default() {

@@ -1,5 +1,6 @@
 //! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
 
+use super::replied::ReplySpec;
 use farfield_base::Duration;
 use farfield_emulator::server::Workers;
 use farfield_traffic::distribution::TimesSpec;
@@ -26,6 +27,9 @@ pub struct SimulatedSpec {
     pub service_time: TimesSpec,
     /// The size of a reply's body, but for objects of the site that is asked for, which have their own.
     pub reply_size: SizesSpec,
+    /// Replies that are given word for word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reply: Vec<ReplySpec>,
 }
 
 /// What a worker of the model holds while it serves.
@@ -76,6 +80,7 @@ impl Default for SimulatedSpec {
             linger: Duration::ZERO,
             service_time: Duration::from_us(100).into(),
             reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
+            reply: Vec::new(),
         }
     }
 }

@@ -130,6 +130,11 @@ impl Wan {
         Some(Wan { place, command, runs: std::cell::Cell::new(0) })
     }
 
+    /// A server that these words start; `None`, and `test` is skipped, where it cannot be.
+    pub fn of(test: &str, command: Vec<String>) -> Option<Wan> {
+        may_build(test).then(|| Wan { place: Place::new(), command, runs: std::cell::Cell::new(0) })
+    }
+
     /// Puts a line of shell before the server, which runs beside it and in its namespace.
     pub fn beside(mut self, line: &str) -> Wan {
         let server = self.command.join(" ");

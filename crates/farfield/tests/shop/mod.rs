@@ -1,12 +1,70 @@
 //! A shop that keeps count of whom it gave what, and refuses requests that do not bring it back.
 //!
-//! One thread a connection, the standard library alone: nothing of farfield is in it.
+//! One thread a connection, the standard library alone: nothing of farfield is in it. It serves in a thread of the test
+//! or, where it is to stand in a network namespace, in a process of its own that tells what it was asked line by line.
+
+#![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// A whole visit: cookie, hidden field, form, redirect, token in a header, JSON, cart, order.
+pub const VISIT: &str = r#"
+[session]
+page-load = "PAGE-LOAD"
+
+[[session.data]]
+file = "users.csv"
+order = "unique"
+
+[[session.state]]
+name = "home"
+path = "/"
+embedded = ["/logo.png"]
+
+[[session.state]]
+name = "form"
+path = "/login"
+extract.note = { css = "p.note" }
+
+[[session.state]]
+name = "login"
+form = { select = "form#login", fields = { user = "${name}", pass = "${pass}" }, submit = "go" }
+check = { contains = ["Welcome ${name}", "${note}"], header = { x-token = true } }
+extract.token = { header = "X-Token" }
+extract.sid = { cookie = "sid" }
+
+[[session.state]]
+name = "search"
+path = "/api/items?q=${click}"
+headers = { x-token = "${token}" }
+extract.item = { json = "/items", random = true }
+
+[[session.state]]
+name = "add"
+method = "POST"
+path = "/cart"
+headers = { content-type = "application/json", x-token = "${token}" }
+body = '{"user": "${name|json}", "item": ${item}, "sid": "${sid}"}'
+check = { status = 201 }
+extract.cart = { regex = '"cart":\s*"(\w+)"' }
+
+[[session.state]]
+name = "order"
+method = "POST"
+path = "/cart/${cart|url}/order"
+headers = { content-type = "application/x-www-form-urlencoded" }
+body = "note=${note|form}&user=${user}"
+check = { status = 200, regex = "Order \\d+ for \\w+", lacks = "error" }
+"#;
+
+/// Names and passwords for so many visits.
+pub fn users(count: u32) -> String {
+    (0..count).fold("name,pass\n".to_owned(), |file, n| format!("{file}user{n},\"p&{n}, x\"\n"))
+}
 
 /// The shop, which serves until the test ends.
 pub struct Shop {
@@ -53,13 +111,15 @@ impl Shop {
         let address = listener.local_addr().expect("an address");
         let books = Arc::new(Mutex::new(Books::default()));
         let shared = Arc::clone(&books);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, books) = (stream.expect("a connection"), Arc::clone(&shared));
-                thread::spawn(move || serve(stream, &books));
-            }
-        });
+        thread::spawn(move || serve_all(&listener, &shared, |_| {}));
         Shop { address, books }
+    }
+
+    /// Serves at `address` until the process ends, and tells on standard output what it answered.
+    pub fn serve(address: &str) -> ! {
+        let listener = TcpListener::bind(address).expect("an address of this machine");
+        println!("\nopen at {}", listener.local_addr().expect("an address"));
+        serve_all(&listener, &Arc::default(), |answered| println!("{}", answered.line()))
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -90,12 +150,66 @@ fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(stream: TcpStream, books: &Mutex<Books>) {
+/// A request that a shop in a process of its own answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    pub client: IpAddr,
+    pub status: u16,
+    pub method: String,
+    pub path: String,
+    /// Why it was refused, or the order.
+    pub said: String,
+}
+
+impl Answered {
+    fn line(&self) -> String {
+        let Answered { client, status, method, path, said } = self;
+        format!("answered {client} {status} {method} {path} {said}")
+    }
+
+    /// All that such a shop told.
+    pub fn read(log: &str) -> Vec<Answered> {
+        let read = |line: &str| {
+            let mut words = line.strip_prefix("answered ")?.splitn(5, ' ');
+            Some(Answered {
+                client: words.next()?.parse().ok()?,
+                status: words.next()?.parse().ok()?,
+                method: words.next()?.to_owned(),
+                path: words.next()?.to_owned(),
+                said: words.next()?.to_owned(),
+            })
+        };
+        log.lines().filter_map(read).collect()
+    }
+}
+
+fn serve_all(
+    listener: &TcpListener,
+    books: &Arc<Mutex<Books>>,
+    tell: impl Fn(&Answered) + Copy + Send + 'static,
+) -> ! {
+    loop {
+        let (stream, _) = listener.accept().expect("a connection");
+        let books = Arc::clone(books);
+        thread::spawn(move || serve(stream, &books, tell));
+    }
+}
+
+fn serve(stream: TcpStream, books: &Mutex<Books>, tell: impl Fn(&Answered)) {
+    let Ok(client) = stream.peer_addr() else { return };
     let mut writer = stream.try_clone().expect("a socket");
     let mut reader = BufReader::new(stream);
     while let Some(asked) = read(&mut reader) {
         let answer = lock(books).answer(&asked);
         let Answer { status, headers, body } = answer;
+        let said = if status.starts_with("403") || body.starts_with("Order ") { &*body } else { "" };
+        tell(&Answered {
+            client: client.ip(),
+            status: status[..3].parse().expect("a status begins with its number"),
+            method: asked.method,
+            path: asked.path,
+            said: said.to_owned(),
+        });
         // In two pieces, so that heads and bodies are split for the client.
         let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n", body.len());
         let rest = format!("Server: shop\r\n\r\n{body}");

@@ -1,0 +1,116 @@
+//! Replies that a server model gives word for word: a token, a form, a cookie or a redirect for users in sessions.
+//!
+//! They are written as bytes once, before the run, and no request for one allocates. The model does not look at what it
+//! was asked with: whoever brings the wrong token gets the same reply.
+
+use super::http::Keeping;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// A reply as it is to be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixedReply {
+    /// 200 to 599.
+    pub status: u16,
+    /// Names and values of header fields, but for those that frame the body or keep the connection.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body; one of a 204 or 304, which have none, is left out.
+    pub body: Bytes,
+}
+
+/// The replies of a server, by path and method.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FixedReplies {
+    by_path: BTreeMap<Box<str>, Vec<Numbered>>,
+    written: Vec<Written>,
+}
+
+/// A reply at a path.
+#[derive(Debug, Clone)]
+struct Numbered {
+    /// The method that it is for; without one it is for any.
+    method: Option<Box<str>>,
+    number: u32,
+}
+
+/// A reply in bytes, for each of what may become of the connection.
+#[derive(Debug, Clone)]
+struct Written {
+    of: [Bytes; 3],
+    body_len: usize,
+}
+
+impl FixedReplies {
+    /// Adds a reply to requests for `path` with `method`, or with any.
+    pub fn add(&mut self, path: &str, method: Option<&str>, reply: &FixedReply) {
+        let number = self.written.len() as u32;
+        self.written.push(Written::of(reply));
+        let numbered = Numbered { method: method.map(Into::into), number };
+        self.by_path.entry(path.into()).or_default().push(numbered);
+    }
+
+    /// The number of the reply to `method` at `path`: the method's own rather than any's. HEAD is answered as GET.
+    pub fn find(&self, method: &str, path: &str) -> Option<u32> {
+        let method = if method == "HEAD" { "GET" } else { method };
+        let replies = self.by_path.get(path)?;
+        let own = replies.iter().find(|reply| reply.method.as_deref() == Some(method));
+        own.or_else(|| replies.iter().find(|reply| reply.method.is_none())).map(|reply| reply.number)
+    }
+
+    /// The bytes of a reply, without the body if the head is all that was asked for.
+    pub fn bytes(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
+        let Written { of, body_len } = &self.written[number as usize];
+        let bytes = &of[keeping as usize];
+        if head_only { bytes.slice(..bytes.len() - body_len) } else { bytes.clone() }
+    }
+}
+
+impl Written {
+    fn of(FixedReply { status, headers, body }: &FixedReply) -> Written {
+        // RFC 9110 §8.6: a 204 has no Content-Length, and what a 304 would tell is another reply's.
+        let empty = matches!(status, 204 | 304);
+        let body: &[u8] = if empty { b"" } else { body };
+        let mut head = format!("HTTP/1.1 {status} \r\n").into_bytes();
+        for (name, value) in headers {
+            head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
+        }
+        if !empty {
+            head.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        let of = [Keeping::Close, Keeping::Keep, Keeping::KeepTold]
+            .map(|keeping| [&head, keeping.line().as_bytes(), b"\r\n", body].concat().into());
+        Written { of, body_len: body.len() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(status: u16, body: &'static [u8]) -> FixedReply {
+        FixedReply { status, headers: vec![("x-a".to_owned(), b"b\xe9".to_vec())], body: body.into() }
+    }
+
+    #[test]
+    fn a_reply_is_given_word_for_word() {
+        let mut replies = FixedReplies::default();
+        replies.add("/a", None, &reply(200, b"<p>"));
+        replies.add("/b", None, &reply(304, b"left out"));
+        let told = |number, keeping, head_only| replies.bytes(number, keeping, head_only).to_vec();
+        let head = b"HTTP/1.1 200 \r\nx-a: b\xe9\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
+        assert_eq!(told(0, Keeping::Close, true), head);
+        assert_eq!(told(0, Keeping::Close, false), [&head[..], b"<p>"].concat());
+        assert_eq!(told(1, Keeping::Keep, false), b"HTTP/1.1 304 \r\nx-a: b\xe9\r\n\r\n");
+    }
+
+    #[test]
+    fn a_methods_own_reply_goes_before_any_ones() {
+        let mut replies = FixedReplies::default();
+        replies.add("/a", None, &reply(200, b"any"));
+        replies.add("/a", Some("POST"), &reply(201, b"own"));
+        replies.add("/b", Some("GET"), &reply(200, b"got"));
+        let asked = [("POST", "/a"), ("HEAD", "/a"), ("HEAD", "/b"), ("POST", "/b"), ("GET", "/c")];
+        let found = asked.map(|(method, path)| replies.find(method, path));
+        assert_eq!(found, [Some(1), Some(0), Some(2), None, None]);
+    }
+}

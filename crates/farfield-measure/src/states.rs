@@ -1,0 +1,156 @@
+//! The states of sessions: what became of each one's requests in the measured part, and how long they took.
+//!
+//! A state's requests are its own and the redirects that these led to; what its page embeds is not counted here. Redirects
+//! count as requests, since each is asked and answered on its own. A histogram is 304 KiB: only a state that was asked for
+//! gets one, and no more than [`States::MAX`] states are told apart.
+
+use crate::fold::Part;
+use crate::histogram::Histogram;
+use crate::timing::Timing;
+use farfield_base::{Outcome, Sample};
+
+/// The states of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct States {
+    names: Vec<String>,
+    /// By number; nothing as long as a state was not asked for.
+    counted: Vec<Option<Box<StateCount>>>,
+    left_out: usize,
+}
+
+/// What is counted of a state.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StateCount {
+    /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Response times of those that went well.
+    pub response: Histogram,
+}
+
+impl StateCount {
+    /// Requests due in the measured part.
+    pub fn requests(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    /// The share that went wrong, as [`Part::error_share`] has it.
+    pub fn error_share(&self) -> Option<f64> {
+        Part::error_share_of(&self.outcomes)
+    }
+}
+
+impl States {
+    /// States that are told apart at most: the first ones.
+    pub const MAX: usize = 100;
+
+    /// States with these names, by number: [`Sample::request`] is a state's where it is one of these numbers.
+    pub fn named(mut names: Vec<String>) -> States {
+        let left_out = names.len().saturating_sub(States::MAX);
+        names.truncate(States::MAX);
+        States { counted: vec![None; names.len()], names, left_out }
+    }
+
+    /// Counts a `sample` of the measured part, if it is a state's.
+    pub fn record(&mut self, sample: &Sample) {
+        let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
+        let state = state.get_or_insert_default();
+        state.outcomes[usize::from(sample.outcome.code())] += 1;
+        if sample.outcome == Outcome::Ok
+            && let Some(time) = Timing::Response.of(sample)
+        {
+            state.response.record(time);
+        }
+    }
+
+    /// Adds what was counted elsewhere of the same states.
+    ///
+    /// # Panics
+    /// If the states are others.
+    pub fn merge(&mut self, other: &States) {
+        assert_eq!(self.names, other.names, "folds of one run share its states");
+        for (mine, theirs) in self.counted.iter_mut().zip(&other.counted) {
+            let Some(theirs) = theirs else { continue };
+            let mine = mine.get_or_insert_default();
+            mine.response.merge(&theirs.response);
+            mine.outcomes.iter_mut().zip(theirs.outcomes).for_each(|(mine, theirs)| *mine += theirs);
+        }
+    }
+
+    /// The states in order, each with its name; nothing for one that was not asked for.
+    pub fn counted(&self) -> impl ExactSizeIterator<Item = (&str, Option<&StateCount>)> {
+        self.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
+    }
+
+    /// How many states beyond the first [`States::MAX`] there are.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::Fold;
+    use crate::fold::scene::{sample, window};
+    use farfield_base::Duration;
+
+    const MS: u64 = 1_000_000;
+
+    fn samples() -> Vec<Sample> {
+        let of =
+            |due, took, request, outcome| Sample { request, outcome, ..sample(due * MS, (due + took) * MS) };
+        vec![
+            of(5, 1, 0, Outcome::Ok),
+            of(11, 3, 0, Outcome::Ok),
+            of(12, 5, 0, Outcome::Ok),
+            of(13, 9, 0, Outcome::CheckFailed),
+            of(14, 1, 0, Outcome::Cut),
+            of(15, 7, 2, Outcome::Ok),
+            of(16, 7, 3, Outcome::Ok),
+            of(25, 1, 2, Outcome::Ok),
+        ]
+    }
+
+    fn fold(samples: &[Sample]) -> Fold {
+        let names = ["home", "never", "buy"].map(str::to_owned).to_vec();
+        let mut fold = Fold::new(window(10, 20)).telling_states(names);
+        samples.iter().for_each(|sample| fold.record(sample));
+        fold
+    }
+
+    /// Of the first state four were due in the window, one of which was cut off; what has another number is no state's.
+    #[test]
+    fn a_state_counts_its_requests_of_the_measured_part() {
+        let fold = fold(&samples());
+        let counted: Vec<_> = fold.states().counted().collect();
+        let told = counted.iter().map(|(name, state)| {
+            let state = state.map(|state| (state.requests(), state.error_share(), state.response.max()));
+            (*name, state)
+        });
+        let ms = |ms| Some(Duration::from_ms(ms));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                ("home", Some((4, Some(1.0 / 3.0), ms(5)))),
+                ("never", None),
+                ("buy", Some((1, Some(0.0), ms(7))))
+            ]
+        );
+    }
+
+    #[test]
+    fn merging_is_counting_together() {
+        let samples = samples();
+        for cut in 0..samples.len() {
+            let mut merged = fold(&samples[cut..]);
+            merged.merge(&fold(&samples[..cut]));
+            assert_eq!(merged.states(), fold(&samples).states());
+        }
+    }
+
+    #[test]
+    fn too_many_states_are_left_out_and_counted() {
+        let states = States::named((0..130).map(|n| n.to_string()).collect());
+        assert_eq!((states.counted().len(), states.left_out()), (States::MAX, 30));
+    }
+}
