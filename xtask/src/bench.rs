@@ -15,6 +15,7 @@ mod overload;
 mod page;
 mod peers;
 mod server;
+mod shards;
 mod simulated;
 mod spread;
 mod usage;
@@ -65,6 +66,8 @@ pub struct Bench {
 enum Beside {
     /// nginx on a processor of its own, and other generators in turn.
     Servers,
+    /// nginx on the same processors as farfield; the bench itself says how long runs are.
+    Sharing,
     /// Nothing: a simulation has the machine to itself.
     Nothing,
 }
@@ -78,6 +81,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
     Bench { name: "far-backbone", run: far::backbone, beside: Beside::Servers },
     Bench { name: "far-throughput", run: far::throughput, beside: Beside::Servers },
+    Bench { name: "far-shards", run: shards::one_and_two, beside: Beside::Sharing },
     Bench { name: "simulated", run: simulated::far_away, beside: Beside::Nothing },
     Bench { name: "simulated-backbone", run: simulated::backbone, beside: Beside::Nothing },
     Bench { name: "simulated-shards", run: simulated::shards, beside: Beside::Nothing },
@@ -131,6 +135,11 @@ fn provenance(lab: &Lab, beside: Beside) -> String {
         return format!("Measured on {machine}.\nfarfield {commit}.\n");
     }
     let nginx = system::find("nginx").map(|program| machine::version(&program, "-v")).unwrap_or_default();
+    if beside == Beside::Sharing {
+        return format!(
+            "Measured on {machine}, whose processors server and generator share.\nfarfield {commit}, nginx {nginx}.\n"
+        );
+    }
     let peers: [&dyn Generator; 5] = [&Wrk, &H2load, &Ab, &Oha, &K6];
     let versions = peers.iter().filter_map(|peer| {
         let version = machine::version(&lab.program(*peer)?, peer.version_arg());

@@ -1,7 +1,7 @@
-//! Clients on two shards that share links, through the kernel: the same laws as on one.
+//! Clients on two and three shards that share links, through the kernel: the same laws as on one.
 //!
 //! The network is IP-TNE's backbone of four subnetworks (Williamson, Simmonds and Arlitt 2004, figure 3), whose links
-//! next to the server are everybody's bottleneck. Each test prints what one shard and what two measured.
+//! next to the server are everybody's bottleneck. Each test prints what each number of shards measured.
 
 mod common;
 
@@ -26,7 +26,7 @@ warm-up = '2s'
 duration = '4s'
 [network.backbone]
 subnets = 4
-hosts = 32
+hosts = 33
 backbone = '20Mbit'
 queue = 'unlimited'
 ";
@@ -41,7 +41,7 @@ fn run(wan: &Wan, load: &str, shards: u32) -> Made {
     let ended = wan.run(&format!("{load}{NETWORK}"), &format!("--shards {shards}")).exits(0);
     let made = Made { summary: ended.summary(), samples: ended.samples() };
     let network = made.summary.network.as_ref().expect("a network");
-    assert_eq!((network.shards, network.clients), (shards.into(), 128));
+    assert_eq!((network.shards, network.clients), (shards.into(), 132));
     assert_eq!((network.gateway_overruns, network.drops), (0, Default::default()), "nothing is lost");
     assert_eq!(network.crossing_lateness.is_some(), shards > 1);
     if let Some(late) = &network.crossing_lateness {
@@ -84,20 +84,23 @@ impl Made {
 
 /// Prints both, and holds the second against the first: on a machine that does nothing else they differ by some percent.
 #[track_caller]
-fn agree(what: &str, one: f64, two: f64, within: f64) {
-    println!("{what} | {one:.4} | {two:.4} | {:+.2} %", 100.0 * (two / one - 1.0));
-    assert!((two / one - 1.0).abs() < within, "{what}: {one} with one shard, {two} with two");
+fn agree(what: &str, one: f64, more: f64, within: f64) {
+    println!("{what} | {one:.4} | {more:.4} | {:+.2} %", 100.0 * (more / one - 1.0));
+    assert!((more / one - 1.0).abs() < within, "{what}: {one} with one shard, {more} with more");
 }
 
+/// Holds what two and three shards made against what one did.
 #[track_caller]
-fn agree_in_all(one: &Made, two: &Made, within: f64) {
-    println!("measure | one shard | two | off");
-    agree("replies a second", one.rate(), two.rate(), within);
-    let [one, two] = [one, two].map(Made::response_times);
-    agree("response time at 10 %, s", one[0], two[0], within);
-    agree("response time at 50 %, s", one[1], two[1], within);
-    // The longer ones are told of, and are the machine's where it has no processor to spare for a second shard.
-    println!("response time at 90 %, s | {:.4} | {:.4}", one[2], two[2]);
+fn agree_in_all([one, two, three]: &[Made; 3], within: f64) {
+    for (shards, more) in [("two", two), ("three", three)] {
+        println!("measure | one shard | {shards} | off");
+        agree("replies a second", one.rate(), more.rate(), within);
+        let [one, more] = [one, more].map(Made::response_times);
+        agree("response time at 10 %, s", one[0], more[0], within);
+        agree("response time at 50 %, s", one[1], more[1], within);
+        // The longer ones are told of, and are the machine's where it has no processor to spare for another shard.
+        println!("response time at 90 %, s | {:.4} | {:.4}", one[2], more[2]);
+    }
 }
 
 /// More users than the bottleneck can take: it carries its rate in sum, not once for each shard, and users wait as long as
@@ -106,10 +109,10 @@ fn agree_in_all(one: &Made, two: &Made, within: f64) {
 fn a_saturated_bottleneck_is_one_bottleneck() {
     let Some(wan) = Wan::new("a_saturated_bottleneck_is_one_bottleneck", Kind::Nginx) else { return };
     let _alone = alone();
-    let load = "load = { model = 'closed', users = 128 }\n";
-    let [one, two] = [1, 2].map(|shards| run(&wan, load, shards));
-    agree_in_all(&one, &two, 0.2);
-    for made in [&one, &two] {
+    let load = "load = { model = 'closed', users = 132 }\n";
+    let made = [1, 2, 3].map(|shards| run(&wan, load, shards));
+    agree_in_all(&made, 0.2);
+    for made in &made {
         let share = made.bits() / RATE;
         println!("{share:.4} of the bottleneck's rate");
         // At either end of the part there are replies of which some packets count and some do not. A machine that does much else
@@ -124,9 +127,9 @@ fn a_load_below_the_bottleneck_is_as_quick() {
     let Some(wan) = Wan::new("a_load_below_the_bottleneck_is_as_quick", Kind::Nginx) else { return };
     let _alone = alone();
     let load = "load = { model = 'open', arrivals = '250/s' }\nconnections.policy = 'one-request'\n";
-    let [one, two] = [1, 2].map(|shards| run(&wan, load, shards));
-    agree_in_all(&one, &two, 0.5);
-    for made in [&one, &two] {
+    let made = [1, 2, 3].map(|shards| run(&wan, load, shards));
+    agree_in_all(&made, 0.5);
+    for made in &made {
         for subnet in 1..=4u16 {
             // Subnetwork i is 2i ms away, and 0.2 ms within it: a handshake, and a reply in one window.
             let least = 2.0 * (2.0 * f64::from(subnet) + 0.2) / 1e3;

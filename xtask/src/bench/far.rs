@@ -58,13 +58,13 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
     let mut text = String::new();
     // Where the server's kernel works on what it receives. With a connection each that is much, and gets the most out of
     // both processors when they share it; else the way to another processor costs more than it saves.
-    let shared = [lab.generator_cpu(), lab.server_cpu()];
+    let shared = lab.both();
     let cases =
         [(Reuse::OneRequest, "a connection each", shared.as_slice()), (Reuse::KeepAlive, "kept alive", &[])];
     for (reuse, words, receivers) in cases {
         let (mut ours, mut theirs, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..lab.extent.pairs {
-            let summary = far(lab, FAR, reuse, "/1k", receivers)?;
+            let summary = Far { reuse, receivers, ..Far::of(lab, FAR) }.run(lab)?;
             let per_s = summary.number("/steady/rates/completed_per_s")?;
             cpu_us.push(summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(lab.extent.seconds));
             ours.push(per_s);
@@ -105,7 +105,8 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
 pub fn backbone(lab: &Lab) -> Result<String> {
     let (mut per_s, mut late) = (Vec::new(), Vec::new());
     for _ in 0..lab.extent.pairs {
-        let summary = far(lab, BACKBONE, Reuse::OneRequest, "/1k", &[lab.server_cpu()])?;
+        let server = [lab.server_cpu()];
+        let summary = Far { receivers: &server, ..Far::of(lab, BACKBONE) }.run(lab)?;
         per_s.push(summary.number("/steady/rates/completed_per_s")?);
         late.push(summary.quantile_us("/network/departure_lateness", "p99.9")?);
     }
@@ -122,7 +123,8 @@ pub fn backbone(lab: &Lab) -> Result<String> {
 pub fn throughput(lab: &Lab) -> Result<String> {
     let mut gigabits = Vec::new();
     for _ in 0..lab.extent.pairs {
-        let summary = far(lab, LARGE, Reuse::KeepAlive, "/64k", &[lab.server_cpu()])?;
+        let (reuse, receivers) = (Reuse::KeepAlive, &[lab.server_cpu()][..]);
+        let summary = Far { reuse, path: "/64k", receivers, ..Far::of(lab, LARGE) }.run(lab)?;
         gigabits.push(summary.number("/steady/rates/body_bytes_per_s")? * 8.0 / 1e9);
     }
     let gigabits = Spread::of(gigabits);
@@ -130,31 +132,52 @@ pub fn throughput(lab: &Lab) -> Result<String> {
     Ok(format!("200 clients at 2 ms, objects of 64 KiB, kept alive.\n\n{asked}"))
 }
 
-/// Runs farfield on the emulated plane, with an nginx of its own on the server's processor; what it receives is worked on
-/// by the kernel on `receivers`.
-fn far(lab: &Lab, rest: &str, reuse: Reuse, path: &str, receivers: &[usize]) -> Result<Summary> {
-    let folder = lab.scratch().join("far");
-    fs::create_dir_all(&folder)?;
-    let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
-    let nginx = crate::system::find("nginx").context("nginx is missing")?;
-    let policy = match reuse {
-        Reuse::OneRequest => "one-request",
-        Reuse::KeepAlive => "persistent",
-    };
-    let scenario = format!(
-        "plane = \"emulated\"\nconnections = {{ policy = \"{policy}\" }}\n\
-         requests = {{ request = [{{ path = \"{path}\" }}] }}\n\
-         [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\nprocessors = [{}]\nreceive-processors = {receivers:?}\n\
-         somaxconn = 16384\nsyn-backlog = 16384\n{rest}",
-        nginx.display(),
-        folder.join("nginx.log").display(),
-        config.display(),
-        lab.server_cpu(),
-    );
-    let file = folder.join("scenario.toml");
-    fs::write(&file, scenario)?;
-    let file = file.to_str().context("a scratch folder with a plain name")?;
-    let mut command = farfield::command(lab.farfield(), file, lab.extent.seconds, lab.scratch())?;
-    command.args(["--warm-up", "2s"]);
-    Ok(lab.farfield_run(&command, lab.extent.seconds)?.0)
+/// A run of farfield on the emulated plane, with an nginx of its own.
+#[derive(Debug, Clone)]
+pub struct Far<'a> {
+    /// Load and network.
+    pub rest: &'a str,
+    pub reuse: Reuse,
+    pub path: &'a str,
+    /// The processors of the server.
+    pub server: Vec<usize>,
+    /// Those on which its kernel works on what it receives; where the emulator writes it if there are none.
+    pub receivers: &'a [usize],
+    pub seconds: u32,
+}
+
+impl<'a> Far<'a> {
+    /// One request for 1 KB on a connection, of a server on a processor of its own.
+    pub fn of(lab: &Lab, rest: &'a str) -> Far<'a> {
+        let (reuse, path, server) = (Reuse::OneRequest, "/1k", vec![lab.server_cpu()]);
+        Far { rest, reuse, path, server, receivers: &[], seconds: lab.extent.seconds }
+    }
+
+    /// Runs it after two seconds of warm-up.
+    pub fn run(&self, lab: &Lab) -> Result<Summary> {
+        let Far { rest, path, server, receivers, .. } = self;
+        let folder = lab.scratch().join("far");
+        fs::create_dir_all(&folder)?;
+        let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
+        let nginx = crate::system::find("nginx").context("nginx is missing")?;
+        let policy = match self.reuse {
+            Reuse::OneRequest => "one-request",
+            Reuse::KeepAlive => "persistent",
+        };
+        let scenario = format!(
+            "plane = \"emulated\"\nconnections = {{ policy = \"{policy}\" }}\n\
+             requests = {{ request = [{{ path = \"{path}\" }}] }}\n\
+             [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\nprocessors = {server:?}\n\
+             receive-processors = {receivers:?}\nsomaxconn = 16384\nsyn-backlog = 16384\n{rest}",
+            nginx.display(),
+            folder.join("nginx.log").display(),
+            config.display(),
+        );
+        let file = folder.join("scenario.toml");
+        fs::write(&file, scenario)?;
+        let file = file.to_str().context("a scratch folder with a plain name")?;
+        let mut command = farfield::command(lab.farfield(), file, self.seconds, lab.scratch())?;
+        command.args(["--warm-up", "2s"]);
+        Ok(lab.farfield_run(&command, self.seconds)?.0)
+    }
 }

@@ -104,14 +104,14 @@ impl Lab {
         &self.farfield
     }
 
-    /// The processor that generators run on.
-    pub fn generator_cpu(&self) -> usize {
-        self.generator_cpu
-    }
-
     /// The processor that servers run on.
     pub fn server_cpu(&self) -> usize {
         self.server_cpu
+    }
+
+    /// The generators' processor and the servers', where both share them.
+    pub fn both(&self) -> [usize; 2] {
+        [self.generator_cpu, self.server_cpu]
     }
 
     /// A folder for what runs leave.
