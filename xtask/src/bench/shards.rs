@@ -3,7 +3,6 @@
 
 use super::far::Far;
 use super::generator::Reuse;
-use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
@@ -83,20 +82,14 @@ pub fn one_and_two(lab: &Lab) -> Result<String> {
     let costs = [&own, &shared].map(|made| Spread::of_ratios(&made.cpu_us[1], &made.cpu_us[0]));
     let gain = Spread::of_ratios(&packets.per_s[1], &packets.per_s[0]);
     Ok(format!(
-        "{}\n{} s a run, {} turns.\n\n{}{}",
+        "{}\n{} s a run, {} turns.\n\n\
+         - A transaction costs two shards {} × the processor time of one where they share no link, {} × where they do.\n\
+         - Where the emulator has most to do, two shards carry {gain} × as much as one.\n",
         table.to_markdown(),
         seconds(lab),
         lab.extent.pairs,
-        goal(
-            "two shards that share no link cost at most 1.2 × the processor time of one",
-            &costs[0],
-            costs[0].median <= 1.2
-        ),
-        goal(
-            "two shards carry more than one where the emulator has most to do, at least 1.2 ×",
-            &gain,
-            gain.median >= 1.2
-        ),
+        costs[0],
+        costs[1],
     ))
 }
 
