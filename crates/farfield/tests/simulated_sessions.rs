@@ -105,6 +105,15 @@ fn a_visit_takes_what_it_needs_from_replies_that_are_fixed() {
     assert!(pages[0] - pages[5] <= 20, "each user is in one visit at most: {pages:?}");
     let redirects = count(&samples, |sample| sample.status == 303);
     assert!(redirects.abs_diff(pages[2]) <= 20 && redirects > 100, "{redirects} of {}", pages[2]);
+    let window = |sample: &Sample| sample.due.as_ns() < 10_000_000_000;
+    let states: Vec<(String, u64)> =
+        ended.summary().states.into_iter().map(|state| (state.name, state.requests)).collect();
+    let counted = (0..).zip(["home", "form", "login", "search", "add", "order"]).map(|(number, name)| {
+        let own = count(&samples, |sample| sample.request == number && window(sample));
+        (name.to_owned(), own as u64)
+    });
+    assert_eq!(states, counted.collect::<Vec<_>>());
+    assert!(ended.stdout.contains("\nstate ") && ended.stdout.contains("\nlogin "), "{}", ended.stdout);
     for brought in [
         "GET /login HTTP/1.1\r\n",
         "Cookie: visitor=v7\r\n",
