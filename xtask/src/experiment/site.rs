@@ -99,7 +99,7 @@ fn surge(place: usize) -> usize {
 
 /// Requests for ProWGen's documents in the order that clients take them in turn: each drawn by popularity.
 fn requests() -> Result<String> {
-    let spec = RequestSetSpec::of_site(SiteSource::Preset(Preset::Prowgen), SEED.0, Order::Weighted);
+    let spec = RequestSetSpec::of_site(SiteSource::Preset(Preset::Prowgen), Some(SEED.0), Order::Weighted);
     let mut none = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let set = spec.resolve(&mut none, SEED).map_err(|error| anyhow!("{error}"))?;
     let mut chance = SEED.stream(Purpose::User, 0);

@@ -1,7 +1,7 @@
 //! Walks on a site's links: where a session starts, and which link is followed from each page (the start-page and routing
 //! probabilities of Liu et al. 1999, section 3.1).
 //!
-//! Sessions start with a page as often as it weighs, and follow a link as often as that weighs. From a page without a
+//! Sessions start with a page as often as it says, and follow a link as often as that weighs. From a page without a
 //! link, they go on as they started. Where a session is, its user keeps; how many pages it has is the load's to say.
 
 use super::Site;
@@ -24,7 +24,7 @@ struct Routes {
 impl Walk {
     /// The walks on `site`.
     pub fn new(site: &Site) -> Walk {
-        let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
+        let weights: Vec<f64> = site.pages().iter().map(super::SitePage::starting).collect();
         let start = AliasTable::new(&weights).expect("a site has a page that is asked for");
         let routes = site.pages().iter().map(|page| {
             let weights: Vec<f64> = page.links.iter().map(|link| link.weight).collect();
