@@ -278,7 +278,8 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
             return Err(SiteError::Weight(bad));
         }
         let views: f64 = page.views.iter().map(|view| view.weight).sum();
-        if !page.views.is_empty() && !(views > 0.0 && views.is_finite()) {
+        let chosen = page.views.is_empty() || views > 0.0 && views.is_finite();
+        if !chosen {
             return Err(SiteError::Weight(views));
         }
         total += page.weight;

@@ -223,13 +223,13 @@ fn course(starts: &[Instant], visits: &Visits) -> Vec<u64> {
     const SESSIONS_A_PART: usize = 100;
     const PARTS_MAX: usize = 96;
     let parts = (starts.len() / SESSIONS_A_PART).min(PARTS_MAX);
-    let covers = visits.covers().as_ns().max(1);
+    let (begins, covers) = (visits.begins(), visits.covers().as_ns().max(1));
     if parts < 2 {
         return Vec::new();
     }
     let mut course = vec![0; parts];
     for start in starts {
-        let at = u128::from(start.since(visits.begins()).as_ns()) * parts as u128 / u128::from(covers);
+        let at = u128::from(start.since(begins).as_ns()) * parts as u128 / u128::from(covers);
         course[(at as usize).min(parts - 1)] += 1;
     }
     course

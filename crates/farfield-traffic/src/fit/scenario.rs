@@ -159,7 +159,14 @@ impl FitReport {
             let rate = Rate::per_second((rate * speed).clamp(1e-9, 1e9)).expect("a rate above zero");
             ArrivalSpec::poisson(rate).expect("a rate above zero")
         };
-        if let Some(along) = self.along_course(rate * speed, speed).filter(|_| course) {
+        let clustered = self.arrivals.is_some_and(|arrivals| arrivals.renewal && !arrivals.poisson);
+        if course && clustered {
+            told.doubts.push(
+                "The rate of sessions keeps to its mean: gaps between them have a law of their own, which a rate that moves \
+                 would lose."
+                    .to_owned(),
+            );
+        } else if let Some(along) = self.along_course(rate * speed, speed).filter(|_| course) {
             told.words.push(format!(
                 "The rate of sessions moves as over the log, in {} parts, and inside them sessions arrive as a Poisson process.",
                 self.course.len()

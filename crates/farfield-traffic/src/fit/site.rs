@@ -154,18 +154,9 @@ impl SiteTally {
         let mut page_of = vec![None; popular.len()];
         let mut pages = Vec::new();
         for (at, path) in popular.iter().enumerate() {
-            let of = |counts: &[u32]| u64::from(counts[*path as usize]);
-            if of(&self.clicks) > 0 {
+            if self.clicks[*path as usize] > 0 {
                 page_of[at] = Some(pages.len());
-                pages.push(FittedPage {
-                    object: at as u32,
-                    clicks: of(&self.clicks),
-                    starts: of(&self.starts),
-                    ends: of(&self.ends),
-                    embedded: Vec::new(),
-                    views: Vec::new(),
-                    next: Vec::new(),
-                });
+                pages.push(self.page(*path, at as u32));
             }
         }
         let page = |from: u32| place[from as usize].and_then(|at: u32| page_of[at as usize]);
@@ -199,6 +190,20 @@ impl SiteTally {
             objects,
             pages,
             other_methods: self.other_methods,
+        }
+    }
+
+    /// A page, at a place among the objects, so far without what came with or after it.
+    fn page(&self, path: u32, object: u32) -> FittedPage {
+        let of = |counts: &[u32]| u64::from(counts[path as usize]);
+        FittedPage {
+            object,
+            clicks: of(&self.clicks),
+            starts: of(&self.starts),
+            ends: of(&self.ends),
+            embedded: Vec::new(),
+            views: Vec::new(),
+            next: Vec::new(),
         }
     }
 

@@ -158,7 +158,8 @@ impl Visits {
         self.bytes.push(record.bytes.filter(|_| whole).unwrap_or(NO_BYTES));
         self.transfer_us.push(transfer.map_or(NO_TRANSFER, |us| us.min(u64::from(NO_TRANSFER - 1)) as u32));
         let get = matches!(record.method, b"" | b"GET");
-        self.flags.push(u8::from(record.status < 400) * SERVED | u8::from(get) * GET);
+        let served = record.status < 400;
+        self.flags.push(if served { SERVED } else { 0 } | if get { GET } else { 0 });
         Some(())
     }
 
