@@ -309,7 +309,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__fit)
-            opts="-o -h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-laws --seed --out --target --speed --objects --help"
+            opts="-o -h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-laws --seed --out --target --speed --course --objects --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -98,12 +98,13 @@ complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-min -d 'A re
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-max -d 'A request later than this after the one before begins a session' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l seed -d 'The seed of all choices by chance' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -s o -l out -d 'The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l target -d 'The server that the scenario drives, with the log\'s own paths. Without one it drives the built-in server, which answers with as many bytes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l target -d 'The server that has the log\'s own paths, which the scenario then asks for. Without one it asks for the site that is written, which the built-in server serves, and any other once farfield site make has made files of it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l objects -d 'The objects that the scenario and the site have at most, the most popular ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l keep-query -d 'Requests that differ behind the ? are for different objects'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l single-laws -d 'Try single laws only, no mixtures: a quick look'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l course -d 'The rate of sessions moves as it did over the log, and the run lasts as long; unless said it keeps to its mean, for ten minutes at most'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'

@@ -29,7 +29,7 @@ fn main() {
 }
 
 fn draw(preset: Preset, order: Order, pages: u64) {
-    let spec = RequestSetSpec::of_site(SiteSource::Preset(preset), 1, order);
+    let spec = RequestSetSpec::of_site(SiteSource::Preset(preset), Some(1), order);
     let begun = Instant::now();
     let set = spec.resolve(&mut |_| unreachable!("no file"), Seed(1)).expect("no file");
     let started = begun.elapsed().as_secs_f64() * 1e3;

@@ -29,15 +29,18 @@ pub mod log;
 pub mod mixture;
 pub mod model;
 mod number;
+mod paths;
 pub mod points;
 pub mod popularity;
 pub mod ranking;
 pub mod report;
 pub mod reservoir;
 pub mod scenario;
+mod served;
 pub mod session;
 pub mod site;
 mod special;
+mod views;
 pub mod visits;
 
 pub use family::{Component, Family};

@@ -9,6 +9,7 @@
 mod parts;
 mod site;
 mod spec;
+mod views;
 
 pub(crate) use parts::method;
 pub use parts::{BodySpec, Filler, Headers, PartError, Target, Weight};
@@ -21,6 +22,7 @@ use bytes::Bytes;
 use farfield_base::random::Stream;
 use http::{HeaderName, HeaderValue, Method};
 use std::sync::Arc;
+use views::Views;
 
 /// A place in the list of a set's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +56,8 @@ pub struct RequestSet {
     requests: Vec<Request>,
     pages: Vec<Page>,
     choice: Choice,
+    /// Where a page that is chosen is one of several of the list.
+    views: Option<Views>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +79,12 @@ impl RequestSet {
     /// These requests, and pages of them that are gone through in order; nothing if there are more than numbers, or none.
     pub(crate) fn in_order(requests: Vec<Request>, pages: Vec<Page>) -> Option<RequestSet> {
         let numbered = u32::try_from(requests.len()).is_ok() && u32::try_from(pages.len()).is_ok();
-        (numbered && !pages.is_empty()).then_some(RequestSet { requests, pages, choice: Choice::InOrder })
+        (numbered && !pages.is_empty()).then_some(RequestSet {
+            requests,
+            pages,
+            choice: Choice::InOrder,
+            views: None,
+        })
     }
 
     /// All requests, at the places that their ids say.
@@ -83,7 +92,8 @@ impl RequestSet {
         &self.requests
     }
 
-    /// All pages, in the order of the scenario.
+    /// All pages, in the order of the scenario. Pages of a site that are seen in several ways stand there once for each,
+    /// one after the other.
     pub fn pages(&self) -> &[Page] {
         &self.pages
     }
@@ -112,9 +122,22 @@ impl RequestSet {
 
     /// The number of that page, for a user who asked for page `before` last: on a walk, a link away from it.
     pub fn next(&self, before: Option<u32>, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> u32 {
+        let Some(views) = &self.views else { return self.choose(before, client, clients, turn, rng) };
+        let before = before.map(|view| views.page(view));
+        let page = self.choose(before, client, clients, turn, rng);
+        views.view(page, rng)
+    }
+
+    /// Among how many pages is chosen.
+    fn chosen(&self) -> usize {
+        self.views.as_ref().map_or(self.pages.len(), Views::pages)
+    }
+
+    /// The same where each page is seen in one way.
+    fn choose(&self, before: Option<u32>, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> u32 {
         match (&self.choice, before) {
             (Choice::Weighted(table), _) => table.sample(rng) as u32,
-            (Choice::InOrder, _) => place(client, clients, turn, self.pages.len()) as u32,
+            (Choice::InOrder, _) => place(client, clients, turn, self.chosen()) as u32,
             (Choice::Sequence(sequence), _) => sequence[place(client, clients, turn, sequence.len())],
             (Choice::Walk(walk), Some(before)) => walk.next(before, rng),
             (Choice::Walk(walk), None) => walk.start(rng),
@@ -139,6 +162,7 @@ mod tests {
             requests: (0..pages).map(request).collect(),
             pages: (0..pages).map(page).collect(),
             choice,
+            views: None,
         }
     }
 

@@ -71,14 +71,31 @@ fn is_free(cost: &Duration) -> bool {
 pub struct SitePage {
     /// Its place among the objects.
     pub object: u32,
-    /// How often it is asked for, in any unit: from 0 up. A walk starts with it as often.
+    /// How often it is asked for, in any unit: from 0 up.
     pub weight: f64,
+    /// How often a walk starts with it, in any unit that all pages share: from 0 up. As it weighs unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<f64>,
     /// The places of the objects that it embeds, in the order in which a browser comes upon them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<u32>,
     /// Where its links lead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
+    /// What looks at it fetch, where caches hold a part: one of these each time. All that it embeds, if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<View>,
+}
+
+/// What one kind of look at a page fetches beside the page itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// How often it happens, in any unit that the page's views share: from 0 up.
+    pub weight: f64,
+    /// The places of the objects, in the order in which they are asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedded: Vec<u32>,
 }
 
 /// A link to a page.
@@ -146,6 +163,18 @@ pub enum SiteError {
     Weight(f64),
 }
 
+impl SitePage {
+    /// A page that each look at fetches all of, and that walks start with as often as it is asked for.
+    pub fn new(object: u32, weight: f64, embedded: Vec<u32>, links: Vec<Link>) -> SitePage {
+        SitePage { object, weight, starts: None, embedded, links, views: Vec::new() }
+    }
+
+    /// How often a walk starts with it.
+    pub fn starting(&self) -> f64 {
+        self.starts.unwrap_or(self.weight)
+    }
+}
+
 impl Site {
     /// Objects that a site has at most: 2²⁰.
     pub const OBJECTS_MAX: usize = 1 << 20;
@@ -200,7 +229,9 @@ impl TryFrom<Written> for Site {
 
     fn try_from(written: Written) -> Result<Site, SiteError> {
         let (objects, pages) = (&written.objects, &written.pages);
-        let references: usize = pages.iter().map(|page| page.embedded.len() + page.links.len()).sum();
+        let seen = |page: &SitePage| page.views.iter().map(|view| 1 + view.embedded.len()).sum::<usize>();
+        let references = pages.iter().map(|page| page.embedded.len() + page.links.len() + seen(page));
+        let references: usize = references.sum();
         if objects.len() > Site::OBJECTS_MAX || references > Site::REFERENCES_MAX {
             return Err(SiteError::TooLarge);
         }
@@ -222,7 +253,8 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
     let mut is_page = vec![false; objects];
     let mut embeds = vec![false; objects];
     for page in pages {
-        let all = std::iter::once(&page.object).chain(&page.embedded);
+        let viewed = page.views.iter().flat_map(|view| &view.embedded);
+        let all = std::iter::once(&page.object).chain(&page.embedded).chain(viewed);
         if let Some(missing) = all.into_iter().find(|at| **at as usize >= objects) {
             return Err(SiteError::NoObject(*missing));
         }
@@ -231,7 +263,7 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
         }
         embeds[page.object as usize] = !page.embedded.is_empty();
     }
-    let mut total = 0.0;
+    let (mut total, mut starts) = (0.0, 0.0);
     for page in pages {
         if let Some(nested) = page.embedded.iter().find(|at| embeds[**at as usize]) {
             return Err(SiteError::Nested(*nested));
@@ -239,16 +271,24 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
         if let Some(link) = page.links.iter().find(|link| link.page as usize >= pages.len()) {
             return Err(SiteError::NoPage(link.page));
         }
-        let weights = std::iter::once(page.weight).chain(page.links.iter().map(|link| link.weight));
+        let weights = [page.weight, page.starting()].into_iter();
+        let weights = weights.chain(page.links.iter().map(|link| link.weight));
+        let weights = weights.chain(page.views.iter().map(|view| view.weight));
         if let Some(bad) = weights.into_iter().find(|weight| !(weight.is_finite() && *weight >= 0.0)) {
             return Err(SiteError::Weight(bad));
         }
+        let views: f64 = page.views.iter().map(|view| view.weight).sum();
+        let chosen = page.views.is_empty() || views > 0.0 && views.is_finite();
+        if !chosen {
+            return Err(SiteError::Weight(views));
+        }
         total += page.weight;
+        starts += page.starting();
     }
-    match total {
-        0.0 => Err(SiteError::Empty),
-        total if total.is_finite() => Ok(()),
-        total => Err(SiteError::Weight(total)),
+    match (total.min(starts), total.max(starts)) {
+        (0.0, _) => Err(SiteError::Empty),
+        (_, most) if most.is_finite() => Ok(()),
+        (_, most) => Err(SiteError::Weight(most)),
     }
 }
 
@@ -304,7 +344,7 @@ mod tests {
 
     fn page(object: u32, embedded: &[u32], links: &[u32]) -> SitePage {
         let links = links.iter().map(|page| Link { page: *page, weight: 1.0 }).collect();
-        SitePage { object, weight: 1.0, embedded: embedded.to_vec(), links }
+        SitePage::new(object, 1.0, embedded.to_vec(), links)
     }
 
     fn site(paths: &[&str], pages: Vec<SitePage>) -> Result<Site, SiteError> {
@@ -338,5 +378,16 @@ mod tests {
         let weighs = |weight| vec![SitePage { weight, ..page(0, &[], &[]) }];
         assert_eq!(told(&["/a"], weighs(-1.0)), SiteError::Weight(-1.0));
         assert_eq!(told(&["/a"], weighs(0.0)), SiteError::Empty);
+        assert_eq!(
+            told(&["/a"], vec![SitePage { starts: Some(0.0), ..page(0, &[], &[]) }]),
+            SiteError::Empty
+        );
+        let viewed = |weight, at| {
+            let views = vec![View { weight, embedded: vec![at] }];
+            vec![SitePage { views, ..page(0, &[], &[]) }]
+        };
+        assert_eq!(told(&["/a"], viewed(0.0, 0)), SiteError::Weight(0.0));
+        assert_eq!(told(&["/a"], viewed(1.0, 7)), SiteError::NoObject(7));
+        assert!(site(&["/a"], viewed(1.0, 0)).is_ok(), "a page that is asked for again at once");
     }
 }

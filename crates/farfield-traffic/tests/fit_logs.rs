@@ -10,6 +10,7 @@ use farfield_traffic::distribution::{Exponential, Geometric, Lognormal, Zipf};
 use farfield_traffic::fit::log::{
     FieldMap, Line, LogFormat, LogParser, LogReader, Record, TransferUnit, decompressed,
 };
+use farfield_traffic::fit::scenario::{Asked, FittedTraffic, ScenarioError, TrafficSettings};
 use farfield_traffic::fit::session::Kinds;
 use farfield_traffic::fit::{FitReport, FitSettings, Limits, Taking, Trials, Variable, Visits};
 use proptest::prelude::*;
@@ -444,13 +445,18 @@ fn a_single_law_is_preferred_and_reads_from_its_estimates() {
     }
 }
 
+/// Ten times as fast, at the mean rate.
+fn fitted(report: &FitReport, asked: Asked) -> Result<FittedTraffic, ScenarioError> {
+    report.traffic(&TrafficSettings { speed: 10.0, asked, course: false })
+}
+
 /// Fit, generate, fit again: the same laws, within what both fits can tell.
 #[test]
 fn traffic_of_a_report_is_like_the_log() {
     let log = known_log(2_000);
     let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
     let report = FitReport::of(&visits, reader.tally(), &quick());
-    let traffic = report.traffic(10.0, &mut |object| object.path.clone()).expect("a log with sessions");
+    let traffic = fitted(&report, Asked::Site("site.json".into())).expect("a log with sessions");
     let model = traffic.load.resolve(&mut |_| unreachable!("no file")).expect("no file");
     let farfield_traffic::LoadModel::Hybrid { arrivals, requests, think, .. } = model else {
         panic!("hybrid")
@@ -460,11 +466,14 @@ fn traffic_of_a_report_is_like_the_log() {
     assert!((rate / 0.5 - 1.0).abs() < 0.08, "{rate}");
     assert!((requests.mean() / 4.0 - 1.0).abs() < 0.08, "{}", requests.mean());
     assert!((think.mean() / (0.1 * 3.125f64.exp()) - 1.0).abs() < 0.05, "{}", think.mean());
-    let mut none = |_: &Path| unreachable!("no file");
-    let set = traffic.requests.resolve(&mut none, farfield_base::random::Seed(1)).expect("no file");
+    let site = serde_json::to_string(&report.to_site(1).expect("a site")).expect("JSON");
+    let mut load = common::holding(&site);
+    let set = traffic.requests.resolve(&mut load, farfield_base::random::Seed(1)).expect("the site");
     assert!(set.pages().iter().all(|page| page.embedded.len() == 2), "two images a page");
     let pages = report.site.pages.len();
     assert_eq!(set.pages().len(), pages);
+    let own = fitted(&report, Asked::Paths).expect("a log with sessions");
+    assert_eq!((own.requests.requests().len(), own.load), (pages, traffic.load));
 }
 
 #[test]
@@ -472,5 +481,5 @@ fn a_log_without_users_makes_no_traffic() {
     let log = "h - - [01/Jul/1995:00:00:01 -0400] \"GET /a HTTP/1.0\" 404 1\n".repeat(3);
     let (visits, reader) = visits(&COMMON, log.as_bytes());
     let report = FitReport::of(&visits, reader.tally(), &quick());
-    assert!(report.traffic(1.0, &mut |object| object.path.clone()).is_err());
+    assert!(fitted(&report, Asked::Paths).is_err());
 }

@@ -5,10 +5,11 @@ mod common;
 
 use common::{follows, read, refused, round_trip, stream};
 use farfield_base::random::Seed;
+use farfield_base::{Bytes, Duration};
 use farfield_traffic::fit::locality::StackDistances;
 use farfield_traffic::request::{Order, RequestSetSpec};
 use farfield_traffic::site::walk::Walk;
-use farfield_traffic::site::{Kind, Preset, Site, SiteFigures, SitePage, locality};
+use farfield_traffic::site::{Kind, Link, Object, Preset, Site, SiteFigures, SitePage, View, locality};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 use std::collections::BTreeMap;
 
@@ -231,6 +232,50 @@ fn walks_start_and_go_on_with_the_sites_probabilities() {
             let followed = routes.get(&(from, link.page)).copied().unwrap_or(0);
             assert!(likely(followed, left, 1.0 / page.links.len() as f64), "{followed} of {left}");
         }
+    }
+}
+
+/// Two pages and a picture. Walks start with the second page, which a look fetches with the picture in a quarter of all cases,
+/// and has no link; the first page has one to it, and is asked for as often.
+fn viewed() -> Site {
+    let object = |path: &str| {
+        let (kind, size) = (Kind::of_path(path), Bytes(500));
+        Object { path: path.to_owned(), kind, size, cost: Duration::ZERO }
+    };
+    let views = vec![View { weight: 3.0, embedded: vec![] }, View { weight: 1.0, embedded: vec![2] }];
+    let link = Link { page: 1, weight: 1.0 };
+    let first = SitePage { starts: Some(0.0), ..SitePage::new(0, 5.0, vec![2], vec![link]) };
+    let second = SitePage { starts: Some(2.0), views, ..SitePage::new(1, 5.0, vec![2], vec![]) };
+    let objects = ["/a.html", "/b.html", "/c.png"].map(object).to_vec();
+    Site::new(1, objects, vec![first, second], None).expect("a site")
+}
+
+#[test]
+fn pages_are_seen_as_often_as_their_views_weigh() {
+    const STEPS: usize = 40_000;
+    let made = serde_json::to_string(&viewed()).expect("JSON");
+    let near = |count: usize, of: usize, share: f64| {
+        let sigma = (of as f64 * share * (1.0 - share)).sqrt();
+        assert!((count as f64 - of as f64 * share).abs() <= 5.0 * sigma, "{count} of {of}, not {share}");
+    };
+    let mut rng = stream(6);
+    for order in ["walk", "weighted", "in-order"] {
+        let spec: RequestSetSpec = read(&format!("{{ site = 'site.json', order = '{order}' }}"));
+        let set = spec.resolve(&mut common::holding(&made), Seed(1)).expect("a site");
+        let embedded: Vec<usize> = set.pages().iter().map(|page| page.embedded.len()).collect();
+        assert_eq!((set.requests().len(), embedded), (3, vec![1, 0, 1]));
+        let (mut seen, mut before) = ([0; 3], None);
+        for turn in 0..STEPS as u64 {
+            let page = set.next(before, 0, 1, turn, &mut rng);
+            assert!(order != "walk" || before.is_some() || page > 0, "no walk starts with the first page");
+            assert!(order != "walk" || before != Some(0) || page > 0, "the first page leads to the second");
+            seen[page as usize] += 1;
+            before = Some(page);
+        }
+        // On a walk, from the second page to either alike: a third of all steps are on the first.
+        let first = if order == "walk" { 1.0 / 3.0 } else { 0.5 };
+        near(seen[0], STEPS, first);
+        near(seen[2], STEPS - seen[0], 0.25);
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Book {
     entries: Vec<Entry>,
 }
 
-/// One request: its bytes, and what its reply leads to.
+/// One request: its bytes, and what may answer it.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Sent where more may follow on the connection.
@@ -29,8 +29,6 @@ pub(crate) struct Entry {
     pub answering: Answering,
     /// It may be sent twice (RFC 9110 section 9.2.2); what is not is never repeated unasked.
     pub idempotent: bool,
-    /// The requests that follow once this one's reply is complete: the page's embedded objects.
-    pub embedded: Box<[u32]>,
 }
 
 impl Book {
@@ -63,11 +61,7 @@ impl Book {
                 last: encode(false)?,
                 answering: Answering::method(request.method.as_str()),
                 idempotent: request.method.is_idempotent(),
-                embedded: Box::default(),
             });
-        }
-        for page in set.pages() {
-            entries[page.main.0 as usize].embedded = page.embedded.iter().map(|id| id.0).collect();
         }
         Ok(Book { entries })
     }

@@ -222,8 +222,10 @@ impl Itinerary {
             Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, outcome),
             _ if outcome != Outcome::Ok || alone || !job.first => {}
             Itinerary::Pages(pages) => {
-                for &embedded in &pages.book.entry(job.request).embedded {
-                    user.embed(job.led_to(embedded, NO_ERRAND, now));
+                // Who asks for several pages at once asks for some that embed nothing.
+                let page = user.page.map(|page| &pages.requests.pages()[page as usize]);
+                for embedded in page.iter().flat_map(|page| &page.embedded) {
+                    user.embed(job.led_to(embedded.0, NO_ERRAND, now));
                 }
             }
             Itinerary::Replays(replays) => {

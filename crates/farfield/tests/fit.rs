@@ -1,11 +1,18 @@
-//! `farfield fit` and `farfield advise` as people use them: a log in, a folder out that `farfield run` takes.
+//! `farfield fit` and `farfield advise` as people use them: a log in, a folder out that `farfield run` takes, with the built-in
+//! server and with nginx, on loopback and across the WAN.
 
 mod common;
 
-use common::Place;
+use common::wan::{self, Wan};
+use common::{Ended, Place, Process, Signal, poll};
+use farfield_base::Outcome;
+use farfield_traffic::Site;
+use farfield_traffic::fit::FitReport;
 use std::fmt::Write;
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A log of people who look at a few pages with a picture each, fourteen minutes of it.
 fn log() -> String {
@@ -51,12 +58,15 @@ fn a_fit_writes_a_folder_that_a_run_takes() {
         assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
     }
     let text = |name: &str| fs::read_to_string(place.path(&format!("site/{name}"))).expect(name);
-    assert!(text("scenario.toml").contains("/bytes/905?/p5.html"));
+    let scenario = text("scenario.toml");
+    assert!(scenario.contains("site = \"site.json\"") && scenario.contains("order = \"walk\""), "{scenario}");
     let site: farfield_traffic::Site = serde_json::from_str(&text("site.json")).expect("a site");
     let page = site.pages().iter().find(|page| site.object(page).path == "/p5.html").expect("it was clicked");
     let inside: Vec<&str> =
         page.embedded.iter().map(|at| site.objects()[*at as usize].path.as_str()).collect();
     assert_eq!((site.object(page).size.0, inside), (905, vec!["/p5.png"]));
+    let [view] = page.views.as_slice() else { panic!("everybody fetched the picture: {:?}", page.views) };
+    assert_eq!((view.weight, &view.embedded), (page.weight, &page.embedded));
     let page = text("report.html");
     for part in ["think time", "<svg", "Hurst", "Popularity", "Other thresholds"] {
         assert!(page.contains(part), "`{part}` is not in the page");
@@ -122,26 +132,191 @@ fn a_target_gets_the_logs_own_paths() {
     place.farfield("run site/scenario.toml --show-scenario").exits(0);
 }
 
+/// A log of what no folder of files has as it is: queries, escapes, `/a` beside `/a/b`, long names, other methods.
+fn awkward_log() -> String {
+    let long = "n".repeat(400);
+    let requests = [
+        "GET /".to_owned(),
+        "GET /a".into(),
+        "GET /a/".into(),
+        "GET /a/b.html".into(),
+        "GET /a%20b%2Fc.html".into(),
+        "POST /form.php".into(),
+        "HEAD /a/b.html".into(),
+        "GET /caf%E9.html".into(),
+        "OPTIONS *".into(),
+        format!("GET /{long}.html"),
+        "GET /q.php?x=1".into(),
+        "GET /../up/./x.html".into(),
+        "GET /100%.html".into(),
+    ];
+    let lines = (0..300usize).map(|at| {
+        let (minute, second) = (at / 30, at * 2 % 60);
+        let request = &requests[at % requests.len()];
+        format!(
+            "10.0.1.{} - - [01/Feb/2001:10:{minute:02}:{second:02} +0000] \"{request} HTTP/1.1\" 200 {}\n",
+            at / 3,
+            700 + at % requests.len()
+        )
+    });
+    lines.collect()
+}
+
+/// nginx on a port of its own, with a folder of files.
+struct Nginx {
+    process: Process,
+    url: String,
+}
+
+impl Nginx {
+    fn start(program: &Path, place: &Place, root: &str) -> Nginx {
+        let home = place.path("");
+        let home = home.to_str().expect("a plain path").trim_end_matches('/');
+        // Another program may take the port between its choice and its use.
+        let started = (0..3).find_map(|_| Nginx::try_start(program, place, home, root));
+        let errors = || fs::read_to_string(place.path("error.log")).unwrap_or_default();
+        started.unwrap_or_else(|| panic!("nginx does not start: {}", errors()))
+    }
+
+    fn try_start(program: &Path, place: &Place, home: &str, root: &str) -> Option<Nginx> {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = free.local_addr().expect("it is bound");
+        drop(free);
+        let config = format!(
+            "daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;
+            events {{ worker_connections 4096; }}
+            http {{
+                access_log off; keepalive_requests 1000000;
+                client_body_temp_path {home}/t; proxy_temp_path {home}/t; fastcgi_temp_path {home}/t;
+                uwsgi_temp_path {home}/t; scgi_temp_path {home}/t;
+                server {{ listen {address}; root {home}/{root}; }}
+            }}"
+        );
+        place.write("nginx.conf", config);
+        let mut command = Command::new(program);
+        command.args(["-p", home, "-c", &format!("{home}/nginx.conf"), "-e", "stderr"]);
+        let mut process = Process::start(&mut command, place);
+        let up = poll("nginx to listen", || match TcpStream::connect(address) {
+            Ok(_) => Some(true),
+            Err(_) => process.ended().map(|_| false),
+        });
+        up.then(|| Nginx { process, url: format!("http://{address}/") })
+    }
+
+    fn end(mut self) {
+        self.process.signal(Signal::TERM);
+        self.process.wait();
+    }
+}
+
+/// A run in which everything was answered with status 200, and as many bytes as the site says.
+#[track_caller]
+fn all_served(ended: &Ended, site: &Site) -> f64 {
+    let samples = ended.samples();
+    for sample in &samples {
+        let object = &site.objects()[sample.request as usize];
+        let found = (sample.outcome, sample.status, sample.body_bytes);
+        assert_eq!(found, (Outcome::Ok, 200, object.size.0), "{}: {sample:?}", object.path);
+    }
+    let steady = ended.summary().steady;
+    assert!(steady.requests > 5, "only {} requests", steady.requests);
+    steady.requests as f64
+}
+
+fn site(place: &Place, folder: &str) -> Site {
+    let text = fs::read_to_string(place.path(&format!("{folder}/site.json"))).expect("a site");
+    serde_json::from_str(&text).expect("a site")
+}
+
+/// Requests a second of users in the log, so many times as fast.
+fn rate_of(place: &Place, folder: &str, speed: u32) -> f64 {
+    let text = fs::read_to_string(place.path(&format!("{folder}/fit.json"))).expect("a report");
+    let report: FitReport = serde_json::from_str(&text).expect("a report");
+    report.popularity.requests as f64 / report.covers.as_secs_f64() * f64::from(speed)
+}
+
+/// The published logs, how much faster they are driven, and between what multiples of the log's rate a few seconds of it are:
+/// sessions come in bursts, and the one of 2025 has a page that was seen with hundreds of objects.
+const PUBLISHED: [(&str, u32, [f64; 2]); 3] = [
+    ("nasa_jul95_first10k.clf.xz", 100, [0.6, 1.5]),
+    ("nginx_2025_combined_10k.log.xz", 40_000, [0.3, 3.0]),
+    ("sdsc-http.txt.xz", 200, [0.6, 1.5]),
+];
+
 #[test]
-fn published_logs_become_scenarios() {
-    let Some(folder) = published("published_logs_become_scenarios") else { return };
-    let place = Place::new();
-    for (name, speed, rate) in [
-        ("nasa_jul95_first10k.clf.xz", 30, 3.0..60.0),
-        ("nginx_2025_combined_10k.log.xz", 20_000, 3.0..150.0),
-        ("sdsc-http.txt.xz", 60, 5.0..100.0),
-    ] {
-        let short = &name[..4];
-        let log = folder.join(name);
-        let words = format!("fit {} -o {short} --speed {speed} --single-laws", log.display());
-        let ended = place.farfield(&words).exits(0);
+fn published_logs_become_scenarios_and_sites() {
+    let test = "published_logs_become_scenarios_and_sites";
+    let Some(logs) = published(test) else { return };
+    let _alone = common::alone();
+    let nginx = wan::find(test, "nginx");
+    for (name, speed, range) in PUBLISHED {
+        let place = Place::new();
+        let log = logs.join(name);
+        let ended =
+            place.farfield(&format!("fit {} -o f --speed {speed} --single-laws", log.display())).exits(0);
         assert!(ended.stdout.lines().count() <= 40, "{}", ended.stdout);
-        let shown = place.farfield(&format!("run {short}/scenario.toml --show-scenario")).exits(0);
-        assert!(shown.stdout.contains("model = \"hybrid\""));
-        let run = place.run(&format!("{short}/scenario.toml -d 4s --warm-up 2s")).exits(0);
-        let steady = run.summary().steady;
-        let found = steady.requests as f64 / 4.0;
-        assert!(rate.contains(&found), "{name}: {found} requests a second");
-        assert_eq!(steady.error_share, Some(0.0), "{name}");
+        let (site, rate) = (site(&place, "f"), rate_of(&place, "f", speed));
+        let near = |requests: f64, who: &str| {
+            let found = requests / 3.0 / rate;
+            assert!(found > range[0] && found < range[1], "{name}, {who}: {found} times the log's rate");
+        };
+        let run = place.run("f/scenario.toml -d 3s --warm-up 3s").exits(0);
+        near(all_served(&run, &site), "built in");
+        let Some(nginx) = &nginx else { continue };
+        place.farfield("site make f/site.json www").exits(0);
+        let server = Nginx::start(nginx, &place, "www");
+        let run = place.run(&format!("f/scenario.toml -d 3s --warm-up 3s --target {}", server.url)).exits(0);
+        near(all_served(&run, &site), "nginx");
+        server.end();
+    }
+}
+
+#[test]
+fn what_no_file_can_be_called_is_served_all_the_same() {
+    let test = "what_no_file_can_be_called_is_served_all_the_same";
+    let Some(nginx) = wan::find(test, "nginx") else { return };
+    let place = Place::new();
+    place.write("access.log", awkward_log());
+    let ended = place.farfield("fit access.log -o f --keep-query --speed 60 --single-laws").exits(0);
+    for part in
+        [" objects with ", " left out: they have no path", " paths are changed", "other methods than GET"]
+    {
+        assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
+    }
+    place.farfield("site make f/site.json www").exits(0);
+    let site = site(&place, "f");
+    all_served(&place.run("f/scenario.toml -d 2s").exits(0), &site);
+    let server = Nginx::start(&nginx, &place, "www");
+    let run = place.run(&format!("f/scenario.toml -d 2s --target {}", server.url)).exits(0);
+    all_served(&run, &site);
+    server.end();
+}
+
+/// nginx in a namespace before emulated clients, with what was fitted; and the built-in server there.
+#[test]
+fn what_was_fitted_runs_across_the_wan() {
+    let test = "what_was_fitted_runs_across_the_wan";
+    let fitted_root = |config: String| config.replace("/www;", "/fitted;");
+    let network = "[network]\nclients = 500\nrtt = '40ms'\n";
+    let across = |wan: &Wan, log: &str, speed: u32| {
+        wan.place.farfield(&format!("fit {log} -o . --speed {speed} --single-laws")).exits(0);
+        wan.place.farfield("site make site.json fitted").exits(0);
+        let fitted = fs::read_to_string(wan.place.path("scenario.toml")).expect("a scenario");
+        let scenario = fitted.replacen("plane = \"sockets\"\n", "", 1) + network;
+        let site = site(&wan.place, ".");
+        all_served(&wan.run(&scenario, "-d 3s --warm-up 2s --set run.drain=30s").exits(0), &site);
+        (scenario, site)
+    };
+    let Some(wan) = Wan::configured(test, wan::Kind::Nginx, fitted_root) else { return };
+    let _alone = common::alone();
+    wan.place.write("access.log", log());
+    let (scenario, site) = across(&wan, "access.log", 60);
+    let ended = wan.begin_without_server(&scenario, "-d 2s --warm-up 1s").ended().exits(0);
+    all_served(&ended, &site);
+    assert_eq!(wan.processes(), Vec::<String>::new());
+    let Some(logs) = published(test) else { return };
+    for (name, speed, _) in PUBLISHED {
+        let wan = Wan::configured(test, wan::Kind::Nginx, fitted_root).expect("it was there");
+        across(&wan, logs.join(name).to_str().expect("a plain path"), speed);
     }
 }

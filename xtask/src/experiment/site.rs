@@ -98,7 +98,7 @@ fn surge(place: usize) -> usize {
 /// by popularity.
 fn requests(manifest: &Path) -> Result<String> {
     let source = SiteSource::Made(manifest.to_owned());
-    let spec = RequestSetSpec::of_site(source, SEED.0, Order::Weighted);
+    let spec = RequestSetSpec::of_site(source, Some(SEED.0), Order::Weighted);
     let set = spec.resolve(&mut |path| fs::read(path), SEED).map_err(|error| anyhow!("{error}"))?;
     let mut chance = SEED.stream(Purpose::User, 0);
     let mut lines = String::new();

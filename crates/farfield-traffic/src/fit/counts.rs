@@ -29,6 +29,9 @@ pub struct RequestCounts {
     pub variance: f64,
     /// The largest number over the mean.
     pub peak_to_mean: f64,
+    /// The mean in the quietest and in the busiest of twelve equal parts.
+    #[serde(default)]
+    pub course: [f64; 2],
     /// The share of slots without a request.
     pub empty: f64,
     /// Variance over mean at one time scale after another.
@@ -112,6 +115,15 @@ impl Counting {
     }
 }
 
+/// The estimator that takes the counts for fractional Gaussian noise over all times.
+const NOISE_WHITTLE: &str = "Whittle for fractional noise";
+
+/// The least and the largest mean of twelve equal parts.
+fn course(series: &[f64]) -> [f64; 2] {
+    let means = series.chunks_exact(series.len().div_ceil(12)).map(mean);
+    means.fold([f64::INFINITY, 0.0], |[least, most], part| [least.min(part), most.max(part)])
+}
+
 impl RequestCounts {
     /// Lags of the correlation.
     const LAGS: usize = 100;
@@ -136,6 +148,7 @@ impl RequestCounts {
             mean,
             variance,
             peak_to_mean: series.iter().copied().fold(0.0, f64::max) / mean,
+            course: course(series),
             empty: series.iter().filter(|count| **count == 0.0).count() as f64 / series.len() as f64,
             dispersion: dispersion.collect(),
             autocorrelation,
@@ -156,7 +169,7 @@ impl RequestCounts {
             ("local Whittle", local_whittle(series, frequencies)),
             ("aggregated variance", aggregated_variance(series, 32)),
             ("rescaled range", rescaled_range(series, 64)),
-            ("Whittle for fractional noise", noise_whittle(series)),
+            (NOISE_WHITTLE, noise_whittle(series)),
         ];
         let mut judged = Vec::new();
         for (method, estimate) in tried {
@@ -179,13 +192,7 @@ impl RequestCounts {
 
     /// The sentences.
     fn doubt(&mut self) {
-        if self.agree == Some(false) {
-            self.caveats.push(
-                "Wavelets and local Whittle disagree by more than their intervals: the counts are not self-similar over the \
-                 scales that were looked at. A day's course and a trend do that; wavelets suffer least."
-                    .to_owned(),
-            );
-        }
+        self.caveats.extend(self.disagreement());
         let beyond = self.hurst.iter().any(|reading| reading.hurst > 0.98);
         if beyond {
             self.caveats.push(
@@ -201,6 +208,36 @@ impl RequestCounts {
                 self.mean
             ));
         }
+    }
+
+    /// How the estimates disagree, and why, in one sentence; none if they agree: if the intervals of wavelets and local Whittle
+    /// meet, and the others that look at long times are no further from both than those are wide.
+    pub fn disagreement(&self) -> Option<String> {
+        let noise = |reading: &&HurstReading| reading.method == NOISE_WHITTLE;
+        let judged = || self.hurst.iter().filter(|reading| !noise(reading));
+        let least = judged().min_by(|a, b| a.hurst.total_cmp(&b.hurst))?;
+        let most = judged().max_by(|a, b| a.hurst.total_cmp(&b.hurst))?;
+        let intervals = || judged().filter_map(|reading| reading.interval);
+        let (low, high) = intervals().fold((1.0f64, 0.0f64), |all, own| (all.0.min(own.0), all.1.max(own.1)));
+        let width = intervals().map(|(low, high)| high - low).fold(0.0, f64::max);
+        let apart = least.hurst < low - width || most.hurst > high + width;
+        if self.agree != Some(false) && !(width > 0.0 && apart) {
+            return None;
+        }
+        let [slow, fast] = self.course;
+        let why = match fast > 1.5 * slow {
+            true => format!(
+                "the rate itself moves, from {slow:.3} requests a slot in the quietest twelfth of the log to {fast:.3} in the \
+                 busiest, and whatever moves slowly passes for long memory, least with wavelets"
+            ),
+            false => "the counts are not self-similar over the scales that were looked at: what users do within a page and a \
+                      session is of another kind than what their number does"
+                .to_owned(),
+        };
+        Some(format!(
+            "The estimates of H disagree by more than their intervals, from {:.2} ({}) to {:.2} ({}): {why}.",
+            least.hurst, least.method, most.hurst, most.method
+        ))
     }
 
     /// The estimate that assumes the least, for one line: wavelets, or else local Whittle.

@@ -68,6 +68,9 @@ pub struct FitReport {
     pub sensitivity: Vec<Sensitivity>,
     /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
+    /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of them.
+    #[serde(default)]
+    pub course: Vec<u64>,
     /// Users' requests by slot of time; none for a log that covers too little.
     pub counts: Option<RequestCounts>,
     /// The variables of the traffic model that the log has.
@@ -188,6 +191,7 @@ impl FitReport {
             .collect();
         let popularity = Popularity::of(&gathered.site.requests);
         let (slot, series) = gathered.counting.series();
+        let course = course(&gathered.starts, visits);
         let mut rng = settings.seed.stream(Purpose::User, 1);
         let gaps = gaps(std::mem::take(&mut gathered.starts), visits.whole_seconds(), &mut rng);
         FitReport {
@@ -199,6 +203,7 @@ impl FitReport {
             thresholds: settings.thresholds,
             sensitivity,
             arrivals: SessionArrivals::of(&gaps),
+            course,
             counts: RequestCounts::of(slot, &series),
             repeated: again as f64 / (popularity.requests as f64).max(1.0),
             popularity,
@@ -211,6 +216,23 @@ impl FitReport {
     pub fn variable(&self, variable: Variable) -> Option<&VariableFit> {
         self.variables.iter().find(|fit| fit.variable == variable)
     }
+}
+
+/// How many of `starts` fall into each of some equal parts of the log.
+fn course(starts: &[Instant], visits: &Visits) -> Vec<u64> {
+    const SESSIONS_A_PART: usize = 100;
+    const PARTS_MAX: usize = 96;
+    let parts = (starts.len() / SESSIONS_A_PART).min(PARTS_MAX);
+    let (begins, covers) = (visits.begins(), visits.covers().as_ns().max(1));
+    if parts < 2 {
+        return Vec::new();
+    }
+    let mut course = vec![0; parts];
+    for start in starts {
+        let at = u128::from(start.since(begins).as_ns()) * parts as u128 / u128::from(covers);
+        course[(at as usize).min(parts - 1)] += 1;
+    }
+    course
 }
 
 /// The thresholds, and their halves and multiples.
@@ -298,7 +320,7 @@ impl Gathered {
         if !visit.served {
             return;
         }
-        self.site.request(visit.path, visit.bytes);
+        self.site.request(visit);
         self.counting.take(visit);
         if let Some(bytes) = visit.bytes {
             self.replies.push(bytes as f64, &mut self.rng);

@@ -1,21 +1,21 @@
 //! A load and a set of requests from a report: what a scenario needs to make traffic like the log's.
 //!
-//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted laws. A click is one of the
-//! log's pages, as often as it was clicked, with the objects that came with it most often. A page came with 2.3 objects in
-//! the mean: then it is asked for with two and with three, so that the mean stays. What paths ask for is told apart from how
-//! they are written, so that the same traffic can be sent to the site itself and to a server that answers with
-//! as many bytes.
+//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted laws. They walk on the
+//! [site](FitReport::to_site) that the log shows: from its start pages along its routes, each look at a page with what such a look
+//! fetched. A server that has the log's own paths, queries and all, can be asked for these: then pages come as often as they were
+//! clicked, with the objects that came with them most often. A page came with 2.3 objects in the mean: then it is asked for with two
+//! and with three, so that the mean stays.
 
 use super::report::{FitReport, Sensitivity, Variable};
-use super::site::{FittedObject, FittedPage};
+use super::served::embedded_mean;
+use super::site::FittedPage;
 use crate::arrival::ArrivalSpec;
 use crate::distribution::{CountsSpec, DistributionSpec, TimesSpec};
 use crate::load::{HybridSpec, LoadSpec};
-use crate::request::{Order, RequestSetSpec, RequestSpec, Target};
-use crate::site::{Kind, Link, Object, Site, SiteError, SitePage};
-use farfield_base::{Bytes, Duration, Rate};
+use crate::request::{Order, RequestSetSpec, RequestSpec, SiteSource, Target};
+use farfield_base::{Duration, Rate};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Why no scenario can be made of a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +43,26 @@ pub struct FittedTraffic {
     pub doubts: Vec<String>,
 }
 
+/// What the traffic asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The site that the log shows, which is in this file.
+    Site(PathBuf),
+    /// The log's own paths, of a server that has them.
+    Paths,
+}
+
+/// What traffic is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficSettings {
+    /// How much faster than in the log sessions come and users think: above 0.
+    pub speed: f64,
+    /// What is asked for.
+    pub asked: Asked,
+    /// Whether the rate of sessions moves as it did over the log.
+    pub course: bool,
+}
+
 /// Sentences as they come up.
 #[derive(Default)]
 struct Told {
@@ -51,29 +71,36 @@ struct Told {
 }
 
 impl FitReport {
-    /// The size that objects without one are given: the median of those that have one, or 8 KiB.
-    pub fn stand_in_bytes(&self) -> u64 {
-        let mut sizes: Vec<u64> = self.site.objects.iter().filter_map(|object| object.bytes).collect();
-        sizes.sort_unstable();
-        sizes.get(sizes.len() / 2).copied().unwrap_or(8 << 10)
-    }
-
-    /// Traffic like the log's, `speed` times as fast: sessions come so much more often, and users think so much
-    /// shorter. `path` writes what an object is asked for with; what is no path that can be sent is left out.
+    /// Traffic like the log's. What is no path that can be sent is left out.
     ///
     /// # Errors
     /// A log without a session or without a page makes none.
-    pub fn traffic(
-        &self,
-        speed: f64,
-        path: &mut dyn FnMut(&FittedObject) -> String,
-    ) -> Result<FittedTraffic, ScenarioError> {
+    pub fn traffic(&self, settings: &TrafficSettings) -> Result<FittedTraffic, ScenarioError> {
+        let TrafficSettings { speed, ref asked, course } = *settings;
         let totals = self.totals().filter(|totals| totals.sessions > 0).ok_or(ScenarioError::NoSessions)?;
         let mut told = Told::default();
-        let requests = self.pages(path, &mut told)?;
+        let requests = match asked {
+            Asked::Paths => self.own_paths(&mut told)?,
+            Asked::Site(file) => {
+                told.doubts.extend(self.doubts_of_site().ok_or(ScenarioError::NoPages)?);
+                RequestSetSpec::of_site(SiteSource::Made(file.clone()), None, Order::Walk)
+            }
+        };
+        if self.site.clicks_covered < 0.999 {
+            told.doubts.push(format!(
+                "The scenario has the most popular objects, with {:.1} % of all clicks.",
+                100.0 * self.site.clicks_covered
+            ));
+        }
+        if self.site.other_methods > 0 {
+            told.doubts.push(format!(
+                "{} requests with other methods than GET: the scenario asks for the same with GET.",
+                self.site.other_methods
+            ));
+        }
         let clicks = self.law(Variable::Clicks, 1.0, "clicks of a session", &mut told);
         let think = self.law(Variable::ThinkTime, 1.0 / speed, "think times", &mut told);
-        let mut load = HybridSpec::new(self.arrivals(totals, speed, &mut told));
+        let mut load = HybridSpec::new(self.arrivals(totals, speed, course, &mut told));
         let constant = |value: f64| -> DistributionSpec {
             serde_json::from_value(json!(value)).expect("a number is a distribution")
         };
@@ -91,62 +118,6 @@ impl FitReport {
             words: told.words,
             doubts: told.doubts,
         })
-    }
-
-    /// The site that users saw, with contents from `seed`: objects with their sizes, pages with what came with them and how often
-    /// they were clicked, links as they were followed, and the law of stack distances. A folder's page is its `index.html`. What no
-    /// site can have is left out: paths with blanks or `..`, and pages inside a page that have something inside themselves.
-    ///
-    /// # Errors
-    /// A log without a page makes no site.
-    pub fn to_site(&self, seed: u64) -> Result<Site, SiteError> {
-        let fitted = &self.site;
-        let stand_in = self.stand_in_bytes();
-        let mut objects: Vec<Object> = Vec::new();
-        let mut by_path = BTreeMap::new();
-        let place: Vec<Option<u32>> = fitted
-            .objects
-            .iter()
-            .map(|object| {
-                let path = file_path(&object.path)?;
-                let size = Bytes(object.bytes.unwrap_or(stand_in));
-                Some(*by_path.entry(path).or_insert_with_key(|path| {
-                    let (path, kind) = (path.clone(), Kind::of_path(path));
-                    objects.push(Object { path, kind, size, cost: Duration::ZERO });
-                    objects.len() as u32 - 1
-                }))
-            })
-            .collect();
-        let mut taken = vec![false; objects.len()];
-        let is_first = |page: &&FittedPage| {
-            let own = place[page.object as usize];
-            own.is_some_and(|own| !std::mem::replace(&mut taken[own as usize], true))
-        };
-        let kept: Vec<&FittedPage> = fitted.pages.iter().filter(is_first).collect();
-        let mut page_at = vec![None; fitted.objects.len()];
-        let mut embeds = vec![false; objects.len()];
-        for (at, page) in kept.iter().enumerate() {
-            page_at[page.object as usize] = Some(at as u32);
-            embeds[place[page.object as usize].expect("kept") as usize] = embedded_mean(page).round() > 0.0;
-        }
-        let pages = kept.iter().map(|page| {
-            let inside = page.embedded.iter().filter_map(|follower| place[follower.object as usize]);
-            let links = page.next.iter().filter_map(|follower| {
-                let page = page_at[follower.object as usize]?;
-                Some(Link { page, weight: follower.count as f64 })
-            });
-            SitePage {
-                object: place[page.object as usize].expect("kept"),
-                weight: page.clicks as f64,
-                embedded: inside
-                    .filter(|at| !embeds[*at as usize])
-                    .take(embedded_mean(page).round() as usize)
-                    .collect(),
-                links: links.collect(),
-            }
-        });
-        let distances = self.law(Variable::StackDistance, 1.0, "stack distances", &mut Told::default());
-        Site::new(seed, objects, pages.collect(), distances)
     }
 
     /// The totals with the thresholds that were asked for.
@@ -176,13 +147,32 @@ impl FitReport {
         Some(if times { model.scaled(factor).spec() } else { model.spec() })
     }
 
-    fn arrivals(&self, totals: &Sensitivity, speed: f64, told: &mut Told) -> ArrivalSpec {
+    /// The law to generate a variable with, if the log has enough of its values.
+    pub(super) fn law_of(&self, variable: Variable) -> Option<DistributionSpec> {
+        self.law(variable, 1.0, "", &mut Told::default())
+    }
+
+    fn arrivals(&self, totals: &Sensitivity, speed: f64, course: bool, told: &mut Told) -> ArrivalSpec {
         let covered = self.covers.as_secs_f64().max(1.0);
         let rate = self.arrivals.map_or(totals.sessions as f64 / covered, |arrivals| arrivals.rate);
         let poisson = || {
             let rate = Rate::per_second((rate * speed).clamp(1e-9, 1e9)).expect("a rate above zero");
             ArrivalSpec::poisson(rate).expect("a rate above zero")
         };
+        let clustered = self.arrivals.is_some_and(|arrivals| arrivals.renewal && !arrivals.poisson);
+        if course && clustered {
+            told.doubts.push(
+                "The rate of sessions keeps to its mean: gaps between them have a law of their own, which a rate that moves \
+                 would lose."
+                    .to_owned(),
+            );
+        } else if let Some(along) = self.along_course(rate * speed, speed).filter(|_| course) {
+            told.words.push(format!(
+                "The rate of sessions moves as over the log, in {} parts, and inside them sessions arrive as a Poisson process.",
+                self.course.len()
+            ));
+            return along;
+        }
         match self.arrivals {
             Some(arrivals) if arrivals.poisson => {
                 told.words.push("Sessions arrive as a Poisson process, which the test does not reject.".to_owned());
@@ -206,14 +196,18 @@ impl FitReport {
         renewal.unwrap_or_else(poisson)
     }
 
+    /// Arrivals of this mean rate that come and go as the log's sessions did; none if it has too few.
+    fn along_course(&self, mean: f64, speed: f64) -> Option<ArrivalSpec> {
+        let day = Duration::from_secs_f64(self.covers.as_secs_f64() / speed);
+        let rate = Rate::per_second(mean.clamp(1e-9, 1e9)).ok()?;
+        let written = json!({ "process": "diurnal", "rate": rate, "profile": self.course, "day": day });
+        serde_json::from_value(written).ok()
+    }
+
     /// The pages with their weights.
-    fn pages(
-        &self,
-        path: &mut dyn FnMut(&FittedObject) -> String,
-        told: &mut Told,
-    ) -> Result<RequestSetSpec, ScenarioError> {
+    fn own_paths(&self, told: &mut Told) -> Result<RequestSetSpec, ScenarioError> {
         let targets: Vec<Option<Target>> =
-            self.site.objects.iter().map(|object| path(object).try_into().ok()).collect();
+            self.site.objects.iter().map(|object| object.path.clone().try_into().ok()).collect();
         let mut specs = Vec::new();
         let mut unsendable = 0;
         for page in &self.site.pages {
@@ -233,29 +227,8 @@ impl FitReport {
         if unsendable > 0 {
             told.doubts.push(format!("{unsendable} clicks are left out: their paths cannot be sent."));
         }
-        if self.site.clicks_covered < 0.999 {
-            told.doubts.push(format!(
-                "The scenario has the most popular objects, with {:.1} % of all clicks.",
-                100.0 * self.site.clicks_covered
-            ));
-        }
         RequestSetSpec::new(specs, None, Some(Order::Weighted)).map_err(|_| ScenarioError::NoPages)
     }
-}
-
-/// How many objects came with a page in the mean, at most as many as there are of them.
-fn embedded_mean(page: &FittedPage) -> f64 {
-    let count: u64 = page.embedded.iter().map(|follower| follower.count).sum();
-    (count as f64 / page.clicks as f64).min(page.embedded.len() as f64)
-}
-
-/// The file of a site that answers for `path`: that of a folder is its `index.html`. `None` where no file can.
-fn file_path(path: &str) -> Option<String> {
-    let file = if path.ends_with('/') { format!("{path}index.html") } else { path.to_owned() };
-    let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\"<>\\'&".contains(&byte);
-    let parts = |path: &str| path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
-    let good = file.bytes().all(plain) && parts(file.strip_prefix('/')?);
-    good.then_some(file)
 }
 
 /// With how many objects a page is asked for, and how often: the whole numbers around the mean.
@@ -274,16 +247,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folders_page_is_a_file() {
-        assert_eq!(file_path("/").as_deref(), Some("/index.html"));
-        assert_eq!(file_path("/a/").as_deref(), Some("/a/index.html"));
-        assert_eq!(file_path("/a.gif").as_deref(), Some("/a.gif"));
-        for path in ["", "a", "/../x", "//", "/a b", "/a?b", "http://x/"] {
-            assert_eq!(file_path(path), None, "{path}");
-        }
-    }
-
-    #[test]
     fn a_page_keeps_its_mean_of_embedded_objects() {
         let followers = |counts: &[u64]| -> Vec<Follower> {
             counts.iter().zip(0..).map(|(count, object)| Follower { object, count: *count }).collect()
@@ -294,6 +257,7 @@ mod tests {
             starts: 0,
             ends: 0,
             embedded: followers(counts),
+            views: Vec::new(),
             next: Vec::new(),
         };
         assert_eq!(variants(&page(4, &[])), [(0, 4.0)]);

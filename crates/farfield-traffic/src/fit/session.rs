@@ -187,7 +187,8 @@ mod tests {
         for (path, (secs, kind)) in requests.iter().enumerate() {
             let at = Instant::ZERO + Duration::from_secs(*secs);
             let (path, kind) = (path as u32, *kind);
-            let visit = Visit { at, visitor: 0, path, kind, served: true, bytes: None, transfer: None };
+            let visit =
+                Visit { at, visitor: 0, path, kind, served: true, get: true, bytes: None, transfer: None };
             walker.take(&visit, &mut |step| steps.push(step));
         }
         walker.finish(&mut |step| steps.push(step));

@@ -2,7 +2,8 @@
 //! page follows which (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
 
 use super::session::{Kind, Step};
-use super::visits::Visits;
+use super::views::{Views, fewer};
+use super::visits::{Visit, Visits};
 use serde::{Deserialize, Serialize};
 
 /// What users asked for, most popular first.
@@ -16,6 +17,9 @@ pub struct FittedSite {
     pub requests_covered: f64,
     /// The share of all clicks that these pages had.
     pub clicks_covered: f64,
+    /// Requests of users with other methods than GET.
+    #[serde(default)]
+    pub other_methods: u64,
 }
 
 /// An object.
@@ -44,8 +48,20 @@ pub struct FittedPage {
     pub ends: u64,
     /// What came with it, most frequent first.
     pub embedded: Vec<Follower>,
+    /// What looks at it fetched: fewer objects where caches held some. The more frequent first; empty if there was no room.
+    #[serde(default)]
+    pub views: Vec<FittedView>,
     /// Which pages were clicked next, most frequent first: the routing probability is the count over `clicks`.
     pub next: Vec<Follower>,
+}
+
+/// What looks at a page fetched beside the page itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FittedView {
+    /// The objects' places, in the order in which they were asked for.
+    pub embedded: Vec<u32>,
+    /// How often.
+    pub count: u64,
 }
 
 /// An object that came with or after a page.
@@ -68,6 +84,8 @@ pub(super) struct SiteTally {
     ends: Vec<u32>,
     embedded: Pairs,
     next: Pairs,
+    views: Views,
+    other_methods: u64,
 }
 
 impl SiteTally {
@@ -82,14 +100,18 @@ impl SiteTally {
             ends: zeros,
             embedded: Pairs::default(),
             next: Pairs::default(),
+            views: Views::default(),
+            other_methods: 0,
         }
     }
 
-    pub(super) fn request(&mut self, path: u32, bytes: Option<u64>) {
-        self.requests[path as usize] += 1;
-        if let Some(bytes) = bytes {
-            self.bytes[path as usize] = self.bytes[path as usize].saturating_add(bytes);
-            self.sized[path as usize] += 1;
+    pub(super) fn request(&mut self, visit: &Visit) {
+        let path = visit.path as usize;
+        self.requests[path] += 1;
+        self.other_methods += u64::from(!visit.get);
+        if let Some(bytes) = visit.bytes {
+            self.bytes[path] = self.bytes[path].saturating_add(bytes);
+            self.sized[path] += 1;
         }
     }
 
@@ -98,14 +120,19 @@ impl SiteTally {
             Step::Start { page, .. } => {
                 self.starts[page as usize] += 1;
                 self.clicks[page as usize] += 1;
+                self.views.begin(page);
             }
             Step::Click { from, page, .. } => {
                 self.clicks[page as usize] += 1;
                 self.next.add(from, page);
+                self.views.begin(page);
             }
-            Step::Embedded { page, object } => self.embedded.add(page, object),
+            Step::Embedded { page, object } => {
+                self.embedded.add(page, object);
+                self.views.fetched(object);
+            }
             Step::End { page, .. } => self.ends[page as usize] += 1,
-            Step::PageEnd { .. } => {}
+            Step::PageEnd { .. } => self.views.end(),
         }
     }
 
@@ -127,17 +154,9 @@ impl SiteTally {
         let mut page_of = vec![None; popular.len()];
         let mut pages = Vec::new();
         for (at, path) in popular.iter().enumerate() {
-            let of = |counts: &[u32]| u64::from(counts[*path as usize]);
-            if of(&self.clicks) > 0 {
+            if self.clicks[*path as usize] > 0 {
                 page_of[at] = Some(pages.len());
-                pages.push(FittedPage {
-                    object: at as u32,
-                    clicks: of(&self.clicks),
-                    starts: of(&self.starts),
-                    ends: of(&self.ends),
-                    embedded: Vec::new(),
-                    next: Vec::new(),
-                });
+                pages.push(self.page(*path, at as u32));
             }
         }
         let page = |from: u32| place[from as usize].and_then(|at: u32| page_of[at as usize]);
@@ -151,7 +170,14 @@ impl SiteTally {
                 pages[page].next.push(Follower { object, count });
             }
         }
+        for (from, objects, count) in self.views.counted() {
+            if let Some(page) = page(from) {
+                let embedded = objects.filter_map(|path| place[path as usize]).collect();
+                pages[page].views.push(FittedView { embedded, count });
+            }
+        }
         for page in &mut pages {
+            page.views = fewer(std::mem::take(&mut page.views));
             page.embedded.sort_by_key(|f| (std::cmp::Reverse(f.count), f.object));
             page.next.sort_by_key(|f| (std::cmp::Reverse(f.count), f.object));
         }
@@ -163,6 +189,21 @@ impl SiteTally {
             clicks_covered: share(clicked, self.clicks.iter().map(|c| u64::from(*c)).sum()),
             objects,
             pages,
+            other_methods: self.other_methods,
+        }
+    }
+
+    /// A page, at a place among the objects, so far without what came with or after it.
+    fn page(&self, path: u32, object: u32) -> FittedPage {
+        let of = |counts: &[u32]| u64::from(counts[path as usize]);
+        FittedPage {
+            object,
+            clicks: of(&self.clicks),
+            starts: of(&self.starts),
+            ends: of(&self.ends),
+            embedded: Vec::new(),
+            views: Vec::new(),
+            next: Vec::new(),
         }
     }
 

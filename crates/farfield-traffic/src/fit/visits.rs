@@ -57,6 +57,8 @@ pub struct Visit {
     pub kind: Kind,
     /// Whether it was served: a status below 400 (or none).
     pub served: bool,
+    /// Whether it was a GET, or the log does not say what it was.
+    pub get: bool,
     /// The reply's bytes, if the whole object came (status 200, or none in the log).
     pub bytes: Option<u64>,
     /// How long the transfer took.
@@ -79,7 +81,7 @@ pub struct Visits {
     path: Vec<u32>,
     bytes: Vec<u64>,
     transfer_us: Vec<u32>,
-    served: Vec<bool>,
+    flags: Vec<u8>,
     left_out: u64,
     whole_seconds: bool,
     key: Vec<u8>,
@@ -87,6 +89,10 @@ pub struct Visits {
 
 const NO_BYTES: u64 = u64::MAX;
 const NO_TRANSFER: u32 = u32::MAX;
+/// It was served.
+const SERVED: u8 = 1;
+/// It was a GET.
+const GET: u8 = 2;
 
 impl Visits {
     /// None yet.
@@ -105,7 +111,7 @@ impl Visits {
             path: Vec::new(),
             bytes: Vec::new(),
             transfer_us: Vec::new(),
-            served: Vec::new(),
+            flags: Vec::new(),
             left_out: 0,
             whole_seconds: true,
             key: Vec::new(),
@@ -148,9 +154,12 @@ impl Visits {
         self.at.push(at);
         self.visitor.push(visitor);
         self.path.push(path);
-        self.bytes.push(record.bytes.filter(|_| matches!(record.status, 0 | 200)).unwrap_or(NO_BYTES));
+        let whole = matches!(record.status, 0 | 200) && record.method != b"HEAD";
+        self.bytes.push(record.bytes.filter(|_| whole).unwrap_or(NO_BYTES));
         self.transfer_us.push(transfer.map_or(NO_TRANSFER, |us| us.min(u64::from(NO_TRANSFER - 1)) as u32));
-        self.served.push(record.status < 400);
+        let get = matches!(record.method, b"" | b"GET");
+        let served = record.status < 400;
+        self.flags.push(if served { SERVED } else { 0 } | if get { GET } else { 0 });
         Some(())
     }
 
@@ -186,7 +195,8 @@ impl Visits {
             visitor: self.visitor[index],
             path,
             kind: self.kind_of[path as usize],
-            served: self.served[index],
+            served: self.flags[index] & SERVED != 0,
+            get: self.flags[index] & GET != 0,
             bytes: (bytes != NO_BYTES).then_some(bytes),
             transfer: (us != NO_TRANSFER).then(|| Duration::from_us(u64::from(us))),
         }

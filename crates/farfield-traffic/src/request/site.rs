@@ -1,6 +1,7 @@
-//! A site as a set of requests: each object a request of the same number, each page a page.
+//! A site as a set of requests: each object a request of the same number, each page a page, or one for each of its views.
 
 use super::spec::Order;
+use super::views::Views;
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::AliasTable;
 use crate::file::{self, FileError, Load};
@@ -119,13 +120,18 @@ pub(super) fn requests(
         headers: Vec::new(),
         body: Bytes::new(),
     };
-    let page = |page: &crate::site::SitePage| Page {
-        main: RequestId(page.object),
-        embedded: page.embedded.iter().map(|at| RequestId(*at)).collect(),
+    let page = |object: u32, embedded: &[u32]| Page {
+        main: RequestId(object),
+        embedded: embedded.iter().map(|at| RequestId(*at)).collect(),
     };
+    let pages = site.pages().iter().flat_map(|seen| {
+        let whole = seen.views.is_empty().then(|| page(seen.object, &seen.embedded));
+        whole.into_iter().chain(seen.views.iter().map(move |view| page(seen.object, &view.embedded)))
+    });
     Ok(RequestSet {
         requests: site.objects().iter().map(|object| request(&object.path)).collect(),
-        pages: site.pages().iter().map(page).collect(),
+        pages: pages.collect(),
         choice,
+        views: Views::of(site),
     })
 }

@@ -142,9 +142,8 @@ impl RequestSetSpec {
         RequestSetSpec::try_from(Written { order, file, site: None, site_seed: None, request })
     }
 
-    /// The pages of a site.
-    pub fn of_site(site: SiteSource, site_seed: u64, order: Order) -> RequestSetSpec {
-        let site_seed = Some(site_seed);
+    /// The pages of a site, which a model makes from `site_seed`.
+    pub fn of_site(site: SiteSource, site_seed: Option<u64>, order: Order) -> RequestSetSpec {
         let written =
             Written { order: Some(order), file: None, site: Some(site), site_seed, request: Vec::new() };
         RequestSetSpec { written }
@@ -206,7 +205,7 @@ impl RequestSetSpec {
         };
         match choice {
             Ok(choice) if u32::try_from(set.requests.len()).is_ok() => {
-                Ok(RequestSet { requests: set.requests, pages: set.pages, choice })
+                Ok(RequestSet { requests: set.requests, pages: set.pages, choice, views: None })
             }
             // Both are the file's doing: without one, the weights were checked when the scenario was read.
             Ok(_) => Err(self.whole(&SetError::TooMany)),

@@ -104,8 +104,7 @@ mod tests {
         let objects: Vec<Object> = all.iter().enumerate().map(object).collect();
         let links = vec![Link { page: 0, weight: 1.0 }];
         let embedded = (1..objects.len() as u32).collect();
-        Site::new(7, objects, vec![SitePage { object: 0, weight: 1.0, embedded, links }], None)
-            .expect("a site")
+        Site::new(7, objects, vec![SitePage::new(0, 1.0, embedded, links)], None).expect("a site")
     }
 
     fn content(site: &Site, object: u32) -> Vec<u8> {

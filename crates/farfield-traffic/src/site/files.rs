@@ -60,12 +60,9 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     let alone = |at: &&u32| found[**at as usize].embedded.is_empty();
     let pages = pages.iter().map(|at| {
         let Found { embedded, links } = &found[*at as usize];
-        SitePage {
-            object: *at,
-            weight: 1.0,
-            embedded: embedded.iter().filter(alone).copied().collect(),
-            links: links.iter().map(|to| Link { page: page_of[to], weight: 1.0 }).collect(),
-        }
+        let embedded = embedded.iter().filter(alone).copied().collect();
+        let links = links.iter().map(|to| Link { page: page_of[to], weight: 1.0 }).collect();
+        SitePage::new(*at, 1.0, embedded, links)
     });
     Site::new(0, objects.clone(), pages.collect(), None)
 }

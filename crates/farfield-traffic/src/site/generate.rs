@@ -45,7 +45,7 @@ pub(super) fn generate(model: &SiteModel, seed: Seed) -> Result<Site, SiteError>
     for ((object, weight), links) in (0..).zip(popularity).zip(links) {
         let embedded = embedded.next().unwrap_or_default();
         let embedded = embedded.into_iter().map(|at| at + first as u32).collect();
-        pages.push(SitePage { object, weight, embedded, links });
+        pages.push(SitePage::new(object, weight, embedded, links));
     }
     if let (Some(law), Some(_)) = (model.request_sizes, model.embedded_objects) {
         match_embedded(law, first, &mut objects, &pages);

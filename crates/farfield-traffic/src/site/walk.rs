@@ -1,10 +1,10 @@
 //! Walks on a site's links: where a session starts, and which link is followed from each page (the start-page and routing
 //! probabilities of Liu et al. 1999, section 3.1).
 //!
-//! Sessions start with a page as often as it weighs, and follow a link as often as that weighs. From a page without a
-//! link, they go on as they started. Where a session is, its user keeps; how many pages it has is the load's to say.
+//! Sessions start with a page as often as it says, and follow a link as often as that weighs. From a page without a
+//! link, they go on to any page, as often as it is asked for. Where a session is, its user keeps; how many pages it has is the load's to say.
 
-use super::Site;
+use super::{Site, SitePage};
 use crate::alias::AliasTable;
 use farfield_base::random::Stream;
 
@@ -12,6 +12,8 @@ use farfield_base::random::Stream;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Walk {
     start: AliasTable,
+    /// Where to go on from a page without a link, if that is not where sessions start.
+    anywhere: Option<AliasTable>,
     routes: Vec<Option<Routes>>,
 }
 
@@ -24,14 +26,18 @@ struct Routes {
 impl Walk {
     /// The walks on `site`.
     pub fn new(site: &Site) -> Walk {
-        let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
-        let start = AliasTable::new(&weights).expect("a site has a page that is asked for");
+        let choice = |weight: fn(&SitePage) -> f64| {
+            let weights: Vec<f64> = site.pages().iter().map(weight).collect();
+            AliasTable::new(&weights).expect("a site has a page that is asked for, and one to start with")
+        };
+        let told = site.pages().iter().any(|page| page.starts.is_some());
+        let anywhere = told.then(|| choice(|page| page.weight));
         let routes = site.pages().iter().map(|page| {
             let weights: Vec<f64> = page.links.iter().map(|link| link.weight).collect();
             let choice = AliasTable::new(&weights).ok()?; // refused if no link is ever followed
             Some(Routes { choice, pages: page.links.iter().map(|link| link.page).collect() })
         });
-        Walk { start, routes: routes.collect() }
+        Walk { start: choice(SitePage::starting), anywhere, routes: routes.collect() }
     }
 
     /// The page that a session starts with.
@@ -43,7 +49,7 @@ impl Walk {
     pub fn next(&self, page: u32, rng: &mut Stream) -> u32 {
         match &self.routes[page as usize] {
             Some(routes) => routes.pages[routes.choice.sample(rng)],
-            None => self.start(rng),
+            None => self.anywhere.as_ref().unwrap_or(&self.start).sample(rng) as u32,
         }
     }
 }

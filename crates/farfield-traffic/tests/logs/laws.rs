@@ -4,6 +4,7 @@
 use farfield_traffic::fit::log::{
     LogFormat, LogParser, LogReader, ReadTally, Record, TransferUnit, decompressed,
 };
+use farfield_traffic::fit::scenario::{Asked, TrafficSettings};
 use farfield_traffic::fit::session::Kinds;
 use farfield_traffic::fit::{FitReport, FitSettings, Limits, Taking, Trials, Visits};
 use farfield_traffic::session::replay::ReplaySpec;
@@ -55,8 +56,10 @@ fn of_a_log(format: &LogFormat, input: &[u8]) {
     let report = FitReport::of(&visits, &tally, &settings);
     let text = serde_json::to_string(&report).expect("a report is JSON");
     assert!(serde_json::from_str::<FitReport>(&text).is_ok(), "and reads again");
-    let _ = report.to_site(1);
-    let _ = report.traffic(60.0, &mut |object| object.path.clone());
+    let traffic = |asked| report.traffic(&TrafficSettings { speed: 60.0, asked, course: true });
+    let _ = traffic(Asked::Paths);
+    let asked = traffic(Asked::Site("site.json".into()));
+    assert!(asked.is_err() || report.to_site(1).is_ok(), "the site that is asked for is there");
 }
 
 fn read(format: &LogFormat, input: &[u8], piece: usize) -> (Visits, ReadTally) {

@@ -1,7 +1,8 @@
 //! `farfield fit`: a log into a scenario, a site, a report.
 //!
-//! The folder that it writes: `scenario.toml`, which `farfield run` takes as it is; `site.json`, its objects, pages and
-//! links, of which `farfield site make` makes files; `fit.json`, everything that was found; `report.html`, the same to look at.
+//! The folder that it writes: `scenario.toml`, which `farfield run` takes as it is; `site.json`, the objects, pages and links
+//! that it asks for, of which `farfield site make` makes files; `fit.json`, everything that was found; `report.html`, the same
+//! to look at.
 
 mod chart;
 mod page;
@@ -15,10 +16,10 @@ use crate::flags::fit::FitFlags;
 use crate::output;
 use crate::problem::Problem;
 use crate::scenario::{HttpVersion, RunSpec, Scenario, Url};
+use crate::site_folder;
 use farfield_base::Duration;
 use farfield_traffic::fit::FitReport;
-use farfield_traffic::fit::scenario::FittedTraffic;
-use farfield_traffic::fit::site::FittedObject;
+use farfield_traffic::fit::scenario::{Asked, FittedTraffic, TrafficSettings};
 use serde::Serialize;
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
@@ -27,9 +28,6 @@ use std::path::Path;
 
 /// The files of the folder.
 const FILES: [&str; 4] = ["scenario.toml", "site.json", "fit.json", "report.html"];
-
-/// The largest reply that the built-in server sends on request.
-const BYTES_MAX: u64 = 1 << 30;
 
 /// Fits the logs and writes the folder.
 pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
@@ -47,21 +45,20 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     let mut settings = settings(&flags.log)?;
     settings.objects = flags.objects.max(1);
     let report = fitted(&flags.log, &settings)?;
-    let stand_in = report.stand_in_bytes();
-    let own_paths = target.is_some();
-    let traffic = report
-        .traffic(flags.speed, &mut |object| match own_paths {
-            true => object.path.clone(),
-            false => by_size(object, stand_in),
-        })
-        .map_err(Problem::failed)?;
+    let asked = match target {
+        Some(_) => Asked::Paths,
+        None => Asked::Site(FILES[1].into()),
+    };
+    let wanted = TrafficSettings { speed: flags.speed, asked, course: flags.course };
+    let traffic = report.traffic(&wanted).map_err(Problem::failed)?;
+    let site = site_folder::as_json(&report.to_site(flags.log.seed).map_err(Problem::failed)?);
     let scenario = scenario(&report, &traffic, target, flags);
     fs::create_dir_all(&flags.out).map_err(|error| unwritable(&flags.out, &error))?;
     let contents = [
-        heading(&report, &traffic, flags) + &scenario.to_toml(),
-        written(&report.to_site(flags.log.seed).map_err(Problem::failed)?),
-        written(&report),
-        page::page(&report, &traffic),
+        (heading(&report, &traffic, flags) + &scenario.to_toml()).into_bytes(),
+        site,
+        written(&report).into_bytes(),
+        page::page(&report, &traffic).into_bytes(),
     ];
     for (file, content) in FILES.iter().zip(contents) {
         write(&flags.out.join(file), &content)?;
@@ -70,25 +67,19 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// The path on the built-in server that answers with as many bytes as the object has. The object's own path is its
-/// query, so that a reader of the scenario knows it again.
-fn by_size(object: &FittedObject, stand_in: u64) -> String {
-    let bytes = object.bytes.unwrap_or(stand_in).min(BYTES_MAX);
-    let plain = |c: char| c.is_ascii_graphic() && !"?#&\"<>\\^`{|}".contains(c);
-    let name: String = object.path.chars().map(|c| if plain(c) { c } else { '_' }).collect();
-    format!("/bytes/{bytes}?{name}")
-}
-
 fn scenario(report: &FitReport, traffic: &FittedTraffic, target: Option<Url>, flags: &FitFlags) -> Scenario {
     let name = flags.out.file_name().map_or("fit".to_owned(), |name| name.to_string_lossy().into_owned());
     let whole_ms = |time: Duration| Duration::from_ms(time.as_ns() / 1_000_000);
     let covered = Duration::from_secs_f64(report.covers.as_secs_f64() / flags.speed);
     let second = Duration::from_secs(1);
-    let run = RunSpec {
-        // Sessions begin empty: it takes their length until as many are under way as there will be.
-        warm_up: whole_ms(traffic.session.times(2)).clamp(second, Duration::from_secs(120)),
-        duration: whole_ms(covered).clamp(Duration::from_secs(10), Duration::from_secs(600)),
-        ..RunSpec::default()
+    let run = match flags.course {
+        true => RunSpec { warm_up: second, duration: whole_ms(covered).max(second), ..RunSpec::default() },
+        false => RunSpec {
+            // Sessions begin empty: it takes their length until as many are under way as there will be.
+            warm_up: whole_ms(traffic.session.times(2)).clamp(second, Duration::from_secs(120)),
+            duration: whole_ms(covered).clamp(Duration::from_secs(10), Duration::from_secs(600)),
+            ..RunSpec::default()
+        },
     };
     Scenario {
         name,
@@ -123,31 +114,12 @@ fn written(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("it is JSON") + "\n"
 }
 
-fn write(path: &Path, content: &str) -> Result<(), Problem> {
+fn write(path: &Path, content: &[u8]) -> Result<(), Problem> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
+    let written = file.and_then(|mut file| file.write_all(content));
     written.map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
     Problem::failed(format!("cannot write {}: {error}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use farfield_traffic::fit::session::Kind;
-    use farfield_traffic::request::Target;
-
-    #[test]
-    fn every_object_has_a_path_that_can_be_sent() {
-        let object =
-            |path: &str, bytes| FittedObject { path: path.into(), kind: Kind::Page, bytes, requests: 1 };
-        assert_eq!(by_size(&object("/a.html", Some(17)), 8), "/bytes/17?/a.html");
-        assert_eq!(by_size(&object("/a b?é#\u{1}", None), 8), "/bytes/8?/a_b____");
-        assert_eq!(by_size(&object("/film", Some(u64::MAX)), 8), "/bytes/1073741824?/film");
-        for path in (0..=255u8).map(|byte| format!("/{}\u{fffd}", char::from(byte))) {
-            assert!(Target::try_from(by_size(&object(&path, None), 8)).is_ok(), "{path:?}");
-        }
-    }
 }

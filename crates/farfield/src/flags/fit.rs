@@ -9,6 +9,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     farfield fit /var/log/nginx/access.log.2.gz /var/log/nginx/access.log.1 -o shop\n  \
     farfield run shop/scenario.toml\n  \
+    farfield site make shop/site.json /var/www/shop\n  \
     farfield fit access.log -o shop --target http://127.0.0.1:8080/ --speed 60")]
 pub struct FitFlags {
     #[command(flatten)]
@@ -16,13 +17,17 @@ pub struct FitFlags {
     /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them
     #[arg(short = 'o', long, value_name = "DIRECTORY", default_value = "fit")]
     pub out: PathBuf,
-    /// The server that the scenario drives, with the log's own paths. Without one it drives the built-in server,
-    /// which answers with as many bytes
+    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for the site that is
+    /// written, which the built-in server serves, and any other once farfield site make has made files of it
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// How much faster than in the log sessions come and users think
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub speed: f64,
+    /// The rate of sessions moves as it did over the log, and the run lasts as long; unless said it keeps to its mean, for
+    /// ten minutes at most
+    #[arg(long)]
+    pub course: bool,
     /// The objects that the scenario and the site have at most, the most popular ones
     #[arg(long, value_name = "COUNT", default_value_t = 5_000)]
     pub objects: usize,

@@ -44,7 +44,8 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         if let Some(reading) = counts.best_hurst() {
             let interval =
                 reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-            let doubt = if counts.agree == Some(false) { "; the estimators disagree" } else { "" };
+            let doubt =
+                if counts.disagreement().is_some() { "; the estimators disagree, see below" } else { "" };
             line(
                 &mut text,
                 "Hurst parameter",
@@ -60,7 +61,8 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         text,
         "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
     );
-    for sentence in traffic.doubts.iter().take(4) {
+    let disagree = report.counts.as_ref().and_then(|counts| counts.disagreement());
+    for sentence in traffic.doubts.iter().take(4).chain(&disagree) {
         let _ = writeln!(text, "! {sentence}");
     }
     let out = out.display();
@@ -69,6 +71,10 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         "\nwrote {out}/scenario.toml, site.json, fit.json and report.html (plots, and all that was tried)"
     );
     let _ = writeln!(text, "next: farfield run {out}/scenario.toml");
+    let _ = writeln!(
+        text,
+        "or with a server of your own: farfield site make {out}/site.json FOLDER, and --target URL"
+    );
     text
 }
 
