@@ -4,8 +4,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the laws of the other targets")]
-#[path = "../../crates/farfield-net/tests/traces/laws.rs"]
-mod laws;
+use farfield_fuzz::traces;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| laws::of_trace(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| traces::of_trace(input));

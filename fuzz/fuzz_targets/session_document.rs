@@ -4,8 +4,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the laws of the other targets")]
-#[path = "../../crates/farfield-user/tests/replies/laws.rs"]
-mod laws;
+use farfield_fuzz::sessions;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| laws::of_document(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| sessions::of_document(input));

@@ -4,8 +4,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the laws of the other targets")]
-#[path = "../../crates/farfield-traffic/tests/logs/laws.rs"]
-mod laws;
+use farfield_fuzz::logs;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| laws::of_har(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_har(input));

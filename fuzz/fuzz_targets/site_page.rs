@@ -4,8 +4,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the laws of the other targets")]
-#[path = "../../crates/farfield-traffic/tests/sites/laws.rs"]
-mod laws;
+use farfield_fuzz::sites;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| laws::of_page(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| sites::of_page(input));

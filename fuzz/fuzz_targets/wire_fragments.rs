@@ -4,8 +4,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "the laws of the other targets")]
-#[path = "../../crates/farfield-wire/tests/fuzzed/laws.rs"]
-mod laws;
+use farfield_fuzz::packets;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| laws::of_fragments(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| packets::of_fragments(input));

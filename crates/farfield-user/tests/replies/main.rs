@@ -1,68 +1,27 @@
-//! The laws that fuzz targets hold sessions to, and the fuzzer's corpus, so that what it once found is held against every
-//! change without a fuzzer.
+//! The laws that fuzz targets hold sessions to, over the fuzzer's corpus and what is near it.
 
 mod laws;
+#[path = "../../../../fuzz/seeds.rs"]
+mod seeds;
 
-use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
-
-/// What holds for any bytes.
-type Law = fn(&[u8]);
+use seeds::Target;
 
 /// The targets with their laws.
-const TARGETS: [(&str, Law); 6] = [
-    ("session_reply", laws::of_reply),
-    ("session_cookie", laws::of_cookie),
-    ("session_template", laws::of_template),
-    ("session_form", laws::of_form),
-    ("session_data", laws::of_data),
-    ("session_document", laws::of_document),
+const TARGETS: [Target; 6] = [
+    ("session_reply", laws::of_reply, 3),
+    ("session_cookie", laws::of_cookie, 3),
+    ("session_template", laws::of_template, 3),
+    ("session_form", laws::of_form, 3),
+    ("session_data", laws::of_data, 3),
+    ("session_document", laws::of_document, 3),
 ];
-
-/// The target's seeds, by name.
-fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut seeds: Vec<_> = fs::read_dir(folder)
-        .expect("the corpus is in the repository")
-        .map(|entry| entry.expect("a readable folder").path())
-        .map(|path| (path.display().to_string(), fs::read(&path).expect("a readable seed")))
-        .collect();
-    seeds.sort();
-    seeds
-}
 
 #[test]
 fn the_corpus_obeys_the_laws() {
-    for (target, law) in TARGETS {
-        let seeds = corpus(target);
-        assert!(seeds.len() >= 3, "{target}: {} seeds", seeds.len());
-        for (name, seed) in seeds {
-            println!("{name}");
-            law(&seed);
-        }
-    }
+    seeds::obey(&TARGETS);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    /// A seed with some bytes changed and its end cut off: what a fuzzer tries first.
-    #[test]
-    fn what_is_near_a_seed_obeys_the_laws(
-        target in 0..TARGETS.len(),
-        seed in any::<prop::sample::Index>(),
-        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
-        end in any::<prop::sample::Index>(),
-        whole in any::<bool>(),
-    ) {
-        let (name, law) = TARGETS[target];
-        let seeds = corpus(name);
-        let mut bytes = seed.get(&seeds).1.clone();
-        changes.iter().for_each(|(at, byte)| *at.get_mut(&mut bytes) = *byte);
-        if !whole {
-            bytes.truncate(end.index(bytes.len()));
-        }
-        law(&bytes);
-    }
+#[test]
+fn what_is_near_a_seed_obeys_the_laws() {
+    seeds::damaged_obey(&TARGETS, 300);
 }
