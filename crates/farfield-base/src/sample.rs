@@ -220,8 +220,8 @@ pub enum Outcome {
     NoAddress = 11,
     /// The arrival found every user that the scenario allows busy, and was dropped.
     Dropped = 12,
-    /// The run ended before the reply did.
-    Cut = 13,
+    /// Still open when the run ended, after the drain. `done` is the end of the run, so times up to it are ages.
+    Unfinished = 13,
     /// The reply's head cannot be read.
     BadHead = 14,
     /// The reply's head exceeds the limit.
@@ -260,7 +260,7 @@ impl Outcome {
             NoDescriptor,
             NoAddress,
             Dropped,
-            Cut,
+            Unfinished,
             BadHead,
             HeadTooLarge,
             BadLength,
@@ -294,7 +294,7 @@ impl Outcome {
             Ok => Fault::None,
             Status4xx | Status5xx | ClosedUnanswered | CheckFailed | ExtractFailed => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
-            ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Cut => Fault::Client,
+            ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge => {
                 Fault::Protocol
             }
@@ -318,7 +318,7 @@ impl Outcome {
             NoDescriptor => "no-descriptor",
             NoAddress => "no-address",
             Dropped => "dropped",
-            Cut => "cut",
+            Unfinished => "unfinished",
             BadHead => "bad-head",
             HeadTooLarge => "head-too-large",
             BadLength => "bad-length",

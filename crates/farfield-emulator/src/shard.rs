@@ -161,12 +161,12 @@ impl Shard {
         self.world.drops
     }
 
-    /// Begins no more load.
+    /// Begins no more load, not even what was due before the end.
     pub fn finish(&mut self) {
         self.population.finish();
     }
 
-    /// Ends what is still on its way, which is recorded as cut.
+    /// Ends the run: what is still open is recorded as unfinished at `now`.
     pub fn cut(&mut self, now: Instant) {
         self.world.now = self.world.now.max(now);
         self.population.cut(&mut self.world, now);

@@ -52,7 +52,7 @@ pub struct Simulation {
     pub requests_max: Option<u64>,
     /// The measured part of the run.
     pub window: Window,
-    /// What is still on its way then is cut.
+    /// What is still open then is unfinished.
     pub drain_until: Instant,
     /// Threads.
     pub shards: NonZeroU32,

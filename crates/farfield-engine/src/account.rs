@@ -22,6 +22,7 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
         arrivals.begun += worker.tally.begun;
         arrivals.dropped += worker.tally.dropped;
         facts.resent += worker.tally.resent;
+        facts.samples_lost += worker.tally.missed_without_row();
         area += worker.in_system_area;
         facts.writer_stalls += worker.stalls;
         facts.workers.push(worker.facts);

@@ -8,8 +8,21 @@ use farfield_measure::facts::WorkerFacts;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phases {
     pub window: Window,
-    /// What is still on its way then is cut.
+    /// What is still open then is unfinished.
     pub drain_until: Instant,
+}
+
+/// A worker that is held up as the load ends gets so long to begin what was due before: it loses no arrival by a late wake,
+/// and one that is too slow for its load is not driving the server all through the drain.
+const CATCH_UP: Duration = Duration::from_secs(1);
+
+impl Phases {
+    /// True once no more load is to be begun at `now`: the load is over, and what was due before its end, of which the
+    /// next is due at `next`, has been begun or had its time.
+    pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
+        let end = self.window.measure_to;
+        now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP)
+    }
 }
 
 /// Processor time and sleep of a worker, read at both ends of the measured window.
@@ -49,5 +62,21 @@ impl Meters {
         let nothing = Reading { at: Instant::ZERO, cpu: Duration::ZERO, slept: Duration::ZERO };
         let start = self.readings[0].unwrap_or(nothing);
         WorkerFacts { cpu: end.cpu - start.cpu, wall: end.at.since(start.at), slept: end.slept - start.slept }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_due_before_the_end_is_begun_after_it_for_a_while() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let window = Window { measure_from: at(0), measure_to: at(2000) };
+        let phases = Phases { window, drain_until: at(7000) };
+        assert!(!phases.load_has_ended(at(1999), None));
+        assert!(phases.load_has_ended(at(2000), None) && phases.load_has_ended(at(2000), Some(at(2000))));
+        assert!(!phases.load_has_ended(at(2999), Some(at(1999))));
+        assert!(phases.load_has_ended(at(3000), Some(at(1999))));
     }
 }

@@ -56,6 +56,8 @@ pub struct Settings {
     pub duration: Duration,
     /// How long replies are awaited after the load has ended.
     pub drain: Duration,
+    /// What is still open then is no error.
+    pub ignores_unfinished: bool,
     /// What the run is, in words.
     pub heading: Heading,
     /// When it is to be called invalid.
@@ -162,6 +164,7 @@ pub fn run(
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
+    let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector = Collector::new(
         fold,
         workers,

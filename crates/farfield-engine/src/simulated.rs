@@ -48,6 +48,7 @@ pub(crate) fn run(
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let pace = Pace::alone();
     let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
+    let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, pace);
     collector.record(&simulated.samples);
     collector.facts.plane = settings.plane.name().to_owned();

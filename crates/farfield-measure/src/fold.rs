@@ -8,11 +8,14 @@
 //! Where clients are of several classes, the steady part is counted for each of them too; where users are in sessions,
 //! so are the [states](crate::states) that they come to.
 //!
-//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins; pages that are
+//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins, and a histogram of
+//! ages when the first request is given up or left unfinished; pages that are
 //! under way take a place in a tree. Folds
 //! of several workers [merge](Fold::merge), in any order and grouping, to the same numbers.
 
+use crate::censored::{self, Ages};
 use crate::histogram::Histogram;
+use crate::kaplan_meier::Estimate;
 use crate::pages::{PageTimes, Pages};
 use crate::reuse::Reuse;
 use crate::series::Series;
@@ -52,6 +55,15 @@ pub struct Part {
     pub begun: u64,
     /// What happened in this part.
     pub events: Events,
+    /// Ages of the [censored](crate::censored) requests due in this part, in each of their times that had begun.
+    pub censored: Timings<Ages>,
+    /// Ages, from due to the end of the run, of the requests due in this part that were still open then.
+    pub unfinished: Ages,
+    /// The sum over all requests due in this part, whatever became of them, of the time from due to their end; of
+    /// unfinished ones to the end of the run.
+    pub waited_ns: u128,
+    /// Unfinished requests are no errors and their ages do not count: the scenario says so.
+    ignores_unfinished: bool,
 }
 
 impl Part {
@@ -65,17 +77,33 @@ impl Part {
         self.outcomes[usize::from(outcome.code())]
     }
 
-    /// The share of requests that went wrong: all that ended otherwise than well, over all whose end was
-    /// seen. Those that the end of the run cut off are in neither. `None` if there are none.
+    /// The share of requests that went wrong: all that ended otherwise than well, those among them that were unfinished at
+    /// the end of the run, over all that were due. Where unfinished ones are to be ignored, they are in neither. `None` if
+    /// there are none.
     pub fn error_share(&self) -> Option<f64> {
-        Part::error_share_of(&self.outcomes)
+        Part::error_share_of(&self.outcomes, self.ignores_unfinished)
     }
 
     /// The same of any requests, counted by the code of what became of them.
-    pub(crate) fn error_share_of(outcomes: &[u64; Outcome::ALL.len()]) -> Option<f64> {
+    pub(crate) fn error_share_of(
+        outcomes: &[u64; Outcome::ALL.len()],
+        ignores_unfinished: bool,
+    ) -> Option<f64> {
         let count = |outcome: Outcome| outcomes[usize::from(outcome.code())];
-        let seen = outcomes.iter().sum::<u64>() - count(Outcome::Cut);
-        (seen > 0).then(|| (seen - count(Outcome::Ok)) as f64 / seen as f64)
+        let ignored = if ignores_unfinished { count(Outcome::Unfinished) } else { 0 };
+        let counted = outcomes.iter().sum::<u64>() - ignored;
+        (counted > 0).then(|| (counted - count(Outcome::Ok)) as f64 / counted as f64)
+    }
+
+    /// The estimated distribution of a time where some of its values are censored; `None` where none is.
+    pub fn estimate(&self, timing: Timing) -> Option<Estimate> {
+        let ages = self.censored.of(timing).histogram()?;
+        Estimate::of(self.times.of(timing), ages)
+    }
+
+    /// True if the scenario says that unfinished requests are no errors.
+    pub fn ignores_unfinished(&self) -> bool {
+        self.ignores_unfinished
     }
 
     fn record(&mut self, sample: &Sample) {
@@ -91,6 +119,24 @@ impl Part {
         if let Some(time) = sample.connect_time() {
             self.times.connect.record(time);
         }
+        self.waited_ns += u128::from(sample.response_time().as_ns());
+        if censored::is_censored(sample.outcome) {
+            self.record_censored(sample);
+        }
+    }
+
+    fn record_censored(&mut self, sample: &Sample) {
+        if sample.outcome == Outcome::Unfinished {
+            self.unfinished.record(sample.response_time());
+            if self.ignores_unfinished {
+                return;
+            }
+        }
+        for timing in Timing::ALL {
+            if let Some(age) = censored::age(timing, sample) {
+                self.censored.of_mut(timing).record(age);
+            }
+        }
     }
 
     fn merge(&mut self, other: &Part) {
@@ -102,6 +148,11 @@ impl Part {
         }
         self.begun += other.begun;
         self.events.merge(&other.events);
+        for (timing, ages) in other.censored.iter() {
+            self.censored.of_mut(timing).merge(ages);
+        }
+        self.unfinished.merge(&other.unfinished);
+        self.waited_ns += other.waited_ns;
     }
 }
 
@@ -115,7 +166,7 @@ impl Events {
         self.connected += happened(sample.connected);
         if inside(sample.done) {
             self.completed += u64::from(sample.outcome == Outcome::Ok);
-            self.ended += 1;
+            self.ended += u64::from(sample.outcome != Outcome::Unfinished);
             self.body_bytes += sample.body_bytes;
             self.reply_bytes += sample.reply_bytes;
         }
@@ -186,6 +237,15 @@ impl Fold {
     /// that is asked for.
     pub fn telling_states(self, names: Vec<String>) -> Fold {
         Fold { states: States::named(names), ..self }
+    }
+
+    /// The same, where requests that are unfinished at the end of the run are errors or, if `ignored`, are not.
+    pub fn ignoring_unfinished(mut self, ignored: bool) -> Fold {
+        let classes = self.classes.iter_mut().map(|(_, part)| part);
+        for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(classes) {
+            part.ignores_unfinished = ignored;
+        }
+        self
     }
 
     /// Counts `sample`.
@@ -284,6 +344,11 @@ impl Fold {
     /// The pages that were due in the window; nothing if no sample tells of pages.
     pub fn pages(&self) -> Option<&PageTimes> {
         self.pages.timed()
+    }
+
+    /// Pages that were due in the window and are not over, of all classes or of the one at this place.
+    pub fn pages_unfinished(&self, class: Option<usize>) -> u64 {
+        self.pages.unfinished(self.window, class)
     }
 
     /// The pages of the class at `place` that were due in the window; nothing if no sample of it tells of pages.

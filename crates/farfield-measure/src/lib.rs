@@ -10,10 +10,12 @@
 //! `io::Write` the caller hands in.
 
 mod bins;
+pub mod censored;
 pub mod facts;
 pub mod fold;
 pub mod histogram;
 pub mod hlog;
+pub mod kaplan_meier;
 pub mod pages;
 pub mod quantile;
 pub mod reuse;

@@ -41,6 +41,7 @@ struct Open {
     due: Instant,
     last_first_byte: Instant,
     requests: u32,
+    class: u16,
     failed: bool,
 }
 
@@ -76,7 +77,7 @@ impl Pages {
         }
         let first_byte = sample.first_byte.instant().unwrap_or(sample.due);
         let failed = sample.outcome != Outcome::Ok;
-        let mut page = Open { due: sample.due, last_first_byte: first_byte, requests: 1, failed };
+        let mut page = Open { due: sample.due, last_first_byte: first_byte, requests: 1, class: sample.class, failed };
         // What a page led to may be over before the page's own request is.
         if let Some(open) = self.open.get(&sample.user) {
             page.due = page.due.min(open.due);
@@ -115,6 +116,13 @@ impl Pages {
                 mine.get_or_insert_default().merge(theirs);
             }
         }
+    }
+
+    /// Pages due in `window`, of all classes or of the one at this place, that are not over: at the end of the run, those
+    /// that it left unfinished.
+    pub fn unfinished(&self, window: Window, class: Option<usize>) -> u64 {
+        let of_class = |page: &&Open| class.is_none_or(|class| usize::from(page.class) == class);
+        self.open.values().filter(|page| window.contains(page.due)).filter(of_class).count() as u64
     }
 
     /// The pages that were due in the measured part and are over; nothing if no sample tells of pages.
@@ -175,6 +183,15 @@ mod tests {
             |place| pages.timed_of_class(place).map(|times| (times.response.count(), times.failed));
         assert_eq!([0, 1, 2].map(of_class), [Some((3, 0)), Some((0, 1)), None]);
         assert!(pages.open.is_empty());
+        let open = [
+            part(1, Begins, [10, 20, 1500], Outcome::Unfinished),
+            part(2, Begins, [20, 30, 40], Outcome::Ok),
+            part(2, Inside, [40, 50, 1500], Outcome::Unfinished),
+            part(3, Begins, [1000, 1010, 1500], Outcome::Unfinished),
+        ];
+        let window = Window { measure_from: Instant::ZERO, measure_to: Instant::from_ns(1000 * MS) };
+        let unfinished = |class| told(&open).unfinished(window, class);
+        assert_eq!([unfinished(None), unfinished(Some(0)), unfinished(Some(1))], [2, 1, 1]);
         let of = |rest| samples.into_iter().filter(|sample| sample.user % 2 == rest).collect::<Vec<_>>();
         let mut merged = told(&of(0));
         merged.merge(&told(&of(1)));

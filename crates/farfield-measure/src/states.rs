@@ -34,8 +34,8 @@ impl StateCount {
     }
 
     /// The share that went wrong, as [`Part::error_share`] has it.
-    pub fn error_share(&self) -> Option<f64> {
-        Part::error_share_of(&self.outcomes)
+    pub fn error_share(&self, ignores_unfinished: bool) -> Option<f64> {
+        Part::error_share_of(&self.outcomes, ignores_unfinished)
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
             of(11, 3, 0, Outcome::Ok),
             of(12, 5, 0, Outcome::Ok),
             of(13, 9, 0, Outcome::CheckFailed),
-            of(14, 1, 0, Outcome::Cut),
+            of(14, 1, 0, Outcome::Unfinished),
             of(15, 7, 2, Outcome::Ok),
             of(16, 7, 3, Outcome::Ok),
             of(25, 1, 2, Outcome::Ok),
@@ -118,23 +118,19 @@ mod tests {
         fold
     }
 
-    /// Of the first state four were due in the window, one of which was cut off; what has another number is no state's.
+    /// Of the first state four were due in the window, one of which is unfinished; what has another number is no state's.
     #[test]
     fn a_state_counts_its_requests_of_the_measured_part() {
         let fold = fold(&samples());
         let counted: Vec<_> = fold.states().counted().collect();
         let told = counted.iter().map(|(name, state)| {
-            let state = state.map(|state| (state.requests(), state.error_share(), state.response.max()));
+            let state = state.map(|state| (state.requests(), state.error_share(false), state.response.max()));
             (*name, state)
         });
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!(
             told.collect::<Vec<_>>(),
-            [
-                ("home", Some((4, Some(1.0 / 3.0), ms(5)))),
-                ("never", None),
-                ("buy", Some((1, Some(0.0), ms(7))))
-            ]
+            [("home", Some((4, Some(0.5), ms(5)))), ("never", None), ("buy", Some((1, Some(0.0), ms(7))))]
         );
     }
 

@@ -4,12 +4,15 @@
 //! (`…_ns`), rates are a second (`…_per_s`), and what was not measured is null, never zero. A run that
 //! goes on, or was killed, leaves a summary with `complete` false.
 
+mod estimate;
 mod network;
 mod part;
 mod timing;
 
+pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::NetworkSummary;
 pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary};
+pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
 use crate::facts::EngineFacts;
@@ -213,7 +216,7 @@ impl Summary {
             steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause),
             classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
-            pages: fold.pages().map(PagesSummary::of),
+            pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
             states: StateSummary::of_all(fold, pause),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),

@@ -7,11 +7,15 @@
 //! | --- | --- | --- |
 //! | `p99`, `p99.9(connect)` … | a percentile of a time, of the response time if none is named | a time |
 //! | `mean`, `min`, `max`, `sd`, each also `(service)` … | its mean, extremes, standard deviation | a time |
-//! | `errors` | requests that went wrong over all whose end was seen | a share |
+//! | `errors` | requests that went wrong or were unfinished at the end of the run, over all | a share |
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class alone.
+//!
+//! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the run by
+//! their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only known to be more than a time, `p99<200ms`
+//! does not pass, and `p99>200ms` passes if that time is more.
 //!
 //! A metric with nothing to measure does not pass: what cannot be shown is not kept.
 
@@ -45,6 +49,9 @@ pub struct ThresholdResult {
     pub text: String,
     /// The number found; absent where there was nothing to measure.
     pub measured: Option<f64>,
+    /// True if the number is only known to be more than that.
+    #[serde(default)]
+    pub is_lower_bound: bool,
     /// The number it was held against.
     pub limit: f64,
     /// The unit of both.
@@ -76,6 +83,13 @@ enum Flow {
     Completed,
     Sent,
     Offered,
+}
+
+/// A number found, or one that the true number is above.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Measured {
+    number: f64,
+    is_lower_bound: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,17 +155,18 @@ impl Threshold {
         let measured = self.measure(fold, until);
         ThresholdResult {
             text: self.text.clone(),
-            measured,
+            measured: measured.map(|measured| measured.number),
+            is_lower_bound: measured.is_some_and(|measured| measured.is_lower_bound),
             limit: self.limit,
             unit: self.metric.unit(),
-            passed: measured.is_some_and(|measured| self.comparison.holds(measured, self.limit)),
+            passed: measured.is_some_and(|measured| self.comparison.is_shown(measured, self.limit)),
         }
     }
 
     /// True if what was measured up to `until` breaks the threshold: for a run that is to stop at once
-    /// then. Where nothing was measured yet, nothing is broken.
+    /// then. Where nothing was measured yet, or too little to tell, nothing is broken.
     pub fn broken(&self, fold: &Fold, until: Instant) -> bool {
-        self.measure(fold, until).is_some_and(|measured| !self.comparison.holds(measured, self.limit))
+        self.measure(fold, until).is_some_and(|measured| self.comparison.is_refuted(measured, self.limit))
     }
 }
 
@@ -166,7 +181,7 @@ impl Threshold {
         self.class.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
     }
 
-    fn measure(&self, fold: &Fold, until: Instant) -> Option<f64> {
+    fn measure(&self, fold: &Fold, until: Instant) -> Option<Measured> {
         let part = match &self.class {
             None => fold.steady(),
             Some(name) => fold.class(name)?,
@@ -177,31 +192,20 @@ impl Threshold {
 
 impl Metric {
     /// Of a part that has lasted for `elapsed`.
-    fn measure(self, steady: &Part, elapsed: Duration) -> Option<f64> {
-        let ns = |time: Duration| time.as_ns() as f64;
+    fn measure(self, steady: &Part, elapsed: Duration) -> Option<Measured> {
         match self {
-            Metric::Time(statistic, timing) => {
-                let times = steady.times.of(timing);
-                let time = match statistic {
-                    Statistic::Quantile(quantile) => times.quantile(quantile),
-                    Statistic::Mean => times.mean(),
-                    Statistic::Min => times.min(),
-                    Statistic::Max => times.max(),
-                    Statistic::StandardDeviation => times.standard_deviation(),
-                };
-                time.map(ns)
-            }
-            Metric::Errors => steady.error_share(),
+            Metric::Time(statistic, timing) => statistic.measure(steady, timing),
+            Metric::Errors => steady.error_share().map(Measured::exactly),
             Metric::Rate(flow) => {
                 let events = match flow {
                     Flow::Completed => steady.events.completed,
                     Flow::Sent => steady.events.sent,
                     Flow::Offered => steady.events.offered,
                 };
-                (!elapsed.is_zero()).then(|| events as f64 / elapsed.as_secs_f64())
+                (!elapsed.is_zero()).then(|| Measured::exactly(events as f64 / elapsed.as_secs_f64()))
             }
-            Metric::Requests => Some(steady.requests() as f64),
-            Metric::Outcome(outcome) => Some(steady.count(outcome) as f64),
+            Metric::Requests => Some(Measured::exactly(steady.requests() as f64)),
+            Metric::Outcome(outcome) => Some(Measured::exactly(steady.count(outcome) as f64)),
         }
     }
 
@@ -256,7 +260,36 @@ impl Metric {
     }
 }
 
+impl Measured {
+    fn exactly(number: f64) -> Measured {
+        Measured { number, is_lower_bound: false }
+    }
+}
+
 impl Statistic {
+    /// Of the times, with those of which only an age is known where there are any.
+    fn measure(self, steady: &Part, timing: Timing) -> Option<Measured> {
+        let times = steady.times.of(timing);
+        let estimated = steady.estimate(timing).and_then(|estimate| match self {
+            Statistic::Quantile(quantile) => Some(estimate.quantile(quantile)),
+            Statistic::Mean => Some(estimate.mean()),
+            Statistic::Max => Some(estimate.max()),
+            Statistic::Min | Statistic::StandardDeviation => None,
+        });
+        if let Some(bound) = estimated {
+            let number = bound.time().as_ns() as f64;
+            return Some(Measured { number, is_lower_bound: bound.is_beyond() });
+        }
+        let time = match self {
+            Statistic::Quantile(quantile) => times.quantile(quantile),
+            Statistic::Mean => times.mean(),
+            Statistic::Min => times.min(),
+            Statistic::Max => times.max(),
+            Statistic::StandardDeviation => times.standard_deviation(),
+        };
+        time.map(|time| Measured::exactly(time.as_ns() as f64))
+    }
+
     fn parse(name: &str) -> Option<Statistic> {
         match name {
             "mean" => Some(Statistic::Mean),
@@ -269,6 +302,19 @@ impl Statistic {
 }
 
 impl Comparison {
+    /// True if what was measured shows that the threshold was kept.
+    fn is_shown(self, measured: Measured, limit: f64) -> bool {
+        let wants_less = matches!(self, Comparison::Less | Comparison::AtMost);
+        self.holds(measured.number, limit) && !(measured.is_lower_bound && wants_less)
+    }
+
+    /// True if what was measured shows that the threshold was broken.
+    fn is_refuted(self, measured: Measured, limit: f64) -> bool {
+        let wants_more = matches!(self, Comparison::More | Comparison::AtLeast);
+        let undecided = measured.is_lower_bound && wants_more;
+        !undecided && !self.holds(measured.number, limit)
+    }
+
     fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
             Comparison::Less => measured < limit,
@@ -389,6 +435,39 @@ mod tests {
         assert_eq!(measured("max{modem}<1s"), Some(100.0 * MS as f64));
         assert_eq!(measured("p50(connect){fibre}<1s"), None, "there is no such class");
         assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").class(), Some("dsl"));
+    }
+
+    /// 98 requests of 10 ms, and two still open after 300 ms and 400 ms.
+    #[test]
+    fn what_is_open_is_known_to_take_longer() {
+        let mut samples: Vec<_> = (0..98).map(|n| sample(n * 5 * MS, (n * 5 + 10) * MS)).collect();
+        samples.extend(
+            [300, 400]
+                .map(|age| Sample { outcome: Outcome::Unfinished, ..sample(500 * MS, (500 + age) * MS) }),
+        );
+        let fold = fold(window(0, 1000), &samples);
+        let result = |text: &str| {
+            let threshold: Threshold = text.parse().expect(text);
+            let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+            let broken = threshold.broken(&fold, Instant::from_ns(1000 * MS));
+            let ms = result.measured.map(|ns| (ns / MS as f64).round());
+            (ms, result.is_lower_bound, [result.passed, broken])
+        };
+        const KEPT: [bool; 2] = [true, false];
+        const BROKEN: [bool; 2] = [false, true];
+        /// Neither can be shown.
+        const OPEN: [bool; 2] = [false, false];
+        assert_eq!(result("p98<200ms"), (Some(10.0), false, KEPT));
+        assert_eq!(result("p99<200ms"), (Some(400.0), true, BROKEN));
+        assert_eq!(result("p99<1s"), (Some(400.0), true, OPEN));
+        assert_eq!(result("p99>350ms"), (Some(400.0), true, KEPT));
+        assert_eq!(result("p99>500ms"), (Some(400.0), true, OPEN));
+        assert_eq!(result("max<1s"), (Some(400.0), true, OPEN));
+        // 0.98 · 10 ms + 0.02 · 400 ms at least.
+        assert_eq!(result("mean<17ms"), (Some(18.0), true, BROKEN));
+        assert_eq!(result("mean>17ms"), (Some(18.0), true, KEPT));
+        assert_eq!(result("min<11ms"), (Some(10.0), false, KEPT));
+        assert_eq!([result("errors<0.1%").2, result("unfinished<=2").2], [BROKEN, KEPT]);
     }
 
     #[test]

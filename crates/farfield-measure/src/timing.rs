@@ -92,12 +92,17 @@ impl<T> Timings<T> {
 
     /// The same shape, each `T` turned into a `U`.
     pub fn map<U>(&self, mut turn: impl FnMut(&T) -> U) -> Timings<U> {
+        self.map_timed(|_, of| turn(of))
+    }
+
+    /// The same shape, each `T` turned into a `U` knowing which timing it is of.
+    pub fn map_timed<U>(&self, mut turn: impl FnMut(Timing, &T) -> U) -> Timings<U> {
         Timings {
-            response: turn(&self.response),
-            service: turn(&self.service),
-            connect: turn(&self.connect),
-            reply: turn(&self.reply),
-            transfer: turn(&self.transfer),
+            response: turn(Timing::Response, &self.response),
+            service: turn(Timing::Service, &self.service),
+            connect: turn(Timing::Connect, &self.connect),
+            reply: turn(Timing::Reply, &self.reply),
+            transfer: turn(Timing::Transfer, &self.transfer),
         }
     }
 }

@@ -6,7 +6,9 @@
 //! [thresholds](crate::threshold) are for. One check alone looks at what came back: where
 //! nothing succeeded, nothing of what was asked for was measured.
 
+mod response_time_law;
 mod succeeded;
+mod unfinished;
 
 use crate::facts::EngineFacts;
 use crate::fold::Fold;
@@ -37,6 +39,8 @@ pub struct VerdictLimits {
     pub rate_error: Share,
     /// The largest relative residual of Little's law. Default 0.05.
     pub littles_law: Share,
+    /// The largest relative error of the interactive response time law, for a closed load. Default 0.1.
+    pub response_time_law: Share,
     /// Arrivals that may be dropped. Default 0.
     pub dropped_arrivals: u64,
     /// The longest p99 of how late packets leave an emulated network for the server. Default 1 ms.
@@ -57,6 +61,7 @@ impl Default for VerdictLimits {
             worker_busy: share(0.9),
             rate_error: share(0.01),
             littles_law: share(0.05),
+            response_time_law: share(0.1),
             dropped_arrivals: 0,
             departure_lateness_p99: Duration::from_ms(1),
             arrival_lateness_p99: Duration::from_ms(1),
@@ -133,6 +138,8 @@ impl Verdict {
             achieved_rate(facts, limits),
             dropped_arrivals(facts, limits),
             littles_law(fold, facts, limits),
+            response_time_law::response_time_law(asked, fold, facts, until),
+            unfinished::unfinished(fold),
             samples_lost(facts),
             departure_lateness(facts, limits),
             arrival_lateness(facts, limits),
@@ -214,6 +221,7 @@ fn worker_busy(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
     }
 }
 
+const CLOSED_ONLY: &str = "users of this load do not come back when they are answered";
 const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
 
 fn achieved_rate(facts: &EngineFacts, limits: &VerdictLimits) -> Check {

@@ -9,7 +9,9 @@
 mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
-use farfield_measure::summary::{ClassSummary, NetworkSummary, OutcomeCount, PartSummary, TimingSummary};
+use farfield_measure::summary::{
+    ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
+};
 use farfield_measure::verdict::{Check, CheckState, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
 use std::iter;
@@ -172,7 +174,29 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines.push(times_head("time"));
     let times = summary.steady.times.iter();
     lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
+    if let Some(estimate) = &summary.steady.estimates.response {
+        // Right below the times that it corrects.
+        let response = summary.steady.times.response.as_ref();
+        lines.insert(lines.len() - summary.steady.times.iter().count() + 1, estimate_row(estimate, response));
+    }
     lines
+}
+
+/// The response time as it is estimated with requests that timed out or were unfinished, which are counted here.
+fn estimate_row(estimate: &EstimateSummary, seen: Option<&TimingSummary>) -> String {
+    let in_words = |number: EstimatedTime| {
+        format!("{}{}", if number.is_lower_bound { ">" } else { "" }, time(number.value_ns))
+    };
+    let quantile = |quantile| told(estimate.quantile(quantile), in_words);
+    let columns = [
+        in_words(estimate.mean),
+        quantile(Quantile::P50),
+        quantile(Quantile::P90),
+        quantile(Quantile::P99),
+        quantile(Quantile::P99_9),
+        "-".to_owned(),
+    ];
+    row("  estimate", columns, &count(seen.map_or(0, |seen| seen.count) + estimate.censored))
 }
 
 fn times_head(name: &str) -> String {
@@ -273,7 +297,13 @@ fn ended(summary: &Summary) -> Vec<String> {
 fn by_fault(part: &PartSummary, fault: &str) -> Option<String> {
     let mut outcomes: Vec<&OutcomeCount> = part.outcomes.iter().filter(|o| o.fault == fault).collect();
     outcomes.sort_by_key(|outcome| std::cmp::Reverse(outcome.count));
-    let told = outcomes.iter().map(|outcome| format!("{} {}", outcome.name, count(outcome.count)));
+    let told = outcomes.iter().map(|outcome| match &part.unfinished {
+        Some(ages) if outcome.name == "unfinished" => {
+            let (least, most) = (time(ages.min_ns), time(ages.max_ns));
+            format!("{} {} ({least} to {most} old)", outcome.name, count(outcome.count))
+        }
+        _ => format!("{} {}", outcome.name, count(outcome.count)),
+    });
     let label = format!("  {fault}");
     (!outcomes.is_empty()).then(|| labelled(&label, &list(told.collect(), COLUMNS - LABEL)))
 }
@@ -361,7 +391,8 @@ fn thresholds(results: &[ThresholdResult]) -> String {
     let says = format!("{} of {} FAILED: ", failed.len(), results.len());
     let told = failed.iter().map(|result| {
         let measured = result.measured.map_or("nothing".to_owned(), |found| quantity(found, result.unit));
-        format!("{} was {measured}", result.text)
+        let more_than = if result.is_lower_bound { "more than " } else { "" };
+        format!("{} was {more_than}{measured}", result.text)
     });
     let told = list(told.collect(), COLUMNS - LABEL - says.len());
     labelled("thresholds", &format!("{says}{told}"))

@@ -88,7 +88,7 @@ impl Population {
         }
         if !self.deadline_armed {
             self.deadline_armed = true;
-            host.wake_at(now + self.plan.policy.request_timeout, Wake::Deadline);
+            host.wake_at(now + self.plan.policy.request_timeout(), Wake::Deadline);
         }
         key
     }
@@ -143,7 +143,7 @@ impl Population {
     pub(crate) fn end_overdue<H: Host>(&mut self, host: &mut H, now: Instant) {
         self.deadline_armed = false;
         while let Some((slot, from)) = self.table.oldest_limit() {
-            let deadline = from + self.plan.policy.request_timeout;
+            let deadline = from + self.plan.policy.request_timeout();
             if deadline > now {
                 self.deadline_armed = true;
                 host.wake_at(deadline, Wake::Deadline);
@@ -154,7 +154,7 @@ impl Population {
         if self.table.len() > 0 {
             // A limit that begins from now on ends after this wake.
             self.deadline_armed = true;
-            host.wake_at(now + self.plan.policy.request_timeout, Wake::Deadline);
+            host.wake_at(now + self.plan.policy.request_timeout(), Wake::Deadline);
         }
     }
 

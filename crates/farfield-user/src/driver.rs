@@ -22,6 +22,10 @@ use std::num::NonZeroU32;
 /// be tried again at the same instant for ever.
 const LEAST_PAUSE: Duration = Duration::from_us(1);
 
+/// Load that a worker never came to has a row each up to so many; a generator that is further behind than that has
+/// nothing to show, and the rest is counted as lost samples.
+pub(crate) const MISSED_ROWS: u64 = 1_000_000;
+
 /// What a population's model of load keeps.
 #[derive(Debug)]
 pub(crate) enum Driver {
@@ -112,6 +116,7 @@ impl Population {
     pub(crate) fn drive<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, wake: Wake) {
         match wake {
             Wake::Arrival => self.arrive(host, now),
+            Wake::Start { .. } if !self.may_begin(due) => self.count_gone(),
             Wake::Start { user } => {
                 let chance = self.plan.seed.stream(Purpose::User, u64::from(user));
                 let slot = self.users.insert(User::new(user, chance, None)) as u32;
@@ -123,7 +128,7 @@ impl Population {
             }
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
                 if self.users.get(slot as usize).is_some_and(|user| user.turn == turn) {
-                    if self.goes_on() {
+                    if self.may_begin(due) {
                         self.begin_page(host, now, due, slot);
                     } else {
                         self.leave(host, slot);
@@ -166,7 +171,7 @@ impl Population {
             *pages_left -= 1;
         }
         let over = over || user.pages_left == Some(0);
-        if self.goes_on() && (!over || self.comes_back(host, slot)) {
+        if self.may_begin(now) && (!over || self.comes_back(host, slot)) {
             return match after {
                 After::At(due) => self.await_instant(host, now, slot, due),
                 _ => self.think(host, now, slot, think),
@@ -210,6 +215,10 @@ impl Population {
     /// A user that will not come back.
     fn leave<H: Host>(&mut self, host: &mut H, slot: u32) {
         self.retire(host, slot);
+        self.count_gone();
+    }
+
+    fn count_gone(&mut self) {
         if let Driver::Closed { gone, .. } = &mut self.driver {
             *gone += 1;
         }
@@ -256,10 +265,14 @@ impl Population {
         }
     }
 
-    /// An arrival is due: a user takes it, however many are busy. Past the end of the load it waits for
-    /// [`count_missed`](Self::count_missed), and so do those behind it.
+    /// An arrival is due: a user takes it, however many are busy. Where the worker comes to it only after the load has
+    /// been [finished](Self::finish), it waits for [`record_missed`](Self::record_missed), and so do those behind it.
     fn arrive<H: Host>(&mut self, host: &mut H, now: Instant) {
-        if !self.may_begin(now) {
+        let next_due = match &self.driver {
+            Driver::Arriving { next: Some((_, due)), .. } => *due,
+            _ => return,
+        };
+        if !self.may_begin(next_due) {
             return;
         }
         let Driver::Arriving { next, idle, users_max, .. } = &mut self.driver else { return };
@@ -329,7 +342,7 @@ impl Population {
     }
 
     fn attempt<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, descriptor: u32) {
-        if !self.may_begin(now) {
+        if !self.may_begin(due) {
             return;
         }
         let Driver::Attempting { descriptors, users_max } = &mut self.driver else { return };
@@ -358,40 +371,50 @@ impl Population {
         host.wake_at(next, Wake::Attempt { descriptor, epoch });
     }
 
-    /// Counts the load that was due by `now` and that this worker never came to, so that a generator which falls
-    /// behind is found out.
-    pub(crate) fn count_missed(&mut self, now: Instant) {
-        let window = self.plan.window;
-        let end = now.min(window.measure_to);
+    /// Records the load that was due by `now` and that this worker never came to, so that a generator which falls
+    /// behind is found out: each is a request that was never begun and is unfinished.
+    pub(crate) fn record_missed<H: Host>(&mut self, host: &mut H, now: Instant) {
+        let end = now.min(self.plan.window.measure_to);
         if self.requests_ran_out() {
             return;
         }
-        let mut missed = 0;
-        match (&mut self.driver, &self.plan.load) {
-            (Driver::Arriving { arrivals, next, .. }, _) => {
-                while let Some((_, due)) = next.filter(|(_, due)| *due < end) {
-                    missed += u64::from(window.contains(due));
-                    *next = arrivals.next();
-                }
-            }
-            (Driver::Attempting { descriptors, .. }, LoadModel::Overload(overload))
-                if overload.restart == Restart::Paced =>
-            {
-                for (descriptor, state) in descriptors.iter().enumerate() {
-                    let global = descriptor as u32 * self.plan.workers + self.plan.worker;
-                    let slots = (state.attempts..).map(|attempt| slot_of(overload, global, attempt));
-                    let due = slots.take_while(|due| *due < end);
-                    missed += due.filter(|due| window.contains(*due)).count() as u64;
-                }
-            }
-            _ => {}
+        while let Driver::Arriving { arrivals, next, .. } = &mut self.driver
+            && let Some((index, due)) = next.filter(|(_, due)| *due < end)
+        {
+            *next = arrivals.next();
+            self.record_missed_one(host, now, due, index as u32);
         }
-        self.tally.scheduled += missed;
+        let LoadModel::Overload(overload) = self.plan.load.clone() else { return };
+        let Driver::Attempting { descriptors, .. } = &self.driver else { return };
+        if overload.restart != Restart::Paced {
+            return;
+        }
+        let attempts: Vec<u32> = descriptors.iter().map(|descriptor| descriptor.attempts).collect();
+        for (descriptor, attempts) in (0..).zip(attempts) {
+            let global = descriptor * self.plan.workers + self.plan.worker;
+            let slots = (attempts..).map(|attempt| (attempt, slot_of(&overload, global, attempt)));
+            for (attempt, due) in slots.take_while(|(_, due)| *due < end) {
+                let number = attempt.wrapping_mul(overload.descriptors.get()).wrapping_add(global);
+                self.record_missed_one(host, now, due, number);
+            }
+        }
     }
 
-    /// True while the load goes on at `now`.
-    fn may_begin(&self, now: Instant) -> bool {
-        self.goes_on() && now < self.plan.window.measure_to
+    fn record_missed_one<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, number: u32) {
+        self.tally.scheduled += u64::from(self.plan.window.contains(due));
+        self.tally.missed += 1;
+        if self.tally.missed > MISSED_ROWS {
+            return;
+        }
+        // It was due and not over for so long, as Little's law counts.
+        self.in_system.enter(now, due);
+        self.in_system.leave(now);
+        self.record_unmade(host, now, due, number, Outcome::Unfinished);
+    }
+
+    /// True while load that is due at `due` may begin, however late the worker comes to it.
+    fn may_begin(&self, due: Instant) -> bool {
+        self.goes_on() && due < self.plan.window.measure_to
     }
 
     fn count_begun(&mut self, due: Instant) {
@@ -405,10 +428,22 @@ impl Population {
         let counts = u64::from(self.plan.window.contains(due));
         self.tally.scheduled += counts;
         self.tally.dropped += counts;
+        self.record_unmade(host, now, due, number, Outcome::Dropped);
+    }
+
+    /// Records load that was due and that no user has taken.
+    fn record_unmade<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        due: Instant,
+        number: u32,
+        outcome: Outcome,
+    ) {
         let mut chance = self.plan.seed.stream(Purpose::User, u64::from(number));
         let request = self.plan.itinerary.first_page(number, &mut chance);
         let job = Job { request, errand: NO_ERRAND, due, again: false, first: true };
-        host.record(never_begun(job, number, now, Outcome::Dropped));
+        host.record(never_begun(job, number, now, outcome));
     }
 }
 

@@ -61,7 +61,8 @@ impl Population {
         slot: u32,
         turn: u32,
     ) {
-        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && !self.finished);
+        let goes_on = !self.finished && due < self.plan.window.measure_to;
+        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && goes_on);
         let Some(user) = user else { return };
         let Some(job) = user.held.as_mut().and_then(|held| {
             held.running = held.running.saturating_sub(1);

@@ -49,8 +49,10 @@ pub struct Policy {
     /// Requests after which the client closes a connection; unlimited if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<NonZeroU32>,
-    /// From beginning to connect, or from sending, to the last byte; after that the connection is closed.
-    pub request_timeout: Duration,
+    /// From beginning to connect, or from sending, to the last byte; after that the connection is closed. If absent, what
+    /// the length of the run calls for, or [`Policy::REQUEST_TIMEOUT_MAX`] where nobody says how long it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_timeout: Option<Duration>,
     /// T of the S-Client (Banga and Druschel 1999, section 4.2) for loads other than overload: an attempt to connect
     /// that is not answered by then is dropped without a word. If absent, the kernel's schedule of SYNs goes on
     /// until the request's time limit.
@@ -68,7 +70,7 @@ impl Default for Policy {
             parallel: NonZeroU16::MIN,
             pipeline_depth: NonZeroU16::new(8).expect("8 is not 0"),
             requests_per_connection: None,
-            request_timeout: Duration::from_secs(30),
+            request_timeout: None,
             abandon_after: None,
             pause_after_failure: Duration::from_ms(100),
         }
@@ -76,6 +78,22 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The longest that a user waits for a reply where the scenario does not say.
+    pub const REQUEST_TIMEOUT_MAX: Duration = Duration::from_secs(30);
+    /// The shortest such time: a slow reply is not to be taken for none.
+    pub const REQUEST_TIMEOUT_MIN: Duration = Duration::from_secs(5);
+
+    /// The time limit of a request where the scenario does not say, for a run that measures for `duration`: as long as
+    /// that, so that a server which hangs is found out in the run, from 5 to 30 s.
+    pub fn request_timeout_for(duration: Duration) -> Duration {
+        duration.clamp(Policy::REQUEST_TIMEOUT_MIN, Policy::REQUEST_TIMEOUT_MAX)
+    }
+
+    /// The time limit of a request.
+    pub fn request_timeout(&self) -> Duration {
+        self.request_timeout.unwrap_or(Policy::REQUEST_TIMEOUT_MAX)
+    }
+
     /// Requests that a connection carries at most.
     pub fn requests_max(&self) -> u32 {
         match self.policy {

@@ -4,7 +4,7 @@
 //! a request allocates once tables and queues have grown, except a page's queue on a user's first page.
 
 use crate::connection::{NO_DESCRIPTOR, State};
-use crate::driver::Driver;
+use crate::driver::{Driver, MISSED_ROWS};
 use crate::gauge::Gauge;
 use crate::host::{ConnectionKey, Failure, Host, Wake};
 use crate::itinerary::{Itinerary, NO_ERRAND};
@@ -55,13 +55,31 @@ impl Plan {
 pub struct Tally {
     /// Arrivals or attempts that were due in the window, those included that were never come to.
     pub scheduled: u64,
-    /// Those of them that were begun before the window ended.
+    /// Those of them that were begun, be it late.
     pub begun: u64,
     /// Those of them that no user could take.
     pub dropped: u64,
     /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
     /// closed without a word about them. The server may have seen them more than once.
     pub resent: u64,
+    /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
+    pub missed: u64,
+}
+
+impl Tally {
+    /// Those that were missed and have no row: more than are worth one each.
+    pub fn missed_without_row(&self) -> u64 {
+        self.missed.saturating_sub(MISSED_ROWS)
+    }
+
+    /// Adds another worker's.
+    pub fn add(&mut self, other: &Tally) {
+        self.scheduled += other.scheduled;
+        self.begun += other.begun;
+        self.dropped += other.dropped;
+        self.resent += other.resent;
+        self.missed += other.missed;
+    }
 }
 
 /// The users of one shard.
@@ -134,7 +152,7 @@ impl Population {
         self.in_system.count() == 0 && over && (self.finished || self.held_back == 0)
     }
 
-    /// Begins no more load. What is on its way goes on.
+    /// Begins no more load, not even what was due before the end. What is on its way goes on.
     pub fn finish(&mut self) {
         self.finished = true;
     }

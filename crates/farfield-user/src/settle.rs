@@ -191,18 +191,18 @@ impl Population {
         }
     }
 
-    /// Ends what is still on its way, which is recorded as cut.
+    /// Ends the run: what is still open, and what was due and never begun, is recorded as unfinished at `now`.
     pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
         self.finished = true;
-        self.count_missed(now);
+        self.record_missed(host, now);
         let slots: Vec<u32> = self.table.slots().collect();
         for slot in slots {
             let connection = self.drop_connection(host, slot);
             for exchange in &connection.in_flight {
                 let number = self.users[connection.user as usize].number;
-                let sample = connection.sample_unfinished(exchange, number, now, Outcome::Cut);
+                let sample = connection.sample_unfinished(exchange, number, now, Outcome::Unfinished);
                 self.in_system.leave(now);
-                host.record(sample);
+                host.record(Sample { page: self.page_left_open(exchange.job), ..sample });
             }
         }
         let waiting: Vec<(u32, Job)> = self
@@ -212,9 +212,15 @@ impl Population {
             .collect();
         for (number, job) in waiting {
             self.in_system.leave(now);
-            host.record(never_begun(job, number, now, Outcome::Cut));
+            let sample = never_begun(job, number, now, Outcome::Unfinished);
+            host.record(Sample { page: self.page_left_open(job), ..sample });
         }
         self.users.clear();
+    }
+
+    /// The place of an unfinished request in its page, which is not over either.
+    fn page_left_open(&self, job: Job) -> PagePart {
+        if self.tells_pages { PagePart::of(job.first, false) } else { PagePart::Apart }
     }
 }
 

@@ -62,7 +62,7 @@ fn early_close_ends_all_connections_with_the_page() {
 fn pipelined_requests_go_ahead_of_their_replies() {
     let stage = play("policy = 'pipelined'\npipeline-depth = 5", ROOT, Server::default());
     assert_eq!((stage.open_most, stage.depth_most), (1, 5));
-    assert_eq!(stage.count(Outcome::Ok), stage.samples.len() - stage.count(Outcome::Cut));
+    assert_eq!(stage.count(Outcome::Ok), stage.samples.len() - stage.count(Outcome::Unfinished));
     assert!(
         stage.samples.windows(2).all(|pair| pair[0].number < pair[1].number),
         "replies are matched in order"
@@ -104,7 +104,7 @@ fn pipelines_are_spread_over_parallel_connections() {
 fn pipelined_requests_that_were_not_served_are_sent_again() {
     let server = Server { replies_a_connection: Some(3), ..Server::default() };
     let stage = play("policy = 'pipelined'\npipeline-depth = 8", ROOT, server);
-    assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Cut), stage.samples.len());
+    assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
     assert!(stage.count(Outcome::Ok) > 500);
     assert!(stage.ok().all(|sample| sample.number < 3));
 }
@@ -125,7 +125,10 @@ fn a_request_that_meets_a_closed_connection_is_sent_again() {
 fn a_connection_that_closes_unanswered_is_told() {
     let server = Server { closes_silently_after: Some(0), ..Server::default() };
     let stage = play("", ROOT, server);
-    assert_eq!(stage.count(Outcome::ClosedUnanswered) + stage.count(Outcome::Cut), stage.samples.len());
+    assert_eq!(
+        stage.count(Outcome::ClosedUnanswered) + stage.count(Outcome::Unfinished),
+        stage.samples.len()
+    );
     assert!(stage.samples.len() > 50);
 }
 
@@ -154,7 +157,7 @@ fn broken_replies_are_named_and_never_wedge() {
         let stage = play("", ROOT, Server { reply, ..Server::default() });
         let named = stage.count(outcome);
         assert!(named > 300, "{outcome:?}: {named} of {}", stage.samples.len());
-        assert_eq!(named + stage.count(Outcome::Cut), stage.samples.len(), "{outcome:?}");
+        assert_eq!(named + stage.count(Outcome::Unfinished), stage.samples.len(), "{outcome:?}");
     };
     check("ICY 200 OK\r\n\r\n", Outcome::BadHead);
     check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", Outcome::BadLength);
@@ -174,7 +177,7 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
         assert_eq!(stage.requests.len(), stage.samples.len(), "the connection is not trusted again");
         let unasked = stage.count(Outcome::Unasked);
         assert!(unasked > 100);
-        assert_eq!(unasked + stage.count(Outcome::Cut), stage.samples.len());
+        assert_eq!(unasked + stage.count(Outcome::Unfinished), stage.samples.len());
     }
 }
 

@@ -131,6 +131,19 @@ pub struct RunSpec {
     /// Requests after which no more are begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<NonZeroU64>,
+    /// What requests are that are still open after the drain.
+    pub unfinished: Unfinished,
+}
+
+/// What requests count as that are still open when the run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// Errors, which take longer than they had lasted.
+    #[default]
+    Error,
+    /// Nothing: they are counted among the outcomes alone.
+    Ignore,
 }
 
 /// `[sockets]`
@@ -195,6 +208,7 @@ impl Default for RunSpec {
             duration: Duration::from_secs(10),
             drain: Duration::from_secs(5),
             requests: None,
+            unfinished: Unfinished::default(),
         }
     }
 }
@@ -284,6 +298,8 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
     if !named && let Some(stem) = path.and_then(Path::file_stem) {
         scenario.name = stem.to_string_lossy().into_owned();
     }
+    let timeout = Policy::request_timeout_for(scenario.run.duration);
+    scenario.connections.request_timeout.get_or_insert(timeout);
     let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
     let mut load = |file: &Path| std::fs::read(beside.join(file));
     let told = |mistake: plane::Mistake| source.meaning(&mistake.key, &mistake.sentence, &settings);
@@ -316,6 +332,7 @@ mod tests {
             "target = 'http://127.0.0.1:80/x?y=1'\nload = { users = 3, think = '2s' }",
             "load = { model = 'open', arrivals = '500/s' }\nconnections.policy = 'one-request'",
             "load = { model = 'overload', descriptors = 20, timeout = '200ms' }\nthresholds = ['p99<200ms']",
+            "run.unfinished = 'ignore'",
             "[[requests.request]]\npath = '/a'\nembedded = ['/b']\n[output]\nsamples = 10\n[run]\nrequests = 5",
             "sockets.sources = ['127.0.0.0/8', '::1']\norigin.service-time = '2ms'",
         ] {
@@ -323,6 +340,22 @@ mod tests {
             let shown = scenario.to_toml();
             assert_eq!(read_text(&shown).as_ref(), Ok(&scenario), "{shown}");
         }
+    }
+
+    /// A request may take as long as the measured part, from 5 to 30 s, unless the scenario says otherwise.
+    #[test]
+    fn the_request_timeout_fits_the_run() {
+        let timeout = |text: &str| read_text(text).expect(text).connections.request_timeout;
+        for (duration, seconds) in [("1s", 5), ("4s", 5), ("10s", 10), ("20s", 20), ("1m", 30), ("2h", 30)] {
+            let text = format!("run.duration = '{duration}'");
+            assert_eq!(timeout(&text), Some(Duration::from_secs(seconds)), "{duration}");
+        }
+        assert_eq!(timeout(""), Some(Duration::from_secs(10)), "the default run is of 10 s");
+        assert_eq!(
+            timeout("run.duration = '1h'\nconnections.request-timeout = '2m'"),
+            Some(Duration::from_secs(120))
+        );
+        assert!(read_text("").expect("a scenario").to_toml().contains("request-timeout = \"10s\""));
     }
 
     #[test]

@@ -96,7 +96,8 @@ fn a_visit_takes_what_it_needs_from_replies_that_are_fixed() {
     let place = Place::new();
     let ended = run(&place, &format!("{}{REPLIES}", visit()), "-d 10s").exits(0);
     let samples = ended.samples();
-    let bad: Vec<_> = samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Cut)).collect();
+    let bad: Vec<_> =
+        samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Unfinished)).collect();
     assert!(bad.is_empty(), "{bad:?}");
     let pages: Vec<usize> = (0..6)
         .map(|state| count(&samples, |sample| sample.request == state && sample.page.begins()))
@@ -149,7 +150,7 @@ fn what_a_fixed_reply_lacks_is_missed() {
         let samples = run(&place, &format!("{changed}{REPLIES}"), "-d 2s").exits(0).samples();
         let failed: BTreeMap<(u32, Outcome), usize> = samples
             .iter()
-            .filter(|sample| !matches!(sample.outcome, Outcome::Ok | Outcome::Cut))
+            .filter(|sample| !matches!(sample.outcome, Outcome::Ok | Outcome::Unfinished))
             .fold(BTreeMap::new(), |mut failed, sample| {
                 *failed.entry((sample.request, sample.outcome)).or_default() += 1;
                 failed

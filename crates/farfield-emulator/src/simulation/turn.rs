@@ -235,11 +235,7 @@ impl<T: Tap> Machine<T> {
             let (samples, area) = part.end(ended.max(self.measure_to.min(self.drain_until)));
             whole.samples.extend(samples);
             whole.in_system_area += area;
-            let tally = part.shard.tally();
-            whole.tally.scheduled += tally.scheduled;
-            whole.tally.begun += tally.begun;
-            whole.tally.dropped += tally.dropped;
-            whole.tally.resent += tally.resent;
+            whole.tally.add(&part.shard.tally());
             whole.connects += part.shard.connects();
             whole.drops.add(&part.shard.drops());
             whole.events += part.events;

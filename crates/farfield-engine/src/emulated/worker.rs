@@ -218,10 +218,13 @@ impl Worker {
         if self.halt.load(Ordering::Relaxed) {
             return true;
         }
-        if now >= self.phases.window.measure_to {
+        // Whoever is overdue has not been asked yet, so that the population cannot say whether it is done.
+        let ended = self.phases.load_has_ended(now, self.shard.next_at());
+        if ended {
             self.shard.finish();
         }
-        let done = self.shard.population().is_done();
+        let all_begun = ended || now < self.phases.window.measure_to;
+        let done = all_begun && self.shard.population().is_done();
         let over = self.exchange.as_mut().map_or(done, |exchange| exchange.is_over(done));
         over || now >= self.phases.drain_until
     }

@@ -246,10 +246,13 @@ impl Worker {
         if self.stop.load(Ordering::Relaxed) {
             return true;
         }
-        if now >= self.phases.window.measure_to {
+        // Whoever is overdue has not been asked yet, so that the population cannot say whether it is done.
+        let ended = self.phases.load_has_ended(now, self.host.wheel.next_at());
+        if ended {
             self.population.finish();
         }
-        self.population.is_done() || now >= self.phases.drain_until
+        let all_begun = ended || now < self.phases.window.measure_to;
+        all_begun && self.population.is_done() || now >= self.phases.drain_until
     }
 
     fn sleep(&mut self, events: &mut Vec<Event>) {

@@ -170,6 +170,7 @@ impl Scene {
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
             duration: self.duration,
+            ignores_unfinished: false,
             drain: Duration::from_secs(5),
             heading,
             limits: VerdictLimits::default(),

@@ -37,13 +37,32 @@ fn times_are_of_the_successful_but_every_connection_counts() {
 }
 
 #[test]
-fn cut_requests_are_neither_right_nor_wrong() {
+fn unfinished_requests_are_errors_unless_they_are_ignored() {
     let ended = |outcome| Sample { outcome, ..sample(0, MS) };
-    let of = |outcomes: &[Outcome]| {
-        fold(window(0, 100), &outcomes.iter().map(|&o| ended(o)).collect::<Vec<_>>()).steady().error_share()
+    let of = |outcomes: &[Outcome], ignored| {
+        let mut fold = Fold::new(window(0, 100)).ignoring_unfinished(ignored);
+        outcomes.iter().for_each(|&outcome| fold.record(&ended(outcome)));
+        (
+            fold.steady().error_share(),
+            fold.steady().censored.response.count(),
+            fold.steady().unfinished.count(),
+        )
     };
-    assert_eq!(of(&[Outcome::Cut]), None);
-    assert_eq!(of(&[Outcome::Ok, Outcome::Reset, Outcome::Ok, Outcome::Ok, Outcome::Cut]), Some(0.25));
+    let mixed = [Outcome::Ok, Outcome::Reset, Outcome::Ok, Outcome::Ok, Outcome::Unfinished];
+    assert_eq!(of(&[Outcome::Unfinished], false), (Some(1.0), 1, 1));
+    assert_eq!(of(&mixed, false), (Some(0.4), 1, 1));
+    assert_eq!(of(&[Outcome::Unfinished], true), (None, 0, 1));
+    assert_eq!(of(&mixed, true), (Some(0.25), 0, 1));
+    // What the client gave up was not the end of the run's doing.
+    assert_eq!(of(&[Outcome::Ok, Outcome::TimedOut], true), (Some(0.5), 1, 0));
+}
+
+/// An unfinished request has not ended: where a run is broken off in its measured part, no rate counts it as over.
+#[test]
+fn what_is_open_at_the_end_is_no_end() {
+    let open = Sample { outcome: Outcome::Unfinished, ..sample(MS, 50 * MS) };
+    let events = fold(window(0, 100), &[sample(0, MS), open]).steady().events;
+    assert_eq!((events.offered, events.sent, events.completed, events.ended), (2, 2, 1, 1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages; its states.
 
-use super::TimingSummary;
+use super::{EstimateSummary, TimingSummary};
 use crate::fold::{Events, Fold, Part};
 use crate::pages::PageTimes;
 use crate::states::StateCount;
@@ -73,12 +73,20 @@ pub struct PartSummary {
     pub requests: u64,
     /// Of those, requests for which the client acted at all.
     pub begun: u64,
-    /// Of those, the share that went wrong, over all whose end was seen; null if no end was seen.
+    /// Of those, the share that went wrong, those among them that were unfinished at the end of the run; null if there were
+    /// none. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
     pub error_share: Option<f64>,
     /// Rates; null for a part that took no time.
     pub rates: Option<Rates>,
     /// The times of successful requests, and of all connections; null where none was measured.
     pub times: Timings<Option<TimingSummary>>,
+    /// The same times, estimated with what was given up or still open at the end of the run (Kaplan and Meier 1958); null
+    /// for a time of which all is known.
+    #[serde(default)]
+    pub estimates: Timings<Option<EstimateSummary>>,
+    /// Ages, from due to the end of the run, of the requests that were still open then; null if there were none.
+    #[serde(default)]
+    pub unfinished: Option<TimingSummary>,
     /// How the requests ended; only what occurred.
     pub outcomes: Vec<OutcomeCount>,
 }
@@ -94,6 +102,8 @@ impl PartSummary {
                 pause();
                 TimingSummary::of(times)
             }),
+            estimates: EstimateSummary::of_all(part, pause),
+            unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
             outcomes: OutcomeCount::of_all(&part.outcomes),
         }
     }
@@ -120,7 +130,9 @@ impl ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
             steady: PartSummary::of(part, lasted, pause),
-            pages: fold.pages_of_class(place).map(PagesSummary::of),
+            pages: fold
+                .pages_of_class(place)
+                .map(|pages| PagesSummary::of(pages, fold.pages_unfinished(Some(place)))),
         };
         fold.classes().enumerate().map(class).collect()
     }
@@ -133,7 +145,10 @@ pub struct PagesSummary {
     pub completed: u64,
     /// Pages with a request that failed.
     pub failed: u64,
-    /// Requests a page, on average.
+    /// Pages that were not over at the end of the run.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// Requests a page that is over, on average.
     pub requests_mean: f64,
     /// From when a page was due to the end of its last request; null if none was completed.
     pub response: Option<TimingSummary>,
@@ -142,11 +157,12 @@ pub struct PagesSummary {
 }
 
 impl PagesSummary {
-    pub(super) fn of(pages: &PageTimes) -> PagesSummary {
+    pub(super) fn of(pages: &PageTimes, unfinished: u64) -> PagesSummary {
         let completed = pages.response.count();
         PagesSummary {
             completed,
             failed: pages.failed,
+            unfinished,
             requests_mean: pages.requests as f64 / (completed + pages.failed) as f64,
             response: TimingSummary::of(&pages.response),
             html_latency: TimingSummary::of(&pages.html_latency),
@@ -161,7 +177,7 @@ pub struct StateSummary {
     pub name: String,
     /// Requests due.
     pub requests: u64,
-    /// Of those, the share that went wrong, over all whose end was seen; null if no end was seen.
+    /// Of those, the share that went wrong, as in the whole of the part; null if there were none.
     pub error_share: Option<f64>,
     /// Response times of those that went well; null if there are none.
     pub response: Option<TimingSummary>,
@@ -171,12 +187,13 @@ pub struct StateSummary {
 
 impl StateSummary {
     pub(super) fn of_all(fold: &Fold, pause: &dyn Fn()) -> Vec<StateSummary> {
+        let ignores_unfinished = fold.steady().ignores_unfinished();
         let state = |(name, state): (&str, Option<&StateCount>)| {
             pause();
             StateSummary {
                 name: name.to_owned(),
                 requests: state.map_or(0, StateCount::requests),
-                error_share: state.and_then(StateCount::error_share),
+                error_share: state.and_then(|state| state.error_share(ignores_unfinished)),
                 response: state.and_then(|state| TimingSummary::of(&state.response)),
                 outcomes: state.map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes)),
             }

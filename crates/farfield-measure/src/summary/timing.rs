@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The percentiles that every timing has, first to last.
-const QUANTILES: [Quantile; 6] =
+pub(crate) const QUANTILES: [Quantile; 6] =
     [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99, Quantile::P99_9, Quantile::P99_99];
 
 /// A percentile.

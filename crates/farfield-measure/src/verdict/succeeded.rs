@@ -3,7 +3,8 @@
 //! How often a server fails is what a run is there to tell, and makes none invalid. But where next to nothing succeeds,
 //! most likely a path is mistyped, the server is down or something stands between: the times are those of nothing, and
 //! a load whose users come back at once has become one of errors. So a share of the requests must succeed, 1 in 100
-//! unless the limit says otherwise, of those whose end was seen or, if no end was, of all.
+//! unless the limit says otherwise, of those whose end was seen or, if no end was, of all: what is unfinished has a
+//! [check of its own](super::unfinished).
 //!
 //! Where the scenario itself says what may go wrong, the check does not apply: where the limit is 0, and where a
 //! threshold is about errors or outcomes, which then judges. An overload's attempts are meant to fail: one that
@@ -21,7 +22,7 @@ pub fn something_succeeded(asked: Asked<'_>, fold: &Fold) -> Check {
         return Check::skipped(name, what, limit, Unit::Share, why);
     }
     let steady = fold.steady();
-    let seen = steady.requests() - steady.count(Outcome::Cut);
+    let seen = steady.requests() - steady.count(Outcome::Unfinished);
     let share = steady.count(Outcome::Ok) as f64 / seen.max(1) as f64;
     let check = Check::at_least(name, what, share, limit, Unit::Share);
     let note = (check.state == CheckState::Failed).then(|| tale(steady)).flatten();
@@ -66,7 +67,7 @@ fn remedy(outcome: Outcome) -> &'static str {
         Outcome::NoDescriptor => "raise the limit of open files, `ulimit -n`, or ask for fewer connections",
         Outcome::NoAddress => "name more addresses in `connections.sources`",
         Outcome::Dropped => "raise `load.users-max`",
-        Outcome::Cut => "measure for longer with `--duration`, or wait longer with `run.drain`",
+        Outcome::Unfinished => "measure for longer with `--duration`, or wait longer with `run.drain`",
         Outcome::BadHead
         | Outcome::HeadTooLarge
         | Outcome::BadLength

@@ -74,7 +74,7 @@ fn a_good_run_is_valid_with_every_check_passed() {
     let verdict = judge(&fold, &facts);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-    assert_eq!(verdict.checks.len(), 14);
+    assert_eq!(verdict.checks.len(), 16);
 }
 
 /// Breaks one thing of a good run at a time: that check fails, and no other.
@@ -172,13 +172,13 @@ fn littles_law_holds_for_a_growing_queue() {
 fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
     let check = succeeded(
         Asking::default(),
-        &[(Outcome::Status4xx, 3), (Outcome::ConnectRefused, 190), (Outcome::Cut, 7)],
+        &[(Outcome::Status4xx, 3), (Outcome::ConnectRefused, 190), (Outcome::Unfinished, 7)],
     );
     assert_eq!((check.state, check.measured, check.limit), (CheckState::Failed, Some(0.0), 0.01));
     let note =
         "0 of 200 requests succeeded and 190 were connect-refused: start the server, or mend the target";
     assert_eq!(check.note.as_deref(), Some(note));
-    let check = succeeded(Asking::default(), &[(Outcome::Cut, 5)]);
+    let check = succeeded(Asking::default(), &[(Outcome::Unfinished, 5)]);
     assert_eq!(check.state, CheckState::Failed, "users who were never answered measured nothing");
     assert!(check.note.expect("a note").ends_with("`run.drain`"));
 }
@@ -188,7 +188,8 @@ fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
 fn a_server_that_fails_often_is_still_measured() {
     let of = |ok, failed, cut| {
         let asking = Asking::default();
-        succeeded(asking, &[(Outcome::Ok, ok), (Outcome::Status5xx, failed), (Outcome::Cut, cut)]).state
+        succeeded(asking, &[(Outcome::Ok, ok), (Outcome::Status5xx, failed), (Outcome::Unfinished, cut)])
+            .state
     };
     assert_eq!(of(1, 99, 0), CheckState::Passed);
     assert_eq!(of(1, 100, 0), CheckState::Failed);

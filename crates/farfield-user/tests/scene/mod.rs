@@ -192,6 +192,8 @@ pub struct Scene {
     pub requests_max: Option<u64>,
     /// From here on nothing is handed to the users any more: a generator that cannot keep up.
     pub stuck_from: Instant,
+    /// The worker sleeps from the one to the other, and does what was due meanwhile when it wakes.
+    pub held_up: (Instant, Instant),
 }
 
 impl Scene {
@@ -212,6 +214,7 @@ impl Scene {
             length: Duration::from_secs(10),
             requests_max: None,
             stuck_from: Instant::MAX,
+            held_up: (Instant::MAX, Instant::MAX),
         }
     }
 
@@ -277,15 +280,16 @@ impl Scene {
         };
         population.start(&mut stage);
         while let Some((at, event)) = stage.wheel.pop_due(Instant::MAX) {
-            assert!(at >= stage.now, "time never goes back");
-            stage.now = at;
+            assert!(at >= stage.now || at >= self.held_up.0, "time never goes back");
+            let now = if at >= self.held_up.0 { at.max(self.held_up.1) } else { at };
+            stage.now = stage.now.max(now);
             if at >= end {
                 population.finish();
             }
             if at >= self.stuck_from || population.is_done() || at > end + Duration::from_secs(60) {
                 break;
             }
-            stage.deliver(&mut population, at, event);
+            stage.deliver(&mut population, stage.now, at, event);
         }
         let cut_at = stage.now.max(end);
         population.cut(&mut stage, cut_at);
@@ -297,9 +301,9 @@ impl Scene {
 }
 
 impl Stage {
-    fn deliver(&mut self, population: &mut Population, at: Instant, event: Event) {
+    fn deliver(&mut self, population: &mut Population, at: Instant, due: Instant, event: Event) {
         match event {
-            Event::Wake(wake) => population.handle_wake(self, at, at, wake),
+            Event::Wake(wake) => population.handle_wake(self, at, due, wake),
             Event::Connected(key) => population.handle_connected(self, at, key),
             Event::Bytes(key, bytes) => {
                 let waiting = self.waiting.entry(key.serial).or_default();

@@ -97,6 +97,7 @@ impl Scenario {
             warm_up: self.run.warm_up,
             duration: self.run.duration,
             drain: self.run.drain,
+            ignores_unfinished: self.run.unfinished == super::Unfinished::Ignore,
             heading,
             limits: self.verdict.clone(),
             thresholds: self.thresholds.iter().chain(&self.aborts).cloned().collect(),

@@ -1,0 +1,76 @@
+//! Censored times: of a request that was given up, or was still open at the end of the run, what is known is that it
+//! takes longer than it had lasted by then, its age.
+//!
+//! A request that failed otherwise (refused, reset, answered with an error) is not censored: it is over, and what it
+//! would have taken had it gone well is no question.
+
+use crate::histogram::Histogram;
+use crate::timing::Timing;
+use farfield_base::{Duration, Outcome, Sample};
+
+/// Ages. A histogram is 304 KiB, and most runs have none of these: it is made when the first age comes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ages(Option<Box<Histogram>>);
+
+impl Ages {
+    /// Counts `age`.
+    pub fn record(&mut self, age: Duration) {
+        self.0.get_or_insert_default().record(age);
+    }
+
+    /// Adds all that `other` has recorded.
+    pub fn merge(&mut self, other: &Ages) {
+        if let Some(ages) = &other.0 {
+            self.0.get_or_insert_default().merge(ages);
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |ages| ages.count())
+    }
+
+    /// The histogram of them; nothing if there are none.
+    pub fn histogram(&self) -> Option<&Histogram> {
+        self.0.as_deref()
+    }
+}
+
+/// True if a request that ended so would have gone on: its times are then known to be longer, and no more.
+pub fn is_censored(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Unfinished | Outcome::TimedOut | Outcome::ConnectTimedOut)
+}
+
+/// The age of a censored `sample` in `timing`: from where that time begins, if it had begun and not ended.
+pub fn age(timing: Timing, sample: &Sample) -> Option<Duration> {
+    let over = sample.done;
+    let from = match timing {
+        Timing::Response => Some(sample.due),
+        Timing::Service => sample.sent.instant(),
+        Timing::Connect if sample.connected.instant().is_none() => sample.connect_begun.instant(),
+        Timing::Reply if sample.first_byte.instant().is_none() => sample.sent.instant(),
+        Timing::Transfer => sample.first_byte.instant(),
+        Timing::Connect | Timing::Reply => None,
+    };
+    from.map(|from| over.since(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::scene::sample;
+    use farfield_base::Stamp;
+
+    /// What a request had come to decides which of its times are still open.
+    #[test]
+    fn only_what_had_begun_has_an_age() {
+        let ages = |sample: &Sample| Timing::ALL.map(|timing| age(timing, sample).map(Duration::as_ns));
+        // Due and connecting at 100, established and sent at 110, first byte at 150, open at 200.
+        let open = Sample { outcome: Outcome::Unfinished, ..sample(100, 200) };
+        assert_eq!(ages(&open), [Some(100), Some(90), None, None, Some(50)]);
+        let silent = Sample { first_byte: Stamp::NEVER, ..open };
+        assert_eq!(ages(&silent), [Some(100), Some(90), None, Some(90), None]);
+        let connecting = Sample { connected: Stamp::NEVER, sent: Stamp::NEVER, ..silent };
+        assert_eq!(ages(&connecting), [Some(100), None, Some(100), None, None]);
+    }
+}
