@@ -77,7 +77,8 @@ impl Pages {
         }
         let first_byte = sample.first_byte.instant().unwrap_or(sample.due);
         let failed = sample.outcome != Outcome::Ok;
-        let mut page = Open { due: sample.due, last_first_byte: first_byte, requests: 1, class: sample.class, failed };
+        let mut page =
+            Open { due: sample.due, last_first_byte: first_byte, requests: 1, class: sample.class, failed };
         // What a page led to may be over before the page's own request is.
         if let Some(open) = self.open.get(&sample.user) {
             page.due = page.due.min(open.due);

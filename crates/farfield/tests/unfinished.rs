@@ -167,3 +167,30 @@ fn in_virtual_time_the_estimate_meets_the_exact_answer() {
     // Of the mean, what lies beyond the largest age is missing: 2 s of an exponential's 500 ms, 2 %.
     assert!(mean.abs() < 0.06 && mean_seen < -0.2, "{mean} and {mean_seen}");
 }
+
+/// A closed load far past what a link carries, in virtual time: of 2,000 users some are served quickly all the time, the others wait
+/// all through the measured part for what they asked for before, and what is due in it are the quick ones' requests
+/// alone. None of these is unfinished after the drain; their mean is that of the survivors, and the law says so.
+#[test]
+fn a_closed_load_far_past_capacity_does_not_report_the_quick_ones() {
+    let place = Place::new();
+    place.write(
+        "far.toml",
+        "plane = 'simulated'\nrun = { duration = '3s', warm-up = '2s' }\nload = { model = 'closed', users = 2000 }\n\
+         connections = { requests-per-connection = 4, request-timeout = '1h' }\n\
+         network = { clients = 2000, rtt = '4ms', shared = { down = { rate = '20Mbit/s', queue = '4KiB' }, up = {} } }\n\
+         simulated = { workers = 2000, backlog = 10000, service-time = '1ms', reply-size = '10KiB' }\n",
+    );
+    let ended = place.farfield("run far.toml -q -o far").exits(3);
+    let summary = Ended { directory: place.path("far"), ..ended }.summary();
+    let failed: Vec<_> = summary.verdict.failed().collect();
+    let [check] = failed[..] else { panic!("{failed:?}") };
+    assert_eq!(check.name, "response-time-law");
+    let rate = summary.steady.rates.expect("rates").completed_per_s;
+    let (by_the_law, mean) =
+        (2000.0 / rate, summary.steady.times.response.expect("times").mean_ns as f64 / 1e9);
+    assert!(by_the_law > 10.0 * mean, "{by_the_law} s by the law, {mean} s reported");
+    let note = check.note.as_deref().unwrap_or_default();
+    let law_ms = format!("{:.1} ms by the users' number", by_the_law * 1e3);
+    assert!(note.contains(&law_ms), "{law_ms} is not in: {note}");
+}

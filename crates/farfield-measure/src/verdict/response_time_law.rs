@@ -39,14 +39,17 @@ pub fn response_time_law(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, unt
     if due.min(ended) < REQUESTS_MIN {
         return skip(&format!("fewer than {REQUESTS_MIN} requests were due and over in the measured part"));
     }
+    if facts.in_system_ns == 0 {
+        return skip("the requests in the system have not been counted yet");
+    }
     let reported = part.waited_ns as f64 / 1e9 / due as f64;
     if lasted < GENERATIONS_MIN * reported {
         return skip("the measured part is not five mean response times long");
     }
     let asked_for = facts.in_system_ns as f64 / 1e9 / ended as f64;
-    let residual = (asked_for - reported).abs() / asked_for.max(f64::MIN_POSITIVE);
+    let residual = (asked_for - reported).abs() / asked_for;
     let beyond_the_edges = (residual - reported / lasted).max(0.0);
-    let check = Check::at_most(name, what, beyond_the_edges.min(f64::MAX), limit, Unit::Share);
+    let check = Check::at_most(name, what, beyond_the_edges, limit, Unit::Share);
     let note = (check.state == CheckState::Failed).then(|| note(reported, asked_for, lasted));
     check.noted(note)
 }

@@ -202,7 +202,8 @@ fn what_was_open_has_a_line_below_the_times() {
     }
     scene.thresholds = vec!["p99<200ms"];
     let text = plain(&scene.summary());
-    let line = |begins: &str| text.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{text}"));
+    let line =
+        |begins: &str| text.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{text}"));
     let words = |begins: &str| line(begins).split_whitespace().collect::<Vec<_>>();
     assert_eq!(words("  estimate")[2..], ["7.00ms", ">4.00s", ">4.00s", ">4.00s", "-", "1,000"], "{text}");
     assert!(words("  estimate")[1].starts_with('>'), "{text}");
