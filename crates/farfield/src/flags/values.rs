@@ -47,15 +47,12 @@ impl TypedValueParser for Suggested {
     }
 }
 
-/// A whole number from 1.
+/// A whole number. That 0 means nothing is for the key to say.
 ///
 /// # Errors
 /// A sentence that says what would do.
-pub fn count<T: FromStr + Display + PartialEq + Default + Bounded>(text: &str) -> Result<T, String> {
-    match text.parse::<T>() {
-        Ok(number) if number != T::default() => Ok(number),
-        _ => Err(format!("write a whole number from 1 to {}", T::MAX)),
-    }
+pub fn count<T: FromStr + Display + Bounded>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("write a whole number from 1 to {}", T::MAX))
 }
 
 /// An integer type with a largest value.
@@ -110,7 +107,7 @@ mod tests {
         };
         for (words, part) in [
             (["-c", "-5"], "'-5' for '--users <COUNT>': write a whole number from 1 to 4294967295"),
-            (["-n", "0"], "'0' for '--requests <COUNT>': write a whole number from 1"),
+            (["-n", "ten"], "'ten' for '--requests <COUNT>': write a whole number from 1"),
             (["--parallel", "70000"], "write a whole number from 1 to 65535"),
         ] {
             let error = refused(&words);
