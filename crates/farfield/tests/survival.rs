@@ -70,7 +70,7 @@ fn a_full_disk_costs_what_came_after_it_was_full() {
     }
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_farfield")]);
-    command.args("run -q -R 1000 -d 8s -t 1 -o disk/run".split_whitespace());
+    command.args("run -q -R 150 -d 8s -t 1 -o disk/run".split_whitespace());
     let output = command.current_dir(place.path("")).stdin(Stdio::null()).output().expect("unshare");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     let ended = Ended {
@@ -89,7 +89,7 @@ fn a_limit_on_files_costs_what_came_after_it() {
     let mut command = Command::new("sh");
     // In blocks of 512 bytes.
     command.args(["-c", "ulimit -f 300; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_farfield")]);
-    command.args("run -q -R 1000 -d 8s -t 1 -o run".split_whitespace());
+    command.args("run -q -R 150 -d 8s -t 1 -o run".split_whitespace());
     let output = command.current_dir(place.path("")).stdin(Stdio::null()).output().expect("sh");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     let ended = Ended {
