@@ -291,9 +291,9 @@ fn the_budget_holds_and_what_it_costs_is_counted() {
     let mut unlimited = writer(Keep::All);
     unlimited.write(&samples).unwrap();
     let whole = unlimited.finish().unwrap().bytes.0;
-    for budget in [10_000, whole / 3, whole - 1] {
+    for (budget, least) in [(10_000, 0), (100_000, 400), (whole / 3, 30_000), (whole - 1, 100_000)] {
         let mut writer = SamplesWriter::create(Vec::new(), label(), Keep::All, Some(Bytes(budget))).unwrap();
-        for piece in samples.chunks(12_345) {
+        for piece in samples[..400].chunks(200).chain(samples[400..].chunks(12_345)) {
             writer.write(piece).unwrap();
             writer.checkpoint().unwrap();
             assert!(writer.bytes().0 <= budget);
@@ -301,6 +301,7 @@ fn the_budget_holds_and_what_it_costs_is_counted() {
         let written = writer.finish().unwrap();
         assert!(written.file.len() as u64 <= budget, "{} of {budget}", written.file.len());
         assert!(written.left_out > 0 && written.kept + written.left_out == 300_000);
+        assert!(written.kept >= least, "{} samples in {budget} bytes", written.kept);
         let file = SamplesFile::open(in_memory(&written.file)).unwrap();
         assert_eq!((file.kept(), file.left_out()), (written.kept, written.left_out));
         let rows: Vec<_> = file.samples().map(Result::unwrap).collect();

@@ -268,21 +268,26 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(())
     }
 
-    /// Encodes the batch into the row group; if the budget has no room for it, that was the last one.
+    /// Encodes the batch into the row group; if the budget has no room for it, as far as it stands in the file.
     fn absorb_batch(&mut self) -> Result<(), SamplesWriteError> {
-        if self.batch.rows() == 0 {
-            return Ok(());
+        while self.batch.rows() > 0 {
+            let pages = self.encoder.encode(&self.batch, std::mem::take(&mut self.page_buffer))?;
+            let version = self.version_bytes() + pages.bytes.len() as u64;
+            let before = self.groups_rows + self.group.rows();
+            let in_file = self.rows_in_file.saturating_sub(before) as usize;
+            let fits = self.tail + VERSIONS * version <= self.budget || self.batch.rows() <= in_file;
+            if fits {
+                self.group.absorb(&pages, &*self.encoder.pause);
+            } else {
+                self.stopped = true;
+                self.batch.truncate(in_file);
+                self.kept = before + in_file as u64;
+            }
+            self.page_buffer = pages.bytes;
+            if fits {
+                break;
+            }
         }
-        let pages = self.encoder.encode(&self.batch, std::mem::take(&mut self.page_buffer))?;
-        let version = self.version_bytes() + pages.bytes.len() as u64;
-        if self.tail + VERSIONS * version <= self.budget {
-            self.group.absorb(&pages, &*self.encoder.pause);
-        } else {
-            self.stopped = true;
-            self.kept -= self.batch.rows() as u64;
-            self.batch.clear();
-        }
-        self.page_buffer = pages.bytes;
         Ok(())
     }
 
