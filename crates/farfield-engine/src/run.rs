@@ -2,7 +2,7 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
-use crate::collector::{Collector, Keeping, Pace, Progress};
+use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, SideFiles};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
@@ -142,9 +142,9 @@ pub fn run(
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
     let drain_until = window.measure_to + settings.drain;
     let phases = Phases { window, drain_until };
-    let keeping =
-        settings.output.as_ref().map(|output| begin_files(output, &settings.heading)).transpose()?;
     let started = unix_seconds();
+    let begin = |output| begin_files(output, &settings.heading, started);
+    let keeping = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
         return simulated::run(&settings, plane, phases, keeping, started);
     }
@@ -225,14 +225,16 @@ fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
 }
 
 /// Writes what is known before the run, and opens what grows during it.
-fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> {
+fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keeping, RunError> {
     let directory = output.directory.clone();
     directory.replace("scenario.toml", output.scenario.as_bytes())?;
     let environment = serde_json::to_string_pretty(&Environment::read()).expect("plain data");
     directory.replace("environment.json", environment.as_bytes())?;
     let label = RunLabel { scenario: heading.scenario.clone(), seed: heading.seed };
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
-    Ok(Keeping { directory, samples, keep: output.keep })
+    let reserve = directory.reserve()?;
+    let side_files = SideFiles::start(Duration::from_secs(started)).ok();
+    Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
 }
 
 impl Plane {
@@ -277,17 +279,25 @@ fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
     }
 }
 
-/// Judges the run and writes what it leaves. A file that cannot be written is a warning: the result is there.
+/// Judges the run and writes what it leaves. A run that leaves less than it should is invalid: who reads the directory
+/// later would not know.
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
+    let refused = collector.take_directory_refused();
     let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
-    if let Some(directory) = directory
-        && let Err(error) = leave_files(&directory, &collector, &summary, until, started)
-    {
-        summary.warnings.push(error.to_string());
+    let Some(directory) = directory else { return summary };
+    match leave_files(&directory, &collector, &summary, until, started) {
+        Ok(()) => {}
+        Err(error) => summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string()),
+    }
+    if let Some(error) = refused.filter(|_| summary.verdict.valid) {
+        // What is there now is whole all the same.
+        summary.warnings.push(format!("while the run went on: {error}"));
     }
     summary
 }
+
+const RESULTS_WRITTEN: &str = "The result could be written into the run directory.";
 
 fn leave_files(
     directory: &RunDirectory,
@@ -300,9 +310,9 @@ fn leave_files(
     let rows = collector.fold.series().rows(&collector.facts.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");
-    directory.replace("series.parquet", &parquet)?;
+    directory.replace(SERIES, &parquet)?;
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
     hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
-    directory.replace("histograms.hlog", &log)
+    directory.replace(HISTOGRAMS, &log)
 }

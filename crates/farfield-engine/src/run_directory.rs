@@ -1,11 +1,12 @@
 //! Writes the run directory: the interface to everything that comes after a run.
 //!
 //! Whole files are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
-//! place and stands complete after each checkpoint. A run that is killed leaves its last checkpoint.
+//! place and is whole at any time. A run that is killed leaves its last checkpoint. Room for the result is [held in
+//! reserve](Reserve), for a disk that samples fill.
 
 use farfield_measure::samples::SampleFile;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -43,15 +44,47 @@ impl RunDirectory {
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirectoryError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!(".{name}.draft"));
-        fs::write(&draft, content)
-            .and_then(|()| fs::rename(&draft, &path))
-            .map_err(|source| RunDirectoryError { path, source })
+        fs::write(&draft, content).and_then(|()| fs::rename(&draft, &path)).map_err(|source| {
+            // Half of a file is of use to nobody, and a full disk has room for other things.
+            let _ = fs::remove_file(&draft);
+            RunDirectoryError { path, source }
+        })
+    }
+
+    /// Sets room aside. A disk without it has none for a run.
+    pub fn reserve(&self) -> Result<Reserve, RunDirectoryError> {
+        let path = self.path.join(".reserve");
+        let held = File::create(&path).and_then(|file| {
+            // A file without a name is gone with its process, however that ends.
+            fs::remove_file(&path)?;
+            let filled = (0..RESERVE / ZEROS.len()).try_for_each(|_| (&file).write_all(&ZEROS));
+            match filled {
+                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(file),
+                filled => filled.map(|()| file),
+            }
+        });
+        held.map(|file| Reserve(Some(file))).map_err(|source| RunDirectoryError { path, source })
     }
 
     /// Begins the samples file.
     pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
         let path = self.path.join("samples.parquet");
         File::create(&path).map(DiskSamples).map_err(|source| RunDirectoryError { path, source })
+    }
+}
+
+/// Bytes held in reserve: more than the result of a run of an hour takes.
+const RESERVE: usize = 1 << 20;
+static ZEROS: [u8; 1 << 14] = [0; 1 << 14];
+
+/// Room on the disk that nobody else gets before it is released.
+#[derive(Debug)]
+pub struct Reserve(Option<File>);
+
+impl Reserve {
+    /// Gives the room back to the disk.
+    pub fn release(&mut self) {
+        self.0 = None;
     }
 }
 

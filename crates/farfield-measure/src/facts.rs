@@ -32,6 +32,8 @@ pub struct EngineFacts {
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,
+    /// Why samples were lost, if they were: what happened, and what to do.
+    pub samples_refused: Option<String>,
     /// Connections open in each second from the start of the run: the most seen in it.
     pub connections_open: Vec<u64>,
     /// Why the run was ended before its time, if it was.

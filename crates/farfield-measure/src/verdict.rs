@@ -149,6 +149,12 @@ impl Verdict {
         Verdict { valid: checks.iter().all(|check| check.state != CheckState::Failed), checks }
     }
 
+    /// Adds a check that failed after the run was judged.
+    pub fn fail(&mut self, name: &str, what: &str, why: String) {
+        self.valid = false;
+        self.checks.push(Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why)));
+    }
+
     /// The checks that failed.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.state == CheckState::Failed)
@@ -273,6 +279,7 @@ fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Chec
 fn samples_lost(facts: &EngineFacts) -> Check {
     let what = "No sample was lost on its way to the record.";
     Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count)
+        .noted(facts.samples_refused.clone())
 }
 
 const NO_NETWORK: &str = "the plane has no emulated network";

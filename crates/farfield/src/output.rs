@@ -7,11 +7,14 @@ use crate::problem::Problem;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
+const EIO: i32 = 5;
+
 /// Prints on standard output.
 pub fn put(text: &str) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        // EIO is what a terminal that is gone says.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && error.raw_os_error() != Some(EIO) => {
             Err(Problem::failed(format!("cannot write on standard output: {error}")))
         }
         _ => Ok(()),

@@ -77,6 +77,11 @@ pub fn stand_back() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, sched_nice: 15, ..normal() })
 }
 
+/// Has the calling thread run only where a processor would idle: whoever wakes there takes it over at once.
+pub fn idle_only() -> io::Result<()> {
+    schedule(&libc::sched_attr { sched_policy: libc::SCHED_IDLE as u32, ..normal() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,11 +28,18 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         return Ok(Exit::Fine);
     }
     let done = drive(scenario, &beside, flags.quiet)?;
-    match flags.format {
-        Format::Text => output::put(&shown(&done.summary, &done.directory))?,
-        Format::Json => output::put(&done.summary.to_json())?,
+    let put = match flags.format {
+        Format::Text => output::put(&shown(&done.summary, &done.directory)),
+        Format::Json => output::put(&done.summary.to_json()),
+    };
+    match put {
+        // How the run ended is worth more than that nobody could be told.
+        Err(problem) if done.exit != Exit::Fine => {
+            problem.tell();
+            Ok(done.exit)
+        }
+        put => put.map(|()| done.exit),
     }
-    Ok(done.exit)
 }
 
 /// A run that is over.
@@ -70,12 +77,14 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
         keep: scenario.output.samples.0,
         budget: scenario.output.disk_budget,
     });
+    let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
     let mut progress = Progress::new(&settings, quiet);
     let summary = farfield_engine::run(settings, &stop, |now| progress.tell(now)).map_err(Problem::failed)?;
     progress.end();
     drop(origin);
     let interrupted = stop.load(Ordering::Relaxed);
-    let aborted = !interrupted && !summary.complete;
+    let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
+    let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
 }
