@@ -96,7 +96,9 @@ impl Connection {
         let next = self.next_range(limit)?;
         let room = u64::from(self.window.cwnd) + self.limited_allowance();
         let flight = self.flight();
-        let fits = flight == 0 || flight + (next.end - next.start) as u64 <= room;
+        // A FIN takes a position and no room: it waits for no window that its segment's data has
+        let data = (next.end.min(self.send.data_end()) - next.start) as u64;
+        let fits = flight == 0 || flight + data <= room;
         fits.then_some((next, Cause::Next))
     }
 
