@@ -24,6 +24,8 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         _ => PathBuf::new(),
     };
     if flags.show_scenario {
+        // What a run would refuse is refused here, before anybody keeps the file.
+        drop(scenario.clone().resolve(&beside)?);
         output::put(&scenario.to_toml())?;
         return Ok(Exit::Fine);
     }
