@@ -240,6 +240,10 @@ impl<T: Tap> Machine<T> {
             whole.tally.begun += tally.begun;
             whole.tally.dropped += tally.dropped;
             whole.tally.resent += tally.resent;
+            whole.tally.unasked += tally.unasked;
+            whole.tally.coded_bytes += tally.coded_bytes;
+            whole.tally.decoded_bytes += tally.decoded_bytes;
+            whole.tally.objects_left_out += tally.objects_left_out;
             whole.connects += part.shard.connects();
             whole.drops.add(&part.shard.drops());
             whole.events += part.events;
