@@ -179,7 +179,15 @@ impl Shard {
             let now = world.now;
             match told {
                 Told::Connected(key) => population.handle_connected(world, now, key),
-                Told::Received(key, bytes) => population.handle_received(world, now, key, &bytes),
+                Told::Received(key, bytes) => {
+                    // What was told with it: the user must not ask again where the server has closed.
+                    let ends =
+                        |next: &Told| matches!(next, Told::Closed(of) | Told::Failed(of, ..) if *of == key);
+                    if world.told.front().is_some_and(ends) {
+                        population.handle_ending(key);
+                    }
+                    population.handle_received(world, now, key, &bytes);
+                }
                 Told::Closed(key) => population.handle_closed(world, now, key),
                 Told::Failed(key, failure, facts) => {
                     world.parting = facts.map(|facts| (key, facts));

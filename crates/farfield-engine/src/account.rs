@@ -23,6 +23,10 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
         arrivals.dropped += worker.tally.dropped;
         facts.resent += worker.tally.resent;
         facts.samples_lost += worker.tally.missed_without_row();
+        facts.unasked += worker.tally.unasked;
+        facts.coded_bytes += worker.tally.coded_bytes;
+        facts.decoded_bytes += worker.tally.decoded_bytes;
+        facts.objects_left_out += worker.tally.objects_left_out;
         area += worker.in_system_area;
         facts.writer_stalls += worker.stalls;
         facts.workers.push(worker.facts);

@@ -29,6 +29,14 @@ pub struct EngineFacts {
     /// Requests that were sent again because their connection closed without a word about them, over the whole run.
     /// Each is one sample; the server may have seen it more often.
     pub resent: u64,
+    /// Connections that users gave up because bytes came on them that no request had asked for, over the whole run.
+    pub unasked: u64,
+    /// Bytes of content that sessions took a content coding off, over the whole run.
+    pub coded_bytes: u64,
+    /// What they were without it.
+    pub decoded_bytes: u64,
+    /// Objects that were not fetched because their page embeds too many, over the whole run.
+    pub objects_left_out: u64,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,

@@ -21,7 +21,7 @@ use crate::reuse::ReuseClass;
 use crate::states::States;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,16 @@ pub struct ConnectionsSummary {
     pub requests_per_connection: Vec<ReuseClass>,
     /// Requests sent again because their connection closed without a word about them.
     pub resent_requests: u64,
+}
+
+/// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off for checks,
+/// extractions and embedded objects alone, so nothing is known of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContentSummary {
+    /// Bytes as they came.
+    pub coded_bytes: u64,
+    /// Bytes that they stood for.
+    pub decoded_bytes: u64,
 }
 
 /// The arrivals of an open load.
@@ -165,6 +175,9 @@ pub struct Summary {
     pub drained_requests: u64,
     /// The connections.
     pub connections: ConnectionsSummary,
+    /// Content that was decoded; null if none was.
+    #[serde(default)]
+    pub content: Option<ContentSummary>,
     /// The generator itself.
     pub generator: GeneratorSummary,
     /// The emulated network; null on a plane that has none.
@@ -220,6 +233,10 @@ impl Summary {
             states: StateSummary::of_all(fold, pause),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
+            content: (facts.coded_bytes > 0).then_some(ContentSummary {
+                coded_bytes: facts.coded_bytes,
+                decoded_bytes: facts.decoded_bytes,
+            }),
             generator: generator(facts, phases),
             network: facts.network.as_ref().map(NetworkSummary::of),
             series_file: asked.series_file.map(str::to_owned),
@@ -320,6 +337,29 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
     if left_out > 0 {
         warnings
             .push(format!("Only the first {} states are told apart; {left_out} more are not.", States::MAX));
+    }
+    if facts.unasked > 0 {
+        warnings.push(format!(
+            "{} connections were given up: bytes came on them that no request had asked for.",
+            facts.unasked
+        ));
+    }
+    if facts.objects_left_out > 0 {
+        warnings.push(format!(
+            "{} objects were not fetched: their pages embed more than a user fetches of one.",
+            facts.objects_left_out
+        ));
+    }
+    let redirects = [
+        (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
+        (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
+        (Outcome::LinkElsewhere, "links or forms lead to another server or scheme and were not asked for"),
+    ];
+    for (outcome, sentence) in redirects {
+        let count = fold.warm_up().count(outcome) + fold.steady().count(outcome);
+        if count > 0 {
+            warnings.push(format!("{count} {sentence}; they count as `{}`.", outcome.name()));
+        }
     }
     if fold.series().outside() > 0 {
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));

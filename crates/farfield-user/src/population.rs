@@ -64,6 +64,15 @@ pub struct Tally {
     pub resent: u64,
     /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
     pub missed: u64,
+    /// Connections given up because bytes came on them that no request had asked for, over the whole run: behind a reply
+    /// after which they were to be kept, or while they were idle.
+    pub unasked: u64,
+    /// Bytes of content that sessions took a content coding off, over the whole run.
+    pub coded_bytes: u64,
+    /// What they were without it.
+    pub decoded_bytes: u64,
+    /// Objects that were not fetched because their page embeds too many, over the whole run.
+    pub objects_left_out: u64,
 }
 
 impl Tally {
@@ -79,6 +88,10 @@ impl Tally {
         self.dropped += other.dropped;
         self.resent += other.resent;
         self.missed += other.missed;
+        self.unasked += other.unasked;
+        self.coded_bytes += other.coded_bytes;
+        self.decoded_bytes += other.decoded_bytes;
+        self.objects_left_out += other.objects_left_out;
     }
 }
 
@@ -143,7 +156,13 @@ impl Population {
 
     /// What was scheduled, begun and dropped in the window so far.
     pub fn tally(&self) -> Tally {
-        self.tally
+        let counts = self.plan.itinerary.counts();
+        Tally {
+            coded_bytes: counts.coded_bytes,
+            decoded_bytes: counts.decoded_bytes,
+            objects_left_out: counts.objects_left_out,
+            ..self.tally
+        }
     }
 
     /// True once no user will begin anything more and nothing is on its way.
@@ -189,16 +208,17 @@ impl Population {
         let mut rest = bytes;
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
-            let Some(exchange) = connection.in_flight.first_mut() else {
-                if !rest.is_empty() {
-                    self.lose(host, now, key.slot, Outcome::Unasked);
-                }
-                return;
+            let in_reply = connection.reader.is_in_reply();
+            let Some(exchange) =
+                connection.in_flight.first_mut().filter(|first| in_reply || first.may_be_answered(now))
+            else {
+                return self.handle_unasked(host, now, key, rest);
             };
-            if exchange.first_byte == Stamp::NEVER && !rest.is_empty() {
+            let read = connection.reader.read(rest, exchange.answering, &self.limits);
+            if exchange.first_byte == Stamp::NEVER && (connection.reader.is_in_reply() || read.is_err()) {
                 exchange.first_byte = Stamp::at(now);
             }
-            match connection.reader.read(rest, exchange.answering, &self.limits) {
+            match read {
                 Ok((used, event)) => {
                     let (taken, after) = rest.split_at(used);
                     rest = after;
@@ -226,15 +246,30 @@ impl Population {
                             }
                         }
                         Event::Done(reply) => {
-                            // Line ends behind a body are put up with (RFC 9112 section 2.2).
-                            let more = rest.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
-                            let unasked = more && connection.in_flight.len() == 1;
+                            let unasked = !is_blank(rest) && connection.in_flight.len() == 1;
                             self.complete(host, now, key.slot, reply, unasked);
                         }
                     }
                 }
                 Err(malformed) => return self.lose(host, now, key.slot, malformed.outcome()),
             }
+        }
+    }
+
+    /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC 9112 section
+    /// 2.2); any others cannot be told from a reply to what is asked next, so nothing more is asked there.
+    fn handle_unasked<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
+        if !is_blank(bytes) {
+            self.tally.unasked += 1;
+            // What was sent meanwhile is lost as on a connection that the server closed.
+            self.lose(host, now, key.slot, Outcome::ClosedUnanswered);
+        }
+    }
+
+    /// The peer has closed its side behind the bytes that are handed in next: nothing more is asked on the connection.
+    pub fn handle_ending(&mut self, key: ConnectionKey) {
+        if let Some(connection) = self.table.find(key) {
+            connection.ending = true;
         }
     }
 
@@ -276,4 +311,9 @@ impl Population {
     pub(crate) fn is_connecting(&mut self, key: ConnectionKey) -> bool {
         self.table.find(key).is_some_and(|connection| connection.state == State::Connecting)
     }
+}
+
+/// Line ends and nothing else.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }

@@ -75,6 +75,12 @@ fn remedy(outcome: Outcome) -> &'static str {
         | Outcome::Truncated
         | Outcome::Unasked => "see that the target speaks HTTP/1",
         Outcome::BodyTooLarge => "ask for smaller objects",
+        Outcome::RedirectLoop => {
+            "see where the server sends its users, or follow more with `session.redirects`"
+        }
+        Outcome::RedirectElsewhere => "drive the server that it names, over HTTP without TLS",
+        Outcome::LinkElsewhere => "take a link or form that leads to the target",
+        Outcome::BadCoding => "ask for a content coding that the server has, with `Accept-Encoding`",
         Outcome::CheckFailed | Outcome::ExtractFailed => "hold the session's states against the replies",
     }
 }
