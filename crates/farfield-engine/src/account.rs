@@ -54,9 +54,15 @@ pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
     }
 }
 
-/// What became of the server that was started for the run; `None` if none was.
+/// What became of the server, where its process is known.
 pub(crate) fn server(plane: &Plane, clock: Clock) -> Option<ServerFacts> {
-    let server = plane.started_server()?;
+    let Plane::Emulated(emulated) = plane else { return None };
+    if let Some(joined) = &emulated.joined {
+        let status = format!("process {} is gone", joined.pid);
+        let ended = (!joined.runs()).then(|| ServerEnd { status, ..ServerEnd::default() });
+        return Some(ServerFacts { ended });
+    }
+    let server = emulated.server.as_ref()?;
     let ended = server.ending().map(|ending| ServerEnd {
         at: Some(clock.instant_of(ending.at_ns).since(Instant::ZERO)),
         status: ending.in_words(),

@@ -12,6 +12,9 @@ pub(crate) struct Phases {
     pub drain_until: Instant,
 }
 
+/// The cause of a shorter stall is not looked for.
+const WORTH_A_LOOK: Duration = Duration::from_ms(20);
+
 /// Processor time and sleep of a worker, read at both ends of the measured window.
 #[derive(Debug)]
 pub(crate) struct Meters {
@@ -21,6 +24,8 @@ pub(crate) struct Meters {
     pub slept: Duration,
     window: Window,
     stall: Duration,
+    stall_waited: Option<Duration>,
+    waited_before: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +39,15 @@ struct Reading {
 impl Meters {
     pub fn new(window: Window) -> Meters {
         let edges = [window.measure_from, window.measure_to];
-        Meters { edges, readings: [None; 2], slept: Duration::ZERO, window, stall: Duration::ZERO }
+        Meters {
+            edges,
+            readings: [None; 2],
+            slept: Duration::ZERO,
+            window,
+            stall: Duration::ZERO,
+            stall_waited: None,
+            waited_before: thread_waited(),
+        }
     }
 
     /// Reads the meters if an end of the window has come.
@@ -47,9 +60,22 @@ impl Meters {
         }
     }
 
+    /// Reads how long the worker has waited for a processor so far; done now and then, so that of a long stall it is known
+    /// how much of it was such a wait.
+    pub fn beat(&mut self) {
+        self.waited_before = thread_waited();
+    }
+
     /// Notes that the worker did not look at its events from `from` to `to`, of which the part in the window counts.
     pub fn away(&mut self, from: Instant, to: Instant) {
-        self.stall = self.stall.max(self.window.overlap(from, to));
+        let stall = self.window.overlap(from, to);
+        if stall <= self.stall {
+            return;
+        }
+        self.stall = stall;
+        if stall >= WORTH_A_LOOK {
+            self.stall_waited = thread_waited().zip(self.waited_before).map(|(now, before)| now - before);
+        }
     }
 
     /// What the worker used in the window, or from its start if the window never began.
@@ -73,6 +99,7 @@ impl Meters {
             slept: end.slept - start.slept,
             waited: end.waited.zip(start.waited).map(|(end, start)| end - start),
             stall: Some(self.stall),
+            stall_waited: self.stall_waited,
         }
     }
 }

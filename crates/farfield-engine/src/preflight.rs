@@ -23,6 +23,9 @@ const SOCKET_BYTES: u64 = 3 * 1024;
 /// What a sample takes on disk, about.
 const SAMPLE_BYTES: u64 = 24;
 
+/// Descriptors that the run itself opens between this check and its first connection: files, polls, wakes of workers.
+const YET_TO_OPEN: u64 = 16;
+
 /// Something that the machine lacks for this run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
@@ -83,8 +86,8 @@ pub fn check(settings: &Settings, plane: &PlaneSettings) -> Result<(), Lack> {
     let Some(users) = users(&settings.load) else { return Ok(()) };
     let on_sockets = matches!(plane, PlaneSettings::Sockets);
     if on_sockets && holds_connections(settings) {
-        let process = descriptors::for_connections();
-        descriptors_suffice(users, process, descriptors::limits().soft)?;
+        let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
+        descriptors_suffice(users, available, descriptors::limits().soft)?;
         if let Plane::Sockets { sources, .. } = &settings.plane {
             ports_suffice(users, sources.count(), local_ports())?;
         }

@@ -165,6 +165,8 @@ pub struct WorkerFacts {
     /// The longest time for which it was away from its events: a turn of its loop, or a sleep beyond what it meant to
     /// sleep.
     pub stall: Option<Duration>,
+    /// The most of that time in which it can have been ready without a processor, where the kernel counts that.
+    pub stall_waited: Option<Duration>,
 }
 
 impl WorkerFacts {

@@ -119,8 +119,9 @@ impl Verdict {
             something_measured(fold),
             succeeded::something_succeeded(asked, fold),
         ];
-        machine::excuse_punctual(&mut checks);
-        causes::name(&mut checks);
+        let explains = |cause: &str, check: &str| machine::explains(&situation, cause, check);
+        machine::excuse_punctual(&mut checks, explains);
+        causes::name(&mut checks, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);
         Verdict { valid, checks, changed_limits: limits.changed() }
     }

@@ -277,6 +277,7 @@ impl Worker {
             return;
         }
         self.next_beat = now + BEAT;
+        self.meters.beat();
         self.outbox.beat = self.standing();
         self.outbox.post();
     }

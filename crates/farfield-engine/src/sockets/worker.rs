@@ -276,6 +276,7 @@ impl Worker {
             return;
         }
         self.next_beat = now + BEAT;
+        self.meters.beat();
         self.host.outbox.beat = self.standing();
         self.host.outbox.post();
     }

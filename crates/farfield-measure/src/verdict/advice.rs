@@ -13,6 +13,9 @@ const FULL: f64 = 0.7;
 /// How busy a worker may be that is to be on time.
 const PUNCTUAL: f64 = 0.6;
 
+/// Fewer connections a second are no storm.
+const STORM: f64 = 500.0;
+
 /// A run, as the checks see it.
 pub struct Situation<'a> {
     pub asked: Asked<'a>,
@@ -64,6 +67,34 @@ impl Situation<'_> {
 
     /// What makes a generator keep up that did not.
     pub fn keep_up(&self) -> String {
+        let advice = self.less_work();
+        match self.storm() {
+            Some(storm) => format!("{storm}; {advice}"),
+            None => advice,
+        }
+    }
+
+    /// An open load before a server that is full: each arrival that finds no idle connection opens one, which costs
+    /// both sides several times what a request costs.
+    fn storm(&self) -> Option<String> {
+        let open = matches!(self.asked.heading.load, LoadKind::Open | LoadKind::Hybrid);
+        let steady = &self.fold.steady().events;
+        let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
+        if seconds == 0.0 {
+            return None;
+        }
+        let opened = steady.connects_begun as f64 / seconds;
+        let kept_alive = self.fold.reuse().most() > 1;
+        let storms = open && kept_alive && opened > STORM && steady.connects_begun * 5 > steady.completed;
+        storms.then(|| {
+            format!(
+                "{}/s connections were opened, since arrivals found no idle one: bound them with `load.users-max`",
+                rounded(opened)
+            )
+        })
+    }
+
+    fn less_work(&self) -> String {
         match self.busiest() {
             Some(busiest) if busiest.computing() > FULL => self.offer_less(busiest),
             Some(busiest) => format!(
@@ -150,7 +181,7 @@ mod tests {
     #[test]
     fn estimates_have_two_digits() {
         for (number, text) in
-            [(14_367.0, "14,000"), (2_999_999.0, "2,900,000"), (99.9, "99"), (10.0, "10"), (3.14, "3.1")]
+            [(14_367.0, "14,000"), (2_999_999.0, "2,900,000"), (99.9, "99"), (10.0, "10"), (3.19, "3.2")]
         {
             assert_eq!(rounded(number), text);
         }

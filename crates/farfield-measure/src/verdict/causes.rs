@@ -33,17 +33,20 @@ const CAUSES: [Causes; 16] = [
     ("something-succeeded", &["generator-lacked", "server-ended", "server-silent", "something-measured"]),
 ];
 
-/// Notes the cause of each failed check that has one.
-pub fn name(checks: &mut [Check]) {
+/// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a check.
+pub fn name(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
     let failed: Vec<String> = checks
         .iter()
         .filter(|check| check.state == CheckState::Failed)
         .map(|check| check.name.clone())
         .collect();
-    let has_failed = |name: &&&str| failed.iter().any(|failed| failed == **name);
+    let has_failed = |name: &str| failed.iter().any(|failed| failed == name);
     for check in checks.iter_mut().filter(|check| check.state == CheckState::Failed) {
         let causes =
             CAUSES.iter().find(|(name, _)| *name == check.name).map_or(&[][..], |(_, causes)| causes);
-        check.follows_from = causes.iter().find(has_failed).map(|name| (*name).to_owned());
+        check.follows_from = causes
+            .iter()
+            .find(|cause| has_failed(cause) && explains(cause, &check.name))
+            .map(|name| (*name).to_owned());
     }
 }

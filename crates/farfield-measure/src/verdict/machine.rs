@@ -39,9 +39,22 @@ pub fn busy(run: &Situation<'_>) -> Check {
     check.noted(note).advised(|| run.stop_other_work())
 }
 
-/// Takes the failure back where all the same nothing was late.
-pub fn excuse_punctual(checks: &mut [Check]) {
-    let late = timing::was_late(checks);
+/// Whether the failure of `cause` explains that of `check`: whatever is listed does, but other work explains no stall
+/// for most of which the worker did not wait for a processor. (A process that is stopped does not wait for one.)
+pub fn explains(run: &Situation<'_>, cause: &str, check: &str) -> bool {
+    if (cause, check) != (NAME, "longest-stall") {
+        return true;
+    }
+    let most_held = run.facts.workers.iter().max_by_key(|worker| worker.stall);
+    let (stall, waited) = most_held.map(|worker| (worker.stall, worker.stall_waited)).unwrap_or_default();
+    stall.zip(waited).is_none_or(|(stall, waited)| waited.times(2) >= stall)
+}
+
+/// Takes the failure back where all the same nothing was late for it.
+pub fn excuse_punctual(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
+    let late = checks.iter().any(|check| {
+        check.state == CheckState::Failed && timing::is_of_time(check) && explains(NAME, &check.name)
+    });
     let busy = checks.iter_mut().find(|check| check.name == NAME && check.state == CheckState::Failed);
     if let Some(check) = busy.filter(|_| !late) {
         check.state = CheckState::Skipped;

@@ -18,6 +18,7 @@ pub fn good_run() -> (Fold, EngineFacts) {
             slept: Duration::from_ms(700),
             waited: Some(Duration::from_ms(10)),
             stall: Some(Duration::from_ms(2)),
+            stall_waited: None,
         }],
         arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
         in_system_ns: 200_000_000,

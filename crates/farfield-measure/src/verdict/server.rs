@@ -17,18 +17,18 @@ const RESPONSES: u64 = 3;
 const LEAST: Duration = Duration::from_ms(200);
 
 pub fn ended(facts: &EngineFacts) -> Check {
-    let (name, what) = ("server-ended", "The server that the run started ran to its end.");
+    let (name, what) = ("server-ended", "The server was there to the end of the run.");
     let Some(server) = &facts.server else {
-        return Check::skipped(name, what, 0.0, Unit::Count, "the server is not of this run's making");
+        return Check::skipped(name, what, 0.0, Unit::Count, "the server's process is not known");
     };
     let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, Unit::Count) };
     let when = end.at.map(|at| format!(" after {:.1} s", at.as_secs_f64())).unwrap_or_default();
     let words = match end.last_words.as_str() {
-        "" => "it left no last words".to_owned(),
-        words => format!("its last words: {words}"),
+        "" => String::new(),
+        words => format!("; its last words: {words}"),
     };
     Check::at_most(name, what, 1.0, 0.0, Unit::Count)
-        .noted(Some(format!("the server ended{when} ({}); {words}", end.status)))
+        .noted(Some(format!("the server ended{when} ({}){words}", end.status)))
         .advised(|| {
             "see server.log in the run directory; a server that goes to the background may leave a child"
                 .into()

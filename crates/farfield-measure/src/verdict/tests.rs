@@ -292,6 +292,26 @@ fn a_busy_machine_is_the_first_cause() {
     assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
 }
 
+/// Other work that had the processor for 100 ms of it explains no stall of a second: that is a cause of its own, and the
+/// only one where nothing else was late.
+#[test]
+fn a_stall_that_other_work_does_not_explain_is_a_cause() {
+    let (fold, mut facts) = good_run();
+    facts.machine = Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.8, stolen: 0.0 });
+    facts.workers[0].waited = Some(Duration::from_ms(600));
+    facts.workers[0].slept = Duration::from_ms(200);
+    facts.workers[0].stall = Some(Duration::from_ms(900));
+    facts.workers[0].stall_waited = Some(Duration::from_ms(100));
+    let verdict = judge(&fold, &facts);
+    assert_eq!(failed(&verdict), ["longest-stall"]);
+    assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
+    add(&mut facts.lateness, 50, Duration::from_ms(9));
+    let verdict = judge(&fold, &facts);
+    assert_eq!(failed(&verdict), ["machine-busy", "longest-stall", "send-lateness"]);
+    assert_eq!(check(&verdict, "longest-stall").follows_from, None);
+    assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
+}
+
 /// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95 %; for 60 %
 /// that would be 126/s.
 #[test]
@@ -309,6 +329,24 @@ fn a_full_worker_says_how_much_it_can() {
     let verdict = asking.judge(&fold, &facts, END);
     let advice = verdict.first_cause().and_then(|check| check.advice.as_deref());
     assert_eq!(advice, Some("offer at most about 120/s here"), "no processor is left for a second worker");
+}
+
+/// Arrivals that find no idle connection open one each: told with their number and the key that bounds them.
+#[test]
+fn a_storm_of_connections_is_told() {
+    let samples: Vec<_> = (0..1000)
+        .map(|n: u32| Sample {
+            connection: n,
+            number: u32::from(n < 2),
+            ..sample(u64::from(n) * 1_000_000, u64::from(n) * 1_000_000 + 500_000)
+        })
+        .collect();
+    let (mut facts, asking) = (good_run().1, Asking { load: LoadKind::Open, ..Asking::default() });
+    facts.workers[0].slept = Duration::from_ms(40);
+    let verdict = asking.judge(&fold(window(0, 1000), &samples), &facts, END);
+    let advice = check(&verdict, "worker-cpu").advice.clone().expect("advice");
+    assert!(advice.starts_with("1,000/s connections were opened, since"), "{advice}");
+    assert!(advice.contains("`load.users-max`; offer at most about 630/s here"), "{advice}");
 }
 
 /// A percentile of a few values and a share of a moment say nothing.

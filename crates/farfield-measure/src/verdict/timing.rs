@@ -5,7 +5,7 @@
 //! may. One long stall in a long run hides behind every percentile: [`longest_stall`] looks for that alone.
 
 use super::advice::Situation;
-use super::{Check, CheckState, Unit};
+use super::{Check, Unit};
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
@@ -126,9 +126,4 @@ pub fn is_of_time(check: &Check) -> bool {
         "achieved-rate",
     ];
     NAMES.contains(&check.name.as_str())
-}
-
-/// Whether one of the checks of time failed.
-pub fn was_late(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.state == CheckState::Failed && is_of_time(check))
 }

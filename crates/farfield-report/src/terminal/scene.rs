@@ -33,6 +33,7 @@ impl Scene {
                 slept: Duration::from_ms(1320),
                 waited: None,
                 stall: Some(Duration::from_ms(2)),
+                stall_waited: None,
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
             connections_open: vec![4, 4, 4],
@@ -86,6 +87,7 @@ impl Scene {
                 slept: Duration::ZERO,
                 waited: Some(Duration::from_secs(1)),
                 stall: Some(Duration::from_secs(1)),
+                stall_waited: None,
             };
             16
         ];

@@ -164,6 +164,10 @@ pub struct Served {
 }
 
 impl Served {
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
+    }
+
     /// Ends it with a signal, and says how it ended.
     pub fn end(self, signal: Signal) -> Ended {
         self.running.signal(signal);
