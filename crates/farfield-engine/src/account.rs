@@ -1,10 +1,11 @@
 //! What a run's workers say of themselves, added up to the engine's own account of the run.
 
 use crate::finished::{self, Finished};
+use crate::os::clock::Clock;
 use crate::run::{Plane, Settings};
-use farfield_base::Window;
+use farfield_base::{Instant, Window};
 use farfield_measure::facts::Arrivals;
-use farfield_measure::{EngineFacts, Histogram};
+use farfield_measure::{EngineFacts, Histogram, ServerEnd, ServerFacts};
 use farfield_traffic::load::{LoadModel, Restart};
 
 /// Adds up what the workers say of themselves.
@@ -27,6 +28,8 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
         facts.coded_bytes += worker.tally.coded_bytes;
         facts.decoded_bytes += worker.tally.decoded_bytes;
         facts.objects_left_out += worker.tally.objects_left_out;
+        let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
+        facts.last_received = facts.last_received.max(last_received);
         area += worker.in_system_area;
         facts.writer_stalls += worker.stalls;
         facts.workers.push(worker.facts);
@@ -54,6 +57,23 @@ pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
         Err(error) => facts.warnings.push(format!("cannot tell what the gateway lost: {error}")),
     }
+}
+
+/// What became of the server, where its process is known.
+pub(crate) fn server(plane: &Plane, clock: Clock) -> Option<ServerFacts> {
+    let Plane::Emulated(emulated) = plane else { return None };
+    if let Some(joined) = &emulated.joined {
+        let status = format!("process {} is gone", joined.pid);
+        let ended = (!joined.runs()).then(|| ServerEnd { status, ..ServerEnd::default() });
+        return Some(ServerFacts { ended });
+    }
+    let server = emulated.server.as_ref()?;
+    let ended = server.ending().map(|ending| ServerEnd {
+        at: Some(clock.instant_of(ending.at_ns).since(Instant::ZERO)),
+        status: ending.in_words(),
+        last_words: server.last_words(),
+    });
+    Some(ServerFacts { ended })
 }
 
 fn add_network(facts: &mut EngineFacts, part: &finished::Network) {

@@ -23,7 +23,7 @@ pub use error::PlaceError;
 pub use prefix::{Family, Prefix, PrefixError};
 pub use queue::Queue;
 pub use report::{GatewayDrops, PlaceReport, ServerSetting};
-pub use server::{Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use server::{Command, Containment, Ending, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
 pub use spec::{Device, PlaceSpec, ServerTcp};
 
 use crate::os::namespace;

@@ -7,10 +7,12 @@ use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
 use crate::finished::Finished;
+use crate::machine::MachineBefore;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
 use crate::os::processors;
 use crate::outbox::Outbox;
+use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::simulated;
@@ -159,6 +161,7 @@ pub fn run(
     let (outboxes, returns): (Vec<_>, Vec<_>) =
         (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
+    let before = MachineBefore::read(settings.plane.started_server());
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
@@ -197,6 +200,8 @@ pub fn run(
     collector.facts.load_ended = collector.facts.interrupted.is_none();
     account::add_up(&mut collector.facts, &settings, window, finished);
     account::describe_network(&mut collector.facts, &settings);
+    collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
+    collector.facts.server = account::server(&settings.plane, clock);
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }
@@ -245,6 +250,14 @@ impl Plane {
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
+        }
+    }
+
+    /// The server that was started for the run, if one was.
+    pub(crate) fn started_server(&self) -> Option<&RunningServer> {
+        match self {
+            Plane::Emulated(emulated) => emulated.server.as_ref(),
+            Plane::Sockets { .. } | Plane::Simulated(_) => None,
         }
     }
 

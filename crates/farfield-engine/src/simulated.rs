@@ -99,6 +99,7 @@ fn finished(simulated: &Simulated) -> Finished {
         lateness: Histogram::new(),
         turns: Histogram::new(),
         tally: simulated.tally,
+        last_received: None,
         in_system_area: simulated.in_system_area,
         stalls: 0,
         network: Some(Network {

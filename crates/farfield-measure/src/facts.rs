@@ -53,6 +53,43 @@ pub struct EngineFacts {
     pub warnings: Vec<String>,
     /// The emulated network; `None` on a plane that has none.
     pub network: Option<NetworkFacts>,
+    /// When the last byte came from the server, since the start of the run; `None` if none ever came.
+    pub last_received: Option<Duration>,
+    /// The server's process, where it is known.
+    pub server: Option<ServerFacts>,
+    /// What else the machine did during the run; `None` where that is not known.
+    pub machine: Option<MachineFacts>,
+}
+
+/// A server whose process is known to the engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFacts {
+    /// How it ended before the run did; `None` if it did not.
+    pub ended: Option<ServerEnd>,
+}
+
+/// The end of a server in mid-run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerEnd {
+    /// When, since the start of the run, if that is known.
+    pub at: Option<Duration>,
+    /// How: "exit status: 1".
+    pub status: String,
+    /// The end of what it wrote, in one line and without control characters; empty if there is none.
+    pub last_words: String,
+}
+
+/// What the machine did beside the run, as shares of the time of all processors that the run may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineFacts {
+    /// Processors that the run may use.
+    pub processors: u32,
+    /// The load average of the last minute, at the end of the run.
+    pub load: Option<f64>,
+    /// What other processes took: neither farfield nor the server that it started.
+    pub others: f64,
+    /// What a hypervisor gave to other machines.
+    pub stolen: f64,
 }
 
 /// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.
@@ -133,6 +170,13 @@ pub struct WorkerFacts {
     pub wall: Duration,
     /// The part of it in which the worker had nothing to do and waited for the next event.
     pub slept: Duration,
+    /// The part of it in which the worker was ready and had no processor, where the kernel counts that.
+    pub waited: Option<Duration>,
+    /// The longest time for which it was away from its events: a turn of its loop, or a sleep beyond what it meant to
+    /// sleep.
+    pub stall: Option<Duration>,
+    /// The most of that time in which it can have been ready without a processor, where the kernel counts that.
+    pub stall_waited: Option<Duration>,
 }
 
 impl WorkerFacts {
@@ -144,6 +188,17 @@ impl WorkerFacts {
         } else {
             (self.wall - self.slept).as_secs_f64() / self.wall.as_secs_f64()
         }
+    }
+
+    /// The share of the time in which it was ready and had no processor; `None` if that is not known.
+    pub fn waited_share(&self) -> Option<f64> {
+        let waited = self.waited.filter(|_| !self.wall.is_zero())?;
+        Some((waited.as_secs_f64() / self.wall.as_secs_f64()).min(1.0))
+    }
+
+    /// The share of the time that its own work took: what it was busy, without waiting for a processor.
+    pub fn computing(&self) -> f64 {
+        (self.busy() - self.waited_share().unwrap_or(0.0)).max(0.0)
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
         let response = find("steady.response");
         assert_eq!(response.bins, *fold.steady().times.response.bins());
         assert_eq!(response.length, Duration::from_secs(1));
-        assert_eq!(find("steady.lateness").bins.len(), 1);
+        assert_eq!(find("steady.lateness").bins.len(), 100);
         assert!(find("warm-up.connect").bins.is_empty());
         let head = String::from_utf8_lossy(&log);
         assert!(head.contains("#[BaseTime: 1700000000.000"), "{head}");

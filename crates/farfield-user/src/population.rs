@@ -102,6 +102,7 @@ pub struct Population {
     pub(crate) driver: Driver,
     pub(crate) users: Slab<User>,
     pub(crate) tally: Tally,
+    last_received: Option<Instant>,
     /// No more pages, arrivals or attempts.
     pub(crate) finished: bool,
     pub(crate) table: Table,
@@ -125,6 +126,7 @@ impl Population {
             driver: Driver::new(&plan),
             users: Slab::new(),
             tally: Tally::default(),
+            last_received: None,
             finished: false,
             table: Table::new(),
             limits: plan.policy.limits(),
@@ -163,6 +165,11 @@ impl Population {
             objects_left_out: counts.objects_left_out,
             ..self.tally
         }
+    }
+
+    /// When the last byte came from the server; `None` if none ever came.
+    pub fn last_received(&self) -> Option<Instant> {
+        self.last_received
     }
 
     /// True once no user will begin anything more and nothing is on its way.
@@ -206,6 +213,9 @@ impl Population {
     /// Bytes came on the connection.
     pub fn handle_received<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
         let mut rest = bytes;
+        if !bytes.is_empty() {
+            self.last_received = Some(now);
+        }
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
             let in_reply = connection.reader.is_in_reply();

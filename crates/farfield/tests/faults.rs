@@ -386,7 +386,8 @@ fn what_is_not_there() {
     place.run(&format!("{load} --set verdict.succeeded=0%")).exits(0);
 }
 
-/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it.
+/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it, and the verdict
+/// says from when on there was no server.
 #[test]
 fn a_server_that_dies() {
     let place = Place::new();
@@ -394,9 +395,14 @@ fn a_server_that_dies() {
     let run = place.begin_run(&format!("{}/bytes/100 -R 200 -d 2s", server.url));
     run.await_checkpoint();
     server.end(Signal::KILL);
-    let ended = run.ended().exits(0);
+    let ended = run.ended().exits(3);
     let (summary, samples) = (ended.summary(), ended.samples());
     assert!(summary.complete);
+    let cause = summary.verdict.first_cause().expect("a cause");
+    let note = cause.note.as_deref().unwrap_or_default();
+    assert_eq!((cause.name.as_str(), summary.verdict.failed().count()), ("server-silent", 1));
+    assert!(note.starts_with("nothing came from the server after second "), "{note}");
+    assert!(ended.stdout.contains(note), "{}", ended.stdout);
     let of = |outcome| count(&summary.steady, outcome);
     assert!(of(Outcome::Ok) > 50 && of(Outcome::ConnectRefused) > 50, "{:?}", summary.steady.outcomes);
     let arrivals = summary.generator.arrivals.expect("an open load");

@@ -127,9 +127,11 @@ impl Worker {
             self.beat(turn);
             match self.take_packets() {
                 Ok(took) if took || worked => {
+                    let turned = self.clock.now();
                     if self.phases.window.contains(turn) {
-                        self.turns.record(self.clock.now().since(turn));
+                        self.turns.record(turned.since(turn));
                     }
+                    self.meters.away(turn, turned);
                 }
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
@@ -234,6 +236,7 @@ impl Worker {
     fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
         self.meters.slept = self.meters.slept + before.since(turn);
+        self.meters.away(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let next = self.shard.next_at().into_iter().chain(links_at).min();
         let until = next.unwrap_or(Instant::MAX).min(self.next_beat);
@@ -242,7 +245,9 @@ impl Worker {
             return;
         }
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
-        self.meters.slept = self.meters.slept + self.clock.now().since(before);
+        let woken = self.clock.now();
+        self.meters.slept = self.meters.slept + woken.since(before);
+        self.meters.away(until, woken);
     }
 
     /// Waits for packets, from the server or from other workers if these are due before `until`.
@@ -275,6 +280,7 @@ impl Worker {
             return;
         }
         self.next_beat = now + BEAT;
+        self.meters.beat();
         self.outbox.beat = self.standing();
         self.outbox.post();
     }
@@ -303,6 +309,7 @@ impl Worker {
             lateness: self.lags.begun,
             turns: self.turns,
             tally: self.shard.tally(),
+            last_received: self.shard.population().last_received(),
             in_system_area: self.shard.in_system_area(now),
             stalls: self.outbox.stalls,
             network: Some(Network {

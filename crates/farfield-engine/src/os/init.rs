@@ -121,7 +121,8 @@ fn show_own_processes() {
     }
 }
 
-fn has_ended(process: impl AsFd) -> bool {
+/// Whether the process of this descriptor has ended.
+pub fn has_ended(process: impl AsFd) -> bool {
     let mut fds = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
     let at_once = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
     rustix::event::poll(&mut fds, Some(&at_once)).is_ok_and(|count| count > 0)

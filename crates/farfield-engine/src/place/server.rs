@@ -1,7 +1,7 @@
 //! The server's processes: started inside the place, ready before clients come, and gone afterwards whatever happens.
 
 use super::processes;
-use crate::os::clock::Clock;
+use crate::os::clock::{Clock, monotonic_ns};
 use crate::os::namespace::{self, Namespace};
 use crate::os::{init, processors};
 use farfield_base::{Duration, Instant};
@@ -11,13 +11,15 @@ use rustix::process::{Signal, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::str::FromStr;
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::{fmt, fs, io, process, thread};
+use std::{fmt, io, process, thread};
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,6 +207,31 @@ pub struct RunningServer {
     containment: Containment,
     stop_timeout: Duration,
     namespace: Namespace,
+    ending: Arc<OnceLock<Ending>>,
+    log: PathBuf,
+}
+
+/// How and when a server's first process and all its children ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending {
+    /// As the init exits: as the server's first process did.
+    pub status: ExitStatus,
+    /// A reading of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+}
+
+impl Ending {
+    /// "exit status: 1", or the signal that killed it.
+    pub fn in_words(&self) -> String {
+        // The init and shells exit with this and the signal's number.
+        const SIGNALLED: i32 = 128;
+        match self.status.code() {
+            Some(code) if code > SIGNALLED && code < SIGNALLED + 64 => {
+                format!("killed by signal {}", code - SIGNALLED)
+            }
+            _ => self.status.to_string(),
+        }
+    }
 }
 
 /// What the keeper tells when the command runs.
@@ -224,10 +251,12 @@ impl RunningServer {
         let command = command(spec)?;
         let (tell, told) = mpsc::sync_channel(1);
         let (inside, processors) = (namespace.clone(), spec.processors.clone());
+        let ending = Arc::new(OnceLock::new());
+        let ends = Arc::clone(&ending);
         let failed = |source| ServerError::Start { command: spec.command.to_string(), source };
         let keeper = thread::Builder::new()
             .name("farfield server".into())
-            .spawn(move || keep(&inside, &processors, command, &tell))
+            .spawn(move || keep(&inside, &processors, command, &tell, &ends))
             .map_err(failed)?;
         let started = match told.recv() {
             Ok(started) => started,
@@ -250,6 +279,8 @@ impl RunningServer {
             containment: started.containment,
             stop_timeout: spec.stop_timeout,
             namespace: namespace.clone(),
+            ending,
+            log: spec.log.clone(),
         };
         server.wait_until_ready(addresses, spec)
     }
@@ -312,6 +343,31 @@ impl RunningServer {
         !self.has_ended_within(Duration::ZERO)
     }
 
+    /// How it ended, if it has: by itself, while nobody has asked it to stop.
+    pub fn ending(&self) -> Option<Ending> {
+        if self.runs() {
+            return None;
+        }
+        // The keeper is about to say so, or has failed to hear.
+        while self.ending.get().is_none() && self.keeper.as_ref().is_some_and(|keeper| !keeper.is_finished())
+        {
+            processors::step_aside();
+        }
+        self.ending.get().copied()
+    }
+
+    /// The end of what it wrote to its log, in one line and without control characters; empty if it wrote nothing.
+    pub fn last_words(&self) -> String {
+        const LINES: usize = 3;
+        const CHARACTERS: usize = 240;
+        let text = tail(&self.log);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let words = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+        let skip = words.chars().count().saturating_sub(CHARACTERS);
+        let cut = if skip > 0 { "…" } else { "" };
+        cut.chars().chain(words.chars().skip(skip)).collect()
+    }
+
     /// Processor time that its processes have used. Of those that have ended, it holds what their parents waited
     /// for, in the kernel's ticks of mostly 10 ms.
     pub fn cpu(&self) -> Duration {
@@ -368,6 +424,7 @@ fn keep(
     processors: &[usize],
     mut command: process::Command,
     tell: &mpsc::SyncSender<Started>,
+    ending: &OnceLock<Ending>,
 ) -> io::Result<ExitStatus> {
     namespace.enter()?;
     if !processors.is_empty() {
@@ -390,7 +447,9 @@ fn keep(
     };
     // Whoever started us waits for this.
     let _ = tell.send(Started { init, descriptor, containment });
-    child.wait()
+    let status = child.wait()?;
+    let _ = ending.set(Ending { status, at_ns: monotonic_ns() });
+    Ok(status)
 }
 
 fn command(spec: &ServerSpec) -> Result<process::Command, ServerError> {
@@ -418,10 +477,26 @@ fn command(spec: &ServerSpec) -> Result<process::Command, ServerError> {
 /// The last lines of the log, as far as it can be read.
 fn last_words(log: &Path) -> String {
     const LINES: usize = 10;
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = tail(log);
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return "(none)".to_owned();
     }
     lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+/// The end of a file of any size, as text in which nothing but line ends controls a terminal.
+fn tail(log: &Path) -> String {
+    const BYTES: u64 = 16 * 1024;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+        let mut end = Vec::new();
+        file.take(BYTES).read_to_end(&mut end)?;
+        Ok(end)
+    };
+    let bytes = read().unwrap_or_default();
+    let printable = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    String::from_utf8_lossy(&bytes).chars().map(printable).collect()
 }

@@ -122,7 +122,7 @@ impl Worker {
                 break;
             }
             self.beat(turn);
-            self.sleep(&mut events);
+            self.sleep(turn, &mut events);
             let woken = self.host.clock.now();
             let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
             let mut told = events.drain(..).peekable();
@@ -132,9 +132,11 @@ impl Worker {
             }
             drop(told);
             self.read_unread(behind);
+            let handled = self.host.clock.now();
             if self.phases.window.contains(woken) {
-                self.turns.record(self.host.clock.now().since(woken));
+                self.turns.record(handled.since(woken));
             }
+            self.meters.away(woken, handled);
         }
         self.wind_up()
     }
@@ -305,8 +307,10 @@ impl Worker {
         all_begun && self.population.is_done() || now >= self.phases.drain_until
     }
 
-    fn sleep(&mut self, events: &mut Vec<Event>) {
+    /// Sleeps until something is due or comes, after the part of a turn from `turn` on in which wakes were fired.
+    fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
+        self.meters.away(turn, before);
         let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
         // Who has something left to read does not wait.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
@@ -316,7 +320,9 @@ impl Worker {
         };
         // Interrupted, it comes back with nothing, and the turn goes on.
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-        self.meters.slept = self.meters.slept + self.host.clock.now().since(before);
+        let woken = self.host.clock.now();
+        self.meters.slept = self.meters.slept + woken.since(before);
+        self.meters.away(until.max(before), woken);
     }
 
     fn beat(&mut self, now: Instant) {
@@ -324,6 +330,7 @@ impl Worker {
             return;
         }
         self.next_beat = now + BEAT;
+        self.meters.beat();
         self.host.outbox.beat = self.standing();
         self.host.outbox.post();
     }
@@ -346,6 +353,7 @@ impl Worker {
             lateness: self.lateness,
             turns: self.turns,
             tally: self.population.tally(),
+            last_received: self.population.last_received(),
             in_system_area: self.population.in_system_area(now),
             stalls: self.host.outbox.stalls,
             network: None,

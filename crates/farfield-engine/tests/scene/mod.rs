@@ -141,7 +141,7 @@ impl Scene {
             busy_poll: false,
             capture: self.capture.clone(),
         };
-        Emulated { network, server: Some(server), place }
+        Emulated { network, server: Some(server), joined: None, place }
     }
 
     fn settings(&self, place: Place, server: RunningServer, folder: &TempDir) -> Settings {
