@@ -12,6 +12,7 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
     let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
     let mut area = 0;
+    let mut later = [0, 0];
     for worker in finished {
         if let Some(network) = &worker.network {
             add_network(facts, network);
@@ -22,6 +23,8 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
         arrivals.begun += worker.tally.begun;
         arrivals.dropped += worker.tally.dropped;
         facts.resent += worker.tally.resent;
+        later[0] += worker.tally.newcomers_later;
+        later[1] += worker.tally.begun_later;
         area += worker.in_system_area;
         facts.writer_stalls += worker.stalls;
         facts.workers.push(worker.facts);
@@ -29,6 +32,31 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
     (facts.lateness, facts.loop_lag) = (lateness, turns);
     facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
     facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+    let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
+    let users_max = match &settings.load {
+        LoadModel::Open { users_max, .. } => *users_max,
+        _ => None,
+    };
+    // The first cause of all else that such a run has, so the first that is told.
+    facts.warnings.splice(0..0, storm(later, half_s, users_max.is_some()));
+}
+
+/// What an open population does to a server that is full: an arrival that finds no idle visitor brings a new one, with a
+/// connection of its own, which costs the server two or three times what a request on a kept one does; so it stays full.
+fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
+    /// Below, a server that answers slowly has the same look: more visitors wait than there were.
+    const NEWCOMERS_A_SECOND: f64 = 1_000.0;
+    const SHARE: f64 = 0.25;
+    let a_second = newcomers as f64 / seconds;
+    if bounded || newcomers as f64 <= SHARE * begun as f64 || a_second.is_nan() || a_second < NEWCOMERS_A_SECOND {
+        return None;
+    }
+    let arrivals = begun as f64 / seconds;
+    Some(format!(
+        "set load.users-max: no visitor was idle for {a_second:.0} of {arrivals:.0} arrivals a second, so each opened a \
+         connection of its own. That costs a server more than a request on a connection that is kept, and keeps it full: \
+         users-max bounds the visitors, and with them the connections"
+    ))
 }
 
 /// What is known of the network beside what its workers saw: the device's losses among it.
@@ -81,4 +109,24 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
         LoadModel::Closed { .. } | LoadModel::Overload(_) => return None,
     };
     process.expected(window.measure_from, window.measure_to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::storm;
+
+    #[test]
+    fn a_storm_of_newcomers_is_told_with_its_number_and_the_key_that_bounds_it() {
+        let told = storm([215_000, 300_000], 5.0, false).unwrap();
+        let begins = "set load.users-max: no visitor was idle for 43000 of 60000 arrivals a second";
+        assert!(told.starts_with(begins), "{told}");
+        // Bounded, few of all, few at all, and nothing.
+        let none = [
+            storm([215_000, 300_000], 5.0, true),
+            storm([6_000, 300_000], 5.0, false),
+            storm([400, 500], 5.0, false),
+            storm([0, 0], 0.0, false),
+        ];
+        assert_eq!(none, [None, None, None, None]);
+    }
 }

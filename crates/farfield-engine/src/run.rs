@@ -2,7 +2,7 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
-use crate::collector::{Collector, Keeping, Pace, Progress};
+use crate::collector::{Collector, Keeping, Pace, Progress, Seat};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
@@ -135,6 +135,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     tell: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
+    let _restored_at_the_end = processors::Confinement::remember();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
@@ -162,7 +163,7 @@ pub fn run(
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
-    let mut collector = Collector::new(
+    let collector = Collector::new(
         fold,
         workers,
         asked(&settings),
@@ -170,8 +171,10 @@ pub fn run(
         keeping,
         Pace::beside_workers(clock),
     );
+    let mut collector = collector.seated(settings.plane.seat());
     collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
+    collector.facts.processors = settings.worker_processors();
+    collector.facts.placement = settings.plane.placement_in_words();
     collector.facts.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
     let _ = processors::stand_back();
@@ -187,6 +190,8 @@ pub fn run(
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
+    // Nobody waits for a processor any more but whoever waits for the result.
+    let _ = processors::come_forward();
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
@@ -232,7 +237,45 @@ fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> 
     Ok(Keeping { directory, samples, keep: output.keep })
 }
 
+impl Settings {
+    /// The processors that workers are bound to; none if they are not.
+    fn worker_processors(&self) -> Vec<u32> {
+        let mut bound = match &self.plane {
+            Plane::Emulated(emulated) => emulated.placement.shards.concat(),
+            _ => Vec::new(),
+        };
+        if bound.is_empty() {
+            bound.clone_from(&self.processors);
+        }
+        bound.sort_unstable();
+        bound.dedup();
+        bound.into_iter().map(|processor| processor as u32).collect()
+    }
+}
+
 impl Plane {
+    /// Takes the calling thread to where the collector is to work.
+    fn seat(&self) -> Seat {
+        let Plane::Emulated(emulated) = self else { return Seat::anywhere() };
+        let placement = &emulated.placement;
+        match placement.collector.as_slice() {
+            [server, shard] if placement.collector_looks => Seat::beside(*server, *shard),
+            [] => Seat::anywhere(),
+            some => {
+                // Refused, it stays where it is.
+                let _ = processors::confine(some);
+                Seat::anywhere()
+            }
+        }
+    }
+
+    /// Who runs on which processors and why, where that was chosen.
+    fn placement_in_words(&self) -> Option<String> {
+        let Plane::Emulated(emulated) = self else { return None };
+        let reason = &emulated.placement.reason;
+        (!reason.is_empty()).then(|| emulated.place.report().placed(reason))
+    }
+
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {

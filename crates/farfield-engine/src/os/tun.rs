@@ -27,6 +27,8 @@ pub struct TunOptions<'a> {
     pub queues: usize,
     /// Checksums may be left to do, and TCP segments to cut.
     pub offload: bool,
+    /// Its receive work can be given to a thread (`IFF_NAPI`, Linux 4.15; older kernels take no notice).
+    pub threads: bool,
 }
 
 impl Tun {
@@ -40,7 +42,7 @@ impl Tun {
         for _ in 0..options.queues {
             let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let queue = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
-            tun.name = attach(&queue, &tun.name, options.queues > 1)?;
+            tun.name = attach(&queue, &tun.name, options)?;
             set_header_len(&queue)?;
             set_offload(&queue, options.offload)?;
             tun.queues.push(queue);
@@ -66,7 +68,7 @@ impl Tun {
 
 /// Makes the interface, or adds a queue to it, and tells its name.
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
-fn attach(queue: impl AsFd, name: &str, several: bool) -> io::Result<String> {
+fn attach(queue: impl AsFd, name: &str, options: TunOptions<'_>) -> io::Result<String> {
     // SAFETY: all-zero is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if name.len() >= request.ifr_name.len() {
@@ -76,7 +78,8 @@ fn attach(queue: impl AsFd, name: &str, several: bool) -> io::Result<String> {
         *to = from as libc::c_char;
     }
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-    let flags = if several { flags | libc::IFF_MULTI_QUEUE } else { flags };
+    let flags = if options.queues > 1 { flags | libc::IFF_MULTI_QUEUE } else { flags };
+    let flags = if options.threads { flags | libc::IFF_NAPI } else { flags };
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: the descriptor is open while borrowed; the ioctl reads and writes an `ifreq`, which lives.
     let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
