@@ -2,9 +2,9 @@
 
 use crate::finished::{self, Finished};
 use crate::run::{Plane, Settings};
-use farfield_base::Window;
+use farfield_base::{Duration, Window};
 use farfield_measure::facts::Arrivals;
-use farfield_measure::{EngineFacts, Histogram};
+use farfield_measure::{EngineFacts, Histogram, Quantile, VerdictLimits};
 use farfield_traffic::load::{LoadModel, Restart};
 
 /// Adds up what the workers say of themselves.
@@ -57,6 +57,32 @@ fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<St
          connection of its own. That costs a server more than a request on a connection that is kept, and keeps it full: \
          users-max bounds the visitors, and with them the connections"
     ))
+}
+
+/// Tells of time that the host of a virtual machine took away from workers' processors, which nothing on the machine can
+/// mend and which makes all that they do late.
+pub(crate) fn stolen(stolen: Duration, of: Duration) -> Option<String> {
+    /// A thousandth makes one packet in a thousand late.
+    const SHARE: f64 = 0.001;
+    let share = stolen.as_secs_f64() / of.as_secs_f64();
+    (share >= SHARE).then(|| {
+        let percent = share * 100.0;
+        format!(
+            "this machine's host took the workers' processors away for {stolen}, {percent:.1} % of the time (steal): what \
+             is late may be late by that; measure when the host is quiet, or on a machine of its own"
+        )
+    })
+}
+
+/// Whether anything was later than its limit.
+pub(crate) fn is_late(facts: &EngineFacts, limits: &VerdictLimits) -> bool {
+    let late = |times: &Histogram, limit: Duration| times.quantile(Quantile::P99).is_some_and(|p99| p99 > limit);
+    let packets = facts.network.as_ref().is_some_and(|network| {
+        late(&network.departure_lateness, limits.departure_lateness_p99)
+            || late(&network.arrival_lateness, limits.arrival_lateness_p99)
+            || late(&network.crossing_lateness, limits.crossing_lateness_p99)
+    });
+    packets || late(&facts.lateness, limits.lateness_p99) || late(&facts.loop_lag, limits.loop_lag_p99)
 }
 
 /// What is known of the network beside what its workers saw: the device's losses among it.
@@ -113,7 +139,17 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::storm;
+    use super::{storm, stolen};
+    use farfield_base::Duration;
+
+    #[test]
+    fn time_that_the_host_took_is_told_from_a_thousandth_on() {
+        let run = Duration::from_secs(10);
+        assert_eq!(stolen(Duration::from_ms(9), run), None);
+        assert_eq!(stolen(Duration::ZERO, Duration::ZERO), None);
+        let told = stolen(Duration::from_ms(210), run).unwrap();
+        assert!(told.contains("away for 210ms, 2.1 % of the time (steal)"), "{told}");
+    }
 
     #[test]
     fn a_storm_of_newcomers_is_told_with_its_number_and_the_key_that_bounds_it() {

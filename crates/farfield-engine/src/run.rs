@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
-use crate::os::processors;
+use crate::os::processors::{self, Steal};
 use crate::outbox::Outbox;
 use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
@@ -158,6 +158,7 @@ pub fn run(
     let (outboxes, returns): (Vec<_>, Vec<_>) =
         (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
+    let steal = Steal::read(&settings.worker_processors());
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
@@ -199,6 +200,12 @@ pub fn run(
     collector.facts.load_ended = collector.facts.interrupted.is_none();
     account::add_up(&mut collector.facts, &settings, window, finished);
     account::describe_network(&mut collector.facts, &settings);
+    if account::is_late(&collector.facts, &settings.limits)
+        && let (Ok(before), Ok(now)) = (steal, Steal::read(&settings.worker_processors()))
+    {
+        let stolen = account::stolen(now.since(&before), clock.now().since(Instant::ZERO));
+        collector.facts.warnings.extend(stolen);
+    }
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }

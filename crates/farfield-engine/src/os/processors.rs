@@ -60,6 +60,33 @@ impl Drop for Confinement {
     }
 }
 
+/// How long processors have been taken away by the machine's host since it started, all added up.
+#[derive(Debug, Clone, Copy)]
+pub struct Steal {
+    ticks: u64,
+}
+
+impl Steal {
+    /// Reads the kernel's account (proc_stat(5)) of `processors`, of all if there are none.
+    pub fn read(processors: &[u32]) -> io::Result<Steal> {
+        let account = std::fs::read_to_string("/proc/stat")?;
+        let of_line = |line: &str| {
+            let mut words = line.split_whitespace();
+            let processor: u32 = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+            let counts = processors.is_empty() || processors.contains(&processor);
+            // user, nice, system, idle, iowait, irq, softirq, steal
+            words.nth(7).filter(|_| counts)?.parse::<u64>().ok()
+        };
+        Ok(Steal { ticks: account.lines().filter_map(of_line).sum() })
+    }
+
+    /// What was taken since an earlier reading.
+    pub fn since(&self, earlier: &Steal) -> Duration {
+        let per_second = rustix::param::clock_ticks_per_second();
+        Duration::from_us(self.ticks.saturating_sub(earlier.ticks) * 1_000_000 / per_second.max(1))
+    }
+}
+
 /// How long two processors have idled since the machine started.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleTimes {
@@ -124,10 +151,16 @@ fn normal() -> libc::sched_attr {
 }
 
 /// Has the calling thread scheduled so.
-#[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
 fn schedule(attributes: &libc::sched_attr) -> io::Result<()> {
+    schedule_thread(None, attributes)
+}
+
+/// Has a thread, the calling one if absent, scheduled so.
+#[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
+fn schedule_thread(thread: Option<Pid>, attributes: &libc::sched_attr) -> io::Result<()> {
+    let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
     // SAFETY: the pointer is that of a live `sched_attr`, which the kernel reads as far as its `size` says.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(attributes), 0) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, std::ptr::from_ref(attributes), 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -137,6 +170,12 @@ pub fn stand_back() -> io::Result<()> {
     // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor. As a
     // batch thread it takes the processor from nobody when it wakes itself.
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, sched_nice: 15, ..normal() })
+}
+
+/// Has `thread` wait, when it is woken, until whoever runs sleeps or has had its turn: batch scheduling, sched(7). Its share of the
+/// processor stays what it was.
+pub fn take_turns(thread: Pid) -> io::Result<()> {
+    schedule_thread(Some(thread), &libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, ..normal() })
 }
 
 /// Ends [`stand_back`], when the workers are gone. Only who may have any priority gets it back (`CAP_SYS_NICE`).

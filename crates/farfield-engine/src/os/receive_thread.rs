@@ -2,7 +2,8 @@
 //! kernel's documentation, networking/napi), which can be put on processors as any thread can.
 //!
 //! Without it whoever writes a packet does the receive work before the call returns; with it the call hands the packet over,
-//! and a thread `napi/<interface>-<number>` does the rest.
+//! and a thread `napi/<interface>-<number>` does the rest. That thread takes turns with the server: woken for each packet, it would take
+//! the processor from a server in the middle of a request, and both would do little but change places (docs/performance.md).
 
 use crate::os::interface_sysfs::InterfaceSysfs;
 use crate::os::processors;
@@ -35,7 +36,10 @@ fn place(interface: &str, queues: usize, before: &[Pid], processors: &[usize]) -
         let text = format!("{} of {queues} threads napi/{interface}-… are to be seen", threads.len());
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
-    threads.into_iter().try_for_each(|thread| processors::put(Some(thread), processors))
+    threads.into_iter().try_for_each(|thread| {
+        processors::put(Some(thread), processors)?;
+        processors::take_turns(thread)
+    })
 }
 
 /// The threads that do the receive work of interfaces of this name, anywhere on the machine.

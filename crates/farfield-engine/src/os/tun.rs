@@ -27,6 +27,9 @@ pub struct TunOptions<'a> {
     pub queues: usize,
     /// Checksums may be left to do, and TCP segments to cut.
     pub offload: bool,
+    /// Bytes that may wait in the kernel to be received, of all queues, where that has threads of its own; packets beyond are
+    /// refused.
+    pub waiting_bytes: usize,
     /// Its receive work can be given to a thread (`IFF_NAPI`, Linux 4.15; older kernels take no notice).
     pub threads: bool,
 }
@@ -45,6 +48,7 @@ impl Tun {
             tun.name = attach(&queue, &tun.name, options)?;
             set_header_len(&queue)?;
             set_offload(&queue, options.offload)?;
+            set_waiting(&queue, options.waiting_bytes)?;
             tun.queues.push(queue);
         }
         Ok(tun)
@@ -94,6 +98,14 @@ fn set_header_len(queue: impl AsFd) -> io::Result<()> {
     let length = VNET_LEN as libc::c_int;
     // SAFETY: the descriptor is open while borrowed; the ioctl reads a `c_int`, which lives.
     let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETVNETHDRSZ, &raw const length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
+fn set_waiting(queue: impl AsFd, bytes: usize) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the descriptor is open while borrowed; the ioctl reads a `c_int`, which lives.
+    let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETSNDBUF, &raw const bytes) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -24,7 +24,7 @@ const SERVER_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const NEXT_HOP_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 const FAR_END_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 3];
 
-/// What a packet of the full queue takes of a packet socket's buffer, about: most hold one MSS.
+/// What a packet of a full queue takes of the kernel's memory, about: most hold one MSS.
 const BYTES_OF_A_PACKET: usize = 2_048;
 
 /// Who does the kernel's receive work on packets for the server.
@@ -98,6 +98,7 @@ impl Gateway {
             name: "farfield%d",
             queues: spec.queues.get() as usize,
             offload: spec.offload,
+            waiting_bytes: (spec.queue_packets as usize * BYTES_OF_A_PACKET).max(4 << 20),
             threads: !spec.receive_processors.is_empty(),
         };
         let tun = Tun::open(options).map_err(|source| PlaceError::Tun { source })?;
