@@ -19,8 +19,13 @@ pub struct Url {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// It is none.
-    #[error("`{0}` is not a URL; write `http://host:port/path`")]
-    Malformed(String),
+    #[error("`{text}` is not a URL ({reason}); write `http://host:port/path`")]
+    Malformed {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// TLS.
     #[error("`{0}`: farfield speaks http:// only as yet")]
     Scheme(String),
@@ -57,21 +62,25 @@ impl Url {
 impl FromStr for Url {
     type Err = UrlError;
 
+    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
+    /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let malformed = || UrlError::Malformed(text.to_owned());
-        let uri: http::Uri = text.parse().map_err(|_| malformed())?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some(_) => return Err(UrlError::Scheme(text.to_owned())),
-            None => return Err(malformed()),
+        let malformed =
+            |reason: &str| UrlError::Malformed { text: text.to_owned(), reason: reason.to_owned() };
+        let url = url::Url::parse(text).map_err(|error| malformed(&error.to_string()))?;
+        if !text.contains("://") {
+            return Err(malformed("it has no scheme"));
         }
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        Ok(Url {
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: uri.port_u16().unwrap_or(80),
-            path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
-        })
+        if url.scheme() != "http" {
+            return Err(UrlError::Scheme(text.to_owned()));
+        }
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| malformed("empty host"))?;
+        let port = url.port().unwrap_or(80);
+        if port == 0 {
+            return Err(malformed("no server listens on port 0"));
+        }
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        Ok(Url { host: host.trim_matches(['[', ']']).to_owned(), port, path: path.to_owned() })
     }
 }
 
@@ -155,12 +164,23 @@ mod tests {
         check("http://example.org", "example.org", "/");
         check("http://example.org:80/a?b=c", "example.org", "/a?b=c");
         check("http://[::1]:8080/x", "[::1]:8080", "/x");
+        check("http://127.0.0.1/ü b?q=ö#part", "127.0.0.1", "/%C3%BC%20b?q=%C3%B6");
+        check("http://bücher.example/", "xn--bcher-kva.example", "/");
     }
 
     #[test]
     fn what_is_no_url_is_refused() {
-        for text in ["example.org", "https://example.org/", "http://", "ftp://x/"] {
+        for text in ["example.org", "localhost:80", "https://example.org/", "http://", "ftp://x/"] {
             assert!(text.parse::<Url>().is_err(), "{text}");
+        }
+    }
+
+    /// Another port than the one that was meant would load another server.
+    #[test]
+    fn a_port_that_is_none_is_refused() {
+        for port in ["99999", "8080abc", "-1", "0", "80 80"] {
+            let error = format!("http://127.0.0.1:{port}/").parse::<Url>().expect_err(port);
+            assert!(error.to_string().contains("port"), "{error}");
         }
     }
 }
