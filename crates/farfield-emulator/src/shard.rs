@@ -100,7 +100,8 @@ impl Shard {
         Some(matches!(event, Event::Packet(_)))
     }
 
-    /// Takes a packet that came from the server at `now`. What was due before must have been done.
+    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what was due before
+    /// `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.world.now = self.world.now.max(now);
         match self.world.directory.find(packet.addresses.destination()) {

@@ -4,6 +4,7 @@
 //! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
 
 mod pace;
+mod seat;
 mod side_files;
 
 use crate::outbox::{Beat, Parcel, Returns};
@@ -13,6 +14,7 @@ use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
+pub(crate) use seat::Seat;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -56,6 +58,7 @@ pub(crate) struct Collector<'a> {
     directory_refused: Option<RunDirectoryError>,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
+    seat: Seat,
 }
 
 /// Whether the run should go on.
@@ -91,7 +94,13 @@ impl<'a> Collector<'a> {
             directory_refused: None,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
+            seat: Seat::anywhere(),
         }
+    }
+
+    /// The same, working where `seat` takes it.
+    pub fn seated(self, seat: Seat) -> Collector<'a> {
+        Collector { seat, ..self }
     }
 
     /// Collects until all workers are gone. `now` tells the time of the run; `tell` is called once a second, and
@@ -124,6 +133,7 @@ impl<'a> Collector<'a> {
             {
                 self.directory_refused.get_or_insert(error);
             }
+            self.seat.look(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.facts.connections_open.push(self.standing().connections);

@@ -2,11 +2,13 @@
 
 pub mod clock;
 pub mod init;
+pub mod interface_sysfs;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;
 pub mod processors;
 pub mod receive_steering;
+pub mod receive_thread;
 pub mod socket;
 pub mod steering;
 pub mod tun;

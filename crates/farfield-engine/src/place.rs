@@ -227,6 +227,8 @@ fn report(spec: &PlaceSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) -> P
         congestion_control: spec.tcp.congestion_control.clone(),
         initial_window: spec.tcp.initial_window,
         receive_processors: spec.receive_processors.clone(),
+        receive_work: gateway.receive.told().to_owned(),
+        receive_refused: gateway.receive.refused(),
         settings: settings::report(wanted),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
-use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, SideFiles};
+use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
@@ -10,7 +10,7 @@ use crate::finished::Finished;
 use crate::machine::MachineBefore;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
-use crate::os::processors;
+use crate::os::processors::{self, Steal};
 use crate::outbox::Outbox;
 use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
@@ -139,6 +139,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     tell: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
+    let _restored_at_the_end = processors::Confinement::remember();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
@@ -162,13 +163,14 @@ pub fn run(
         (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
     let before = MachineBefore::read(settings.plane.started_server());
+    let steal = Steal::read(&settings.worker_processors());
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(
+    let collector = Collector::new(
         fold,
         workers,
         asked(&settings),
@@ -176,8 +178,10 @@ pub fn run(
         keeping,
         Pace::beside_workers(clock),
     );
+    let mut collector = collector.seated(settings.plane.seat());
     collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
+    collector.facts.processors = settings.worker_processors();
+    collector.facts.placement = settings.plane.placement_in_words();
     collector.facts.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
     let _ = processors::stand_back();
@@ -193,6 +197,8 @@ pub fn run(
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
+    // Nobody waits for a processor any more but whoever waits for the result.
+    let _ = processors::come_forward();
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
@@ -202,6 +208,12 @@ pub fn run(
     account::describe_network(&mut collector.facts, &settings);
     collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
     collector.facts.server = account::server(&settings.plane, clock);
+    if account::is_late(&collector.facts, &settings.limits)
+        && let (Ok(before), Ok(now)) = (steal, Steal::read(&settings.worker_processors()))
+    {
+        let stolen = account::stolen(now.since(&before), clock.now().since(Instant::ZERO));
+        collector.facts.warnings.extend(stolen);
+    }
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }
@@ -242,7 +254,45 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keepi
     Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
 }
 
+impl Settings {
+    /// The processors that workers are bound to; none if they are not.
+    fn worker_processors(&self) -> Vec<u32> {
+        let mut bound = match &self.plane {
+            Plane::Emulated(emulated) => emulated.placement.shards.concat(),
+            _ => Vec::new(),
+        };
+        if bound.is_empty() {
+            bound.clone_from(&self.processors);
+        }
+        bound.sort_unstable();
+        bound.dedup();
+        bound.into_iter().map(|processor| processor as u32).collect()
+    }
+}
+
 impl Plane {
+    /// Takes the calling thread to where the collector is to work.
+    fn seat(&self) -> Seat {
+        let Plane::Emulated(emulated) = self else { return Seat::anywhere() };
+        let placement = &emulated.placement;
+        match placement.collector.as_slice() {
+            [server, shard] if placement.collector_looks => Seat::beside(*server, *shard),
+            [] => Seat::anywhere(),
+            some => {
+                // Refused, it stays where it is.
+                let _ = processors::confine(some);
+                Seat::anywhere()
+            }
+        }
+    }
+
+    /// Who runs on which processors and why, where that was chosen.
+    fn placement_in_words(&self) -> Option<String> {
+        let Plane::Emulated(emulated) = self else { return None };
+        let reason = &emulated.placement.reason;
+        (!reason.is_empty()).then(|| emulated.place.report().placed(reason))
+    }
+
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {

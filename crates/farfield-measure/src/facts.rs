@@ -12,6 +12,9 @@ pub struct EngineFacts {
     pub plane: String,
     /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
     pub processors: Vec<u32>,
+    /// Who runs on which processors and why, in words, where that was chosen.
+    #[serde(default)]
+    pub placement: Option<String>,
     /// One entry a worker.
     pub workers: Vec<WorkerFacts>,
     /// How long after the instant it was due each scheduled wake was handled.

@@ -123,6 +123,9 @@ pub struct GeneratorSummary {
     pub plane: String,
     /// Processors the workers were bound to.
     pub processors: Vec<u32>,
+    /// Who runs on which processors and why, in words; null where that was not chosen.
+    #[serde(default)]
+    pub placement: Option<String>,
     /// The share of its time that each worker computed.
     pub worker_busy: Vec<f64>,
     /// Processor time of all workers in the steady part.
@@ -311,6 +314,7 @@ fn generator(facts: &EngineFacts, phases: Phases) -> GeneratorSummary {
     GeneratorSummary {
         plane: facts.plane.clone(),
         processors: facts.processors.clone(),
+        placement: facts.placement.clone(),
         worker_busy: facts.workers.iter().map(|worker| worker.busy()).collect(),
         cpu_ns: cpu.as_ns(),
         lateness: TimingSummary::of(&facts.lateness),

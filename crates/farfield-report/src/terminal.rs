@@ -302,6 +302,8 @@ fn connections(summary: &Summary) -> String {
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let mut lines = vec![own_work(summary)];
+    let placement = summary.generator.placement.as_deref();
+    lines.extend(placement.map(|placement| labelled("placement", &fit(placement, COLUMNS - LABEL))));
     lines.extend(summary.network.as_ref().map(network));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));

@@ -59,6 +59,10 @@ pub struct Tally {
     pub begun: u64,
     /// Those of them that no user could take.
     pub dropped: u64,
+    /// Those begun in the later half of the window.
+    pub begun_later: u64,
+    /// Those of these that were begun by a new visitor, with a connection of its own, since none that keeps one was idle.
+    pub newcomers_later: u64,
     /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
     /// closed without a word about them. The server may have seen them more than once.
     pub resent: u64,

@@ -8,6 +8,7 @@ mod laying;
 mod mistake;
 mod network;
 mod plane;
+mod ramp;
 mod replied;
 mod resolve;
 mod served;

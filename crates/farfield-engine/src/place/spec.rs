@@ -32,9 +32,11 @@ pub struct PlaceSpec {
     pub queue_packets: u32,
     /// What the gateway is made of.
     pub device: Device,
-    /// Processors that do the kernel's work on packets for the server (receive packet steering); empty for those
-    /// that write them.
+    /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded NAPI) or else
+    /// by receive packet steering; empty for those that write them.
     pub receive_processors: Vec<usize>,
+    /// Whether they were asked for by name: if not, and there are no threads, those that write do the work.
+    pub receive_asked: bool,
     /// The server's TCP.
     pub tcp: ServerTcp,
 }
@@ -56,6 +58,7 @@ impl Default for PlaceSpec {
             queue_packets: 32_768,
             device: Device::Auto,
             receive_processors: Vec::new(),
+            receive_asked: false,
             tcp: ServerTcp::default(),
         }
     }

@@ -11,7 +11,7 @@ use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::emulated::Emulated;
 use farfield_engine::place::{Command, Place, PlaceSpec, Ready, RunningServer, ServerSpec};
 use farfield_engine::plane::{Capture, EmulatedNetwork};
-use farfield_engine::{Output, Plane, RunDirectory, Settings};
+use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
 use farfield_http::http1::Version;
 use farfield_measure::samples::{Keep, read_samples};
 use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
@@ -141,7 +141,8 @@ impl Scene {
             busy_poll: false,
             capture: self.capture.clone(),
         };
-        Emulated { network, server: Some(server), joined: None, place }
+        let placement = Placement::unbound(self.shards.get() as usize);
+        Emulated { network, placement, server: Some(server), joined: None, place }
     }
 
     fn settings(&self, place: Place, server: RunningServer, folder: &TempDir) -> Settings {

@@ -12,6 +12,7 @@ pub fn good_run() -> (Fold, EngineFacts) {
     let mut facts = EngineFacts {
         plane: "sockets".to_owned(),
         processors: vec![1],
+        placement: None,
         workers: vec![WorkerFacts {
             cpu: Duration::from_ms(300),
             wall: Duration::from_secs(1),

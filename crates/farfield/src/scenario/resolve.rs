@@ -58,6 +58,7 @@ impl Scenario {
         let site = self.asked_site(&mut load_file)?;
         let built_in = self.built_in(site.as_ref())?;
         let plane = self.resolve_plane(&mut load_file, site.as_ref(), &built_in.config)?;
+        self.spread_users(&mut load, &plane);
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
                 Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
@@ -204,7 +205,8 @@ impl Scenario {
             queue_packets: gateway_queue.get(),
             device: gateway,
             tcp: server.tcp(),
-            receive_processors: server.receive_processors.unwrap_or(server.processors),
+            receive_asked: server.receive_processors.is_some(),
+            receive_processors: server.receive_processors.unwrap_or_default(),
             ..PlaceSpec::default()
         };
         let fits = "a block has no bits past its length";
