@@ -50,6 +50,9 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Em
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'The round trip between emulated clients and the server' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'The command that starts the server before emulated clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'Processors that this server may take at most, such as 0.2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'Memory that this server may take at most, such as 64MiB' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'The user that this server runs as, where root starts it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Threads that emulated clients are dealt out over' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'What the gateway between emulated clients and the server is made of: auto, tun or packet' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'The version that requests announce: 1.0 or 1.1' -r

@@ -1,9 +1,10 @@
 //! What a run's workers say of themselves, added up to the engine's own account of the run.
 
 use crate::finished::{self, Finished};
+use crate::place::RunningServer;
 use crate::run::{Plane, Settings};
-use farfield_base::Window;
-use farfield_measure::facts::Arrivals;
+use farfield_base::{Bytes, Window};
+use farfield_measure::facts::{Arrivals, ServerLimits};
 use farfield_measure::{EngineFacts, Histogram};
 use farfield_traffic::load::{LoadModel, Restart};
 
@@ -29,6 +30,29 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
     (facts.lateness, facts.loop_lag) = (lateness, turns);
     facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
     facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+}
+
+/// What the server's limits did to it, if it has any.
+pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Settings) {
+    let Plane::Emulated(emulated) = &settings.plane else { return };
+    let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
+    facts.server_limits = Some(ServerLimits {
+        cpu: limits.cpu.map(f64::from),
+        period_ns: limits.cpu.map(|cpu| cpu.period_us() * 1_000),
+        periods: used.periods,
+        throttled_periods: used.throttled_periods,
+        throttled_ns: used.throttled.as_ns(),
+        memory_bytes: limits.memory.map(|memory| Bytes::from(memory).0),
+        memory_bytes_max: used.memory_max.map(|most| most.0),
+        oom_kills: used.oom_kills,
+    });
+    if let (Some(limit), 1..) = (limits.memory, used.oom_kills) {
+        facts.warnings.push(format!(
+            "The kernel killed {} of the server's processes, whose [server] memory = \"{}\" was used up.",
+            used.oom_kills,
+            Bytes::from(limit)
+        ));
+    }
 }
 
 /// What is known of the network beside what its workers saw: the device's losses among it.

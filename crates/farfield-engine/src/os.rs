@@ -1,6 +1,7 @@
 //! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
 
 pub mod clock;
+pub mod control_group;
 pub mod init;
 pub mod namespace;
 pub mod netlink;
@@ -10,3 +11,4 @@ pub mod receive_steering;
 pub mod socket;
 pub mod steering;
 pub mod tun;
+pub mod user;

@@ -194,6 +194,7 @@ pub fn run(
     collector.facts.load_ended = collector.facts.interrupted.is_none();
     account::add_up(&mut collector.facts, &settings, window, finished);
     account::describe_network(&mut collector.facts, &settings);
+    account::describe_server_limits(&mut collector.facts, &settings);
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }

@@ -9,6 +9,7 @@
 mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use farfield_measure::facts::ServerLimits;
 use farfield_measure::summary::{ClassSummary, NetworkSummary, OutcomeCount, PartSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
@@ -298,6 +299,7 @@ fn connections(summary: &Summary) -> String {
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let mut lines = vec![own_work(summary)];
     lines.extend(summary.network.as_ref().map(network));
+    lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
     }
@@ -349,6 +351,27 @@ fn network(network: &NetworkSummary) -> String {
     let room = COLUMNS.saturating_sub(LABEL + told.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
     labelled("network", &format!("{told}{dropped}"))
+}
+
+/// What the server was allowed, and what that did.
+fn server_limits(limits: &ServerLimits) -> String {
+    let mut told = Vec::new();
+    if let (Some(cpu), Some(period_ns)) = (limits.cpu, limits.period_ns) {
+        let throttled = limits.throttled_periods as f64 / limits.periods.max(1) as f64;
+        let periods =
+            format!("{} of {} periods of {}", percent(throttled), count(limits.periods), time(period_ns));
+        told.push(format!("cpu {}, throttled in {periods}", three_digits(cpu)));
+    }
+    if let Some(limit) = limits.memory_bytes {
+        let mebi = |bytes: u64| three_digits(bytes as f64 / f64::from(1 << 20));
+        let most = limits.memory_bytes_max.map(|most| format!("{} of ", mebi(most))).unwrap_or_default();
+        let kills = match limits.oom_kills {
+            0 => String::new(),
+            kills => format!(", {} OOM kills", count(kills)),
+        };
+        told.push(format!("memory {most}{} MiB{kills}", mebi(limit)));
+    }
+    labelled("server", &told.join("; "))
 }
 
 fn thresholds(results: &[ThresholdResult]) -> String {

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
-use farfield_engine::place::{Command, PlaceSpec, Prefix, Ready, ServerSpec};
+use farfield_engine::place::{Command, Limits, PlaceSpec, Prefix, Ready, ServerSpec};
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, PlaneSettings, Server, ServerModel, SimulatedPlane,
 };
@@ -232,6 +232,8 @@ impl Scenario {
             ready_timeout: spec.ready_timeout,
             stop_timeout: spec.stop_timeout,
             processors: spec.processors,
+            limits: Limits { cpu: spec.cpu, memory: spec.memory },
+            user: spec.user,
             env: spec.environment,
             ..ServerSpec::new(command, PathBuf::from("server.log"))
         }))
