@@ -26,6 +26,7 @@ pub use prefix::{Family, Prefix, PrefixError};
 pub use queue::Queue;
 pub use report::{GatewayDrops, PlaceReport, ServerSetting};
 pub use server::{Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use settings::{SettingName, SettingNameError};
 pub use spec::{Device, PlaceSpec, ServerTcp};
 
 use crate::os::control_group::ControlGroup;
@@ -72,7 +73,7 @@ pub struct Place {
     namespace: Namespace,
     gateway: Mutex<Gateway>,
     report: PlaceReport,
-    /// What to put back in a namespace that is not ours.
+    /// What to put back.
     restore: Vec<(String, String)>,
     server: Vec<IpAddr>,
     // Last, so that the record goes after what it tells of.
@@ -116,8 +117,9 @@ impl Place {
         let built = namespace
             .inside(|| build_inside(spec, of.is_none()))
             .map_err(|source| PlaceError::Namespace { source })??;
-        let restore = if of.is_some() { built.before } else { Vec::new() };
-        if let Some(record) = &mut record {
+        // A namespace of our own takes its settings along; what it shares with others is put back like theirs.
+        let restore = built.before;
+        if let Some(record) = record.as_mut().filter(|_| of.is_some()) {
             record.keep_settings(&restore);
         }
         let report = PlaceReport { namespace: whose, ..built.report };

@@ -302,6 +302,46 @@ fn a_server_dies_with_an_owner_that_is_killed() {
     }
 }
 
+/// A run in another PID namespace, such as a container's that shares `/run`, has numbers that mean nothing here: what says
+/// that it lives is its lock.
+#[test]
+fn a_run_in_another_pid_namespace_is_left_alone() {
+    let test = "a_run_in_another_pid_namespace_is_left_alone";
+    let Some(_other) = place(test, &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let owner = std::process::Command::new("unshare")
+        .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["a_server_dies_with_an_owner_that_is_killed", "--exact", "--nocapture"])
+        .env(OWNER, directory.path())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut owner = match owner {
+        Ok(owner) => owner,
+        Err(error) => return skip(test, &format!("unshare: {error}")),
+    };
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("server ")), "its server runs");
+    let marked = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name == "sleep\n"
+            && String::from_utf8_lossy(&environment).contains(directory.path().to_str().unwrap())
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(marked);
+    let open = |pid: u32| pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
+    let sleepers: Vec<OwnedFd> = pids.map(open).collect();
+    assert_eq!(sleepers.len(), 2);
+    drop(Place::build(&PlaceSpec::default()).unwrap());
+    let a_moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+    assert!(sleepers.iter().all(|sleeper| !has_ended(sleeper, a_moment)), "another start killed it");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(sleepers.iter().all(|sleeper| has_ended(sleeper, SOON)));
+    drop(Place::build(&PlaceSpec::default()).unwrap());
+}
+
 fn own_a_place_until_killed(directory: &Path) -> ! {
     let place = Place::build(&PlaceSpec::default()).unwrap();
     let limits = Limits { cpu: Some(CpuLimit::try_from(0.5).unwrap()), memory: None };

@@ -97,7 +97,7 @@ fn limits_that_cannot_be_are_refused_with_their_key() {
     for (flag, key) in
         [("--server-cpu 0.5", "cpu"), ("--server-memory 1GiB", "memory"), ("--server-user 1", "user")]
     {
-        let text = format!("server.{key}: process {own} runs already");
+        let text = format!("--server-{key}: process {own} runs already");
         let ended = place.farfield(&format!("run {flag} --set server.pid={own} -d 1s"));
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(ended.stderr.contains(&text), "{}", ended.stderr);

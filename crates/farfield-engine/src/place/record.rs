@@ -268,3 +268,72 @@ fn boot() -> Option<String> {
 fn is_of_this_boot(facts: &Facts) -> bool {
     boot().is_some_and(|boot| boot == facts.boot)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn facts() -> Facts {
+        let (boot, restore, groups) = ("now".into(), Vec::new(), vec!["/sys/fs/cgroup/farfield-1".into()]);
+        Facts { boot, namespace_inode: 1, namespace_cookie: 2, host: None, restore, groups }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_not_believed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("farfield");
+        assert!(private_folder(&folder, false).is_none(), "only looked for");
+        assert!(private_folder(&folder, true).is_some() && mode(&folder) == 0o700);
+        let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        for open in [0o777, 0o770, 0o702, 0o1777] {
+            set(open);
+            assert!(private_folder(&folder, true).is_none(), "{open:o}");
+        }
+        set(0o755);
+        assert!(private_folder(&folder, true).is_some() && mode(&folder) == 0o700, "closed to readers");
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(private_folder(&link, true).is_none(), "a link leads elsewhere");
+    }
+
+    #[test]
+    fn a_record_is_its_owners_and_exclusive() {
+        let home = tempfile::tempdir().unwrap();
+        let at = private_folder(home.path(), false).unwrap();
+        let file = locked_file(&at, "place-1.json", &facts()).unwrap();
+        let path = home.path().join("place-1.json");
+        assert_eq!(mode(&path), 0o600);
+        assert!(locked_file(&at, "place-1.json", &facts()).is_err(), "there is one of that name");
+        assert!(left_by_the_dead(&at, "place-1.json").is_none(), "its owner lives");
+        drop(file);
+        assert_eq!(read(&left_by_the_dead(&at, "place-1.json").unwrap()).unwrap().groups, facts().groups);
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(left_by_the_dead(&at, "place-1.json").is_none(), "others may have written it");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::hard_link(&path, home.path().join("place-2.json")).unwrap();
+        assert!(left_by_the_dead(&at, "place-2.json").is_none(), "a second name may be somebody else's file");
+        std::os::unix::fs::symlink(&path, home.path().join("place-3.json")).unwrap();
+        rustix::fs::mkfifoat(&at, "place-4.json", Mode::RUSR | Mode::WUSR).unwrap();
+        for strange in ["place-3.json", "place-4.json", "place-5.json"] {
+            assert!(left_by_the_dead(&at, strange).is_none(), "{strange}");
+        }
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4, "no draft is left");
+    }
+
+    /// A run that is killed while it writes may leave an old end behind the new beginning.
+    #[test]
+    fn an_old_end_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("place-1.json");
+        fs::write(&path, [serde_json::to_vec(&facts()).unwrap(), b"], \"x\": 1}".to_vec()].concat()).unwrap();
+        assert_eq!(read(&File::open(&path).unwrap()).unwrap().namespace_cookie, 2);
+        fs::write(&path, "{\"boot\": \"").unwrap();
+        assert!(read(&File::open(&path).unwrap()).is_none());
+    }
+}

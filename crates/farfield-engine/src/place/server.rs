@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::str::FromStr;
@@ -489,7 +490,9 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
         }
     };
     let failed = |source| ServerError::Log { path: spec.log.clone(), source };
-    let log = File::create(&spec.log).map_err(failed)?;
+    // What a server says may be anybody's secrets.
+    let log = File::options().write(true).create(true).truncate(true).mode(0o600).open(&spec.log);
+    let log = log.map_err(failed)?;
     let errors = log.try_clone().map_err(failed)?;
     if let Some(user) = user {
         // Servers open /dev/stderr again by its name.

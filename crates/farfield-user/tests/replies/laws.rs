@@ -58,7 +58,7 @@ fn play(session: &str, replies: &[u8]) {
 }
 
 fn play_resolved(session: Session, replies: &[u8]) {
-    let target = Target { host: "shop:80".into(), version: Version::Http11 };
+    let target = Target { host: "shop:80".into(), version: Version::Http11, authorization: None };
     let Ok(itinerary) = Itinerary::sessions(session, &target) else { return };
     #[derive(serde::Deserialize)]
     struct Document {

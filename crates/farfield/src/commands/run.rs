@@ -29,7 +29,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     }
     let done = drive(scenario, &beside, flags.quiet)?;
     match flags.format {
-        Format::Text => output::put(&shown(&done.summary, &done.directory))?,
+        Format::Text => output::put_coloured(&shown(&done.summary, &done.directory))?,
         Format::Json => output::put(&done.summary.to_json())?,
     }
     Ok(done.exit)

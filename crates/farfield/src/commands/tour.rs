@@ -30,7 +30,7 @@ pub fn tour() -> Result<Exit, Problem> {
         }
         shown => shown?,
     };
-    output::put(&shown(&summary, &directory))?;
+    output::put_coloured(&shown(&summary, &directory))?;
     output::put(&format!(
         "\nNext, your own server:  farfield run http://127.0.0.1:8080/ -R 500 -d 30s\n\
          the same from far away: farfield run --server 'nginx -g \"daemon off;\"' --rtt 80ms -R 500 -d 30s\n\

@@ -1,5 +1,6 @@
 //! Values of a scenario that belong to no other room.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use farfield_measure::samples::Keep;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,12 +8,25 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// A server and what to ask of it: `http://host[:port][/path]`.
+/// A server and what to ask of it: `http://[user:password@]host[:port][/path]`.
+///
+/// User and password stand where it is written as a scenario, which must run again, and nowhere that it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
+    credentials: Option<Credentials>,
     host: String,
     port: u16,
     path: String,
+}
+
+/// `user:password`, percent-encoded as it was given.
+#[derive(Clone, PartialEq, Eq)]
+struct Credentials(String);
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(user and password)")
+    }
 }
 
 /// Why a URL does not do.
@@ -24,12 +38,15 @@ pub enum UrlError {
     /// TLS.
     #[error("`{0}`: farfield speaks http:// only as yet")]
     Scheme(String),
+    /// A user or password that basic authentication cannot send.
+    #[error("`{0}`: a user's name has no `:`, and neither it nor the password a control character")]
+    Credentials(String),
 }
 
 impl Url {
     /// The root of the server at `address`.
     pub fn of(address: std::net::SocketAddr) -> Url {
-        Url { host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
+        Url { credentials: None, host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
     }
 
     /// The host's name or address, without brackets.
@@ -47,6 +64,14 @@ impl Url {
         &self.path
     }
 
+    /// The Authorization field that its user and password ask for: basic (RFC 7617).
+    pub fn authorization(&self) -> Option<String> {
+        let Credentials(given) = self.credentials.as_ref()?;
+        let (user, password) = given.split_once(':').unwrap_or((given, ""));
+        let plain = [percent_decoded(user), b":".to_vec(), percent_decoded(password)].concat();
+        Some(format!("Basic {}", BASE64_STANDARD.encode(plain)))
+    }
+
     /// The Host field (RFC 9110 section 7.2): without the port where it is the scheme's own.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
@@ -58,16 +83,27 @@ impl FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let malformed = || UrlError::Malformed(text.to_owned());
+        let malformed = || UrlError::Malformed(without_credentials(text));
         let uri: http::Uri = text.parse().map_err(|_| malformed())?;
         match uri.scheme_str() {
             Some("http") => {}
-            Some(_) => return Err(UrlError::Scheme(text.to_owned())),
+            Some(_) => return Err(UrlError::Scheme(without_credentials(text))),
             None => return Err(malformed()),
         }
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let given = uri.authority().and_then(|authority| Some(authority.as_str().rsplit_once('@')?.0));
+        let credentials = given.map(|given| Credentials(given.to_owned()));
+        // RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+        if let Some(Credentials(given)) = &credentials {
+            let (user, password) = given.split_once(':').unwrap_or((given, ""));
+            let (user, password) = (percent_decoded(user), percent_decoded(password));
+            if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
+                return Err(UrlError::Credentials(without_credentials(text)));
+            }
+        }
         Ok(Url {
+            credentials,
             host: host.trim_matches(['[', ']']).to_owned(),
             port: uri.port_u16().unwrap_or(80),
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
@@ -83,8 +119,39 @@ impl fmt::Display for Url {
 
 impl Serialize for Url {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match &self.credentials {
+            None => serializer.collect_str(self),
+            Some(Credentials(given)) => {
+                serializer.collect_str(&format_args!("http://{given}@{}{}", self.authority(), self.path))
+            }
+        }
     }
+}
+
+/// What was typed, fit to be quoted in a message.
+fn without_credentials(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        None => text.to_owned(),
+        Some((_, host)) if scheme.is_empty() => format!("…@{host}{}", &rest[end..]),
+        Some((_, host)) => format!("{scheme}://…@{host}{}", &rest[end..]),
+    }
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let hex = |digit: u8| char::from(digit).to_digit(16);
+        let hidden = match after {
+            [high, low, ..] if *byte == b'%' => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        bytes.push(hidden.map_or(*byte, |(high, low)| (high << 4 | low) as u8));
+        rest = if hidden.is_some() { &after[2..] } else { after };
+    }
+    bytes
 }
 
 impl<'de> Deserialize<'de> for Url {
@@ -161,6 +228,35 @@ mod tests {
     fn what_is_no_url_is_refused() {
         for text in ["example.org", "https://example.org/", "http://", "ftp://x/"] {
             assert!(text.parse::<Url>().is_err(), "{text}");
+        }
+    }
+
+    /// The examples of RFC 7617: sections 2 and, in UTF-8, 2.1.
+    #[test]
+    fn a_user_and_a_password_are_sent_and_not_shown() {
+        let check = |text: &str, field: &str| {
+            let url: Url = text.parse().expect(text);
+            assert_eq!(url.authorization().as_deref(), Some(field), "{text}");
+            let shown = format!("{url} {url:?} {}", url.authority());
+            assert!(
+                !shown.contains("sesame") && !shown.contains("Aladdin") && !shown.contains("test"),
+                "{shown}"
+            );
+            let written = toml::Value::try_from(&url).expect("TOML");
+            assert_eq!(written.as_str(), Some(text));
+        };
+        check("http://Aladdin:open%20sesame@a/", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        check("http://test:123%C2%A3@a:8080/x?y", "Basic dGVzdDoxMjPCow==");
+        check("http://Aladdin@a/", "Basic QWxhZGRpbjo=");
+        assert_eq!("http://a/".parse::<Url>().expect("a URL").authorization(), None);
+        for text in [
+            "https://Aladdin:sesame@a/",
+            "http://Aladdin:sesame@/",
+            "http://a%3Ab:sesame@a/",
+            "http://a:sesame%0a@a/",
+        ] {
+            let said = text.parse::<Url>().expect_err(text).to_string();
+            assert!(!said.contains("sesame"), "{said}");
         }
     }
 }

@@ -69,7 +69,8 @@ impl Scenario {
             HttpVersion::Http10 => Version::Http10,
             HttpVersion::Http11 => Version::Http11,
         };
-        let target = Target { host, version };
+        let authorization = self.target.as_ref().and_then(Url::authorization);
+        let target = Target { host, version, authorization };
         let asked = self.itinerary(&mut load_file, site.as_ref(), origin.as_ref(), &target)?;
         let (workers, sources, processors) = match &plane {
             PlaneSettings::Sockets => self.resolve_sockets(address)?,

@@ -1,7 +1,7 @@
 //! `[server]`: who serves on the emulated plane, and how its kernel does TCP; as written.
 
 use farfield_base::{Bytes, Duration};
-use farfield_engine::place::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp};
+use farfield_engine::place::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use farfield_net::Mtu;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ pub struct ServerSpec {
     pub receive_buffer: Option<Bytes>,
     /// Any other setting of its network namespace, by the kernel's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<SettingName, String>,
 }
 
 impl Default for ServerSpec {

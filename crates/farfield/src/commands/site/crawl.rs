@@ -89,7 +89,7 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
         && let Some(path) = paths.waiting.pop_front()
     {
         let url = format!("http://{}{path}", start.authority());
-        let answer = match fetch(&agent, &url) {
+        let answer = match fetch(&agent, &url, start.authorization().as_deref()) {
             Ok(answer) => answer,
             Err(error) if crawled.files.is_empty() => {
                 return Err(Problem::failed(format!("no answer to {url}: {error}")));
@@ -171,8 +171,12 @@ enum Answer {
     Refused(u16),
 }
 
-fn fetch(agent: &Agent, url: &str) -> Result<Answer, ureq::Error> {
-    let mut response = agent.get(url).call()?;
+fn fetch(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
+    let request = agent.get(url);
+    let mut response = match authorization {
+        Some(value) => request.header(header::AUTHORIZATION, value).call()?,
+        None => request.call()?,
+    };
     let status = response.status().as_u16();
     if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, field(&response, header::LOCATION)) {
         return Ok(Answer::Elsewhere(location.to_owned()));
