@@ -2,9 +2,10 @@
 
 use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
+use crate::place::RunningServer;
 use crate::run::{Plane, Settings};
-use farfield_base::{Duration, Instant, Window};
-use farfield_measure::facts::Arrivals;
+use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_measure::facts::{Arrivals, ServerLimits};
 use farfield_measure::{EngineFacts, Histogram, Quantile, ServerEnd, ServerFacts, VerdictLimits};
 use farfield_traffic::load::{LoadModel, Restart};
 
@@ -91,6 +92,29 @@ pub(crate) fn is_late(facts: &EngineFacts, limits: &VerdictLimits) -> bool {
             || late(&network.crossing_lateness, limits.crossing_lateness_p99)
     });
     packets || late(&facts.lateness, limits.lateness_p99) || late(&facts.loop_lag, limits.loop_lag_p99)
+}
+
+/// What the server's limits did to it, if it has any.
+pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Settings) {
+    let Plane::Emulated(emulated) = &settings.plane else { return };
+    let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
+    facts.server_limits = Some(ServerLimits {
+        cpu: limits.cpu.map(f64::from),
+        period_ns: limits.cpu.map(|cpu| cpu.period_us() * 1_000),
+        periods: used.periods,
+        throttled_periods: used.throttled_periods,
+        throttled_ns: used.throttled.as_ns(),
+        memory_bytes: limits.memory.map(|memory| Bytes::from(memory).0),
+        memory_bytes_max: used.memory_max.map(|most| most.0),
+        oom_kills: used.oom_kills,
+    });
+    if let (Some(limit), 1..) = (limits.memory, used.oom_kills) {
+        facts.warnings.push(format!(
+            "The kernel killed {} of the server's processes, whose [server] memory = \"{}\" was used up.",
+            used.oom_kills,
+            Bytes::from(limit)
+        ));
+    }
 }
 
 /// What is known of the network beside what its workers saw: the device's losses among it.

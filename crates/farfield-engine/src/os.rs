@@ -1,6 +1,7 @@
 //! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
 
 pub mod clock;
+pub mod control_group;
 pub mod init;
 pub mod interface_sysfs;
 pub mod namespace;
@@ -12,3 +13,4 @@ pub mod receive_thread;
 pub mod socket;
 pub mod steering;
 pub mod tun;
+pub mod user;

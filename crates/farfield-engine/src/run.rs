@@ -214,6 +214,7 @@ pub fn run(
         let stolen = account::stolen(now.since(&before), clock.now().since(Instant::ZERO));
         collector.facts.warnings.extend(stolen);
     }
+    account::describe_server_limits(&mut collector.facts, &settings);
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }

@@ -1,13 +1,14 @@
 //! Writes the run directory: the interface to everything that comes after a run.
 //!
-//! Whole files are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
+//! The directory is its owner's alone (0700), since a scenario may hold passwords and a server's log anything. Whole files
+//! are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
 //! place and is whole at any time. A run that is killed leaves its last checkpoint. Room for the result is [held in
 //! reserve](Reserve), for a disk that samples fill.
 
 use farfield_measure::samples::SampleFile;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A run directory that is being written.
@@ -28,7 +29,13 @@ impl RunDirectory {
     /// Makes the directory. One that holds a run already is refused, so that no result is ever mixed with another.
     pub fn create(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
         let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
-        fs::create_dir_all(path).map_err(refuse)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(refuse)?;
+        }
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made.map_err(refuse)?,
+        }
         if path.join("summary.json").exists() || path.join("scenario.toml").exists() {
             return Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, "it holds a run already")));
         }
@@ -44,7 +51,10 @@ impl RunDirectory {
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirectoryError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!(".{name}.draft"));
-        fs::write(&draft, content).and_then(|()| fs::rename(&draft, &path)).map_err(|source| {
+        // What others may read of it, the directory decides; where somebody else made that, the owner alone.
+        let open = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+        let written = open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
+        written.map_err(|source| {
             // Half of a file is of use to nobody, and a full disk has room for other things.
             let _ = fs::remove_file(&draft);
             RunDirectoryError { path, source }

@@ -228,7 +228,7 @@ fn the_servers_tcp_is_as_asked() {
         abort_on_overflow: Some(true),
         receive_buffer_max: Some(Bytes(1 << 20)),
         send_buffer_max: Some(Bytes(8 << 10)),
-        settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "17".to_owned())].into(),
+        settings: [("net.ipv4.tcp_fin_timeout".to_owned().try_into().unwrap(), "17".to_owned())].into(),
     };
     let spec = PlaceSpec { tcp, ..PlaceSpec::default() };
     let Some(place) = place("the_servers_tcp_is_as_asked", &spec) else { return };
@@ -311,7 +311,8 @@ fn a_gateway_in_the_namespace_of_a_running_server() {
             server_v4: Ipv4Addr::new(192, 0, 2, 9),
             clients_v4: Prefix::new(Ipv4Addr::new(10, 1, 0, 0), 16).unwrap(),
             tcp: ServerTcp {
-                settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "23".to_owned())].into(),
+                settings: [("net.ipv4.tcp_fin_timeout".to_owned().try_into().unwrap(), "23".to_owned())]
+                    .into(),
                 ..ServerTcp::default()
             },
             ..quiet(device)

@@ -62,6 +62,8 @@ pub struct EngineFacts {
     pub server: Option<ServerFacts>,
     /// What else the machine did during the run; `None` where that is not known.
     pub machine: Option<MachineFacts>,
+    /// What limits of the server did; `None` where it has none.
+    pub server_limits: Option<ServerLimits>,
 }
 
 /// A server whose process is known to the engine.
@@ -93,6 +95,27 @@ pub struct MachineFacts {
     pub others: f64,
     /// What a hypervisor gave to other machines.
     pub stolen: f64,
+}
+
+/// What a server was allowed of the machine, and what that did to it, over the whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerLimits {
+    /// Processor time a second, in processors; null if it was not limited.
+    pub cpu: Option<f64>,
+    /// The period over which that is counted.
+    pub period_ns: Option<u64>,
+    /// Periods in which the server had something to do.
+    pub periods: u64,
+    /// Those in which it used up its time and was kept from running (throttled).
+    pub throttled_periods: u64,
+    /// How long it was, added up over processors.
+    pub throttled_ns: u64,
+    /// Bytes of memory; null if it was not limited.
+    pub memory_bytes: Option<u64>,
+    /// The most that it held at once; null if the kernel does not say.
+    pub memory_bytes_max: Option<u64>,
+    /// Processes of the server that the kernel killed because its memory was used up.
+    pub oom_kills: u64,
 }
 
 /// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.

@@ -15,7 +15,7 @@ pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, Sta
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
-use crate::facts::EngineFacts;
+use crate::facts::{EngineFacts, ServerLimits};
 use crate::fold::Fold;
 use crate::reuse::ReuseClass;
 use crate::states::States;
@@ -186,6 +186,9 @@ pub struct Summary {
     /// The emulated network; null on a plane that has none.
     #[serde(default)]
     pub network: Option<NetworkSummary>,
+    /// What limits of the server's processor time and memory did; null where it has none.
+    #[serde(default)]
+    pub server_limits: Option<ServerLimits>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
     /// What else a reader should know: one sentence each.
@@ -242,6 +245,7 @@ impl Summary {
             }),
             generator: generator(facts, phases),
             network: facts.network.as_ref().map(NetworkSummary::of),
+            server_limits: facts.server_limits,
             series_file: asked.series_file.map(str::to_owned),
             warnings: warnings(fold, facts),
             verdict,

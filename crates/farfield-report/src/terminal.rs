@@ -10,6 +10,7 @@ mod checks;
 mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use farfield_measure::facts::ServerLimits;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
 };
@@ -305,6 +306,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let placement = summary.generator.placement.as_deref();
     lines.extend(placement.map(|placement| labelled("placement", &fit(placement, COLUMNS - LABEL))));
     lines.extend(summary.network.as_ref().map(network));
+    lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
     }
@@ -351,6 +353,27 @@ fn network(network: &NetworkSummary) -> String {
     let room = COLUMNS.saturating_sub(LABEL + told.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
     labelled("network", &format!("{told}{dropped}"))
+}
+
+/// What the server was allowed, and what that did.
+fn server_limits(limits: &ServerLimits) -> String {
+    let mut told = Vec::new();
+    if let (Some(cpu), Some(period_ns)) = (limits.cpu, limits.period_ns) {
+        let throttled = limits.throttled_periods as f64 / limits.periods.max(1) as f64;
+        let periods =
+            format!("{} of {} periods of {}", percent(throttled), count(limits.periods), time(period_ns));
+        told.push(format!("cpu {}, throttled in {periods}", three_digits(cpu)));
+    }
+    if let Some(limit) = limits.memory_bytes {
+        let mebi = |bytes: u64| three_digits(bytes as f64 / f64::from(1 << 20));
+        let most = limits.memory_bytes_max.map(|most| format!("{} of ", mebi(most))).unwrap_or_default();
+        let kills = match limits.oom_kills {
+            0 => String::new(),
+            kills => format!(", {} OOM kills", count(kills)),
+        };
+        told.push(format!("memory {most}{} MiB{kills}", mebi(limit)));
+    }
+    labelled("server", &told.join("; "))
 }
 
 fn thresholds(results: &[ThresholdResult]) -> String {
@@ -429,6 +452,9 @@ const RED: &str = "\x1b[1;31m";
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
+
+/// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else through.
+pub const COLOURS: [&str; 4] = [RED, GREEN, YELLOW, PLAIN];
 
 /// Colours `word` at the beginning of `line`, if asked.
 fn paint(word: &str, colour: &str, line: &str, look: Look<'_>) -> String {

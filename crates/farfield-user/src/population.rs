@@ -90,6 +90,8 @@ impl Tally {
         self.scheduled += other.scheduled;
         self.begun += other.begun;
         self.dropped += other.dropped;
+        self.begun_later += other.begun_later;
+        self.newcomers_later += other.newcomers_later;
         self.resent += other.resent;
         self.missed += other.missed;
         self.unasked += other.unasked;

@@ -1,7 +1,7 @@
 //! What a place is to be.
 
 use crate::os::steering::Steering;
-use crate::place::Prefix;
+use crate::place::{Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,5 +129,5 @@ pub struct ServerTcp {
     /// How far a connection's send buffer grows.
     pub send_buffer_max: Option<Bytes>,
     /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" = "20"`.
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<SettingName, String>,
 }

@@ -150,7 +150,7 @@ impl Scene {
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
         let requests = RequestSetSpec::one(request).resolve(nothing, Seed(1)).expect("requests");
-        let target = Target { host: "far.test".to_owned(), version: Version::Http11 };
+        let target = Target { host: "far.test".to_owned(), version: Version::Http11, authorization: None };
         let heading = Heading {
             farfield: String::new(),
             scenario: "scene".to_owned(),

@@ -203,6 +203,9 @@ fn common_lines(
     constant: &[(String, String)],
     varying: &[(String, Text)],
 ) -> Result<Box<[u8]>, RequestError> {
+    let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
+    let authorization = target.authorization_beside(own.map(String::as_str));
+    let constant: Vec<(String, String)> = constant.iter().cloned().chain(authorization).collect();
     let head = RequestHead {
         method: "GET",
         target: "/",
@@ -210,7 +213,7 @@ fn common_lines(
         version: target.version,
         // What its version takes for granted, so that no word is said about it.
         persistent: target.version == Version::Http11,
-        headers: constant,
+        headers: &constant,
         body_length: None,
     };
     let encoded = head.encode()?;

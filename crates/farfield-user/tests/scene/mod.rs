@@ -266,7 +266,7 @@ impl Scene {
     /// Plays one worker's share.
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
-        let target = Target { host: "server".into(), version: Version::Http11 };
+        let target = Target { host: "server".into(), version: Version::Http11, authorization: None };
         let itinerary = match (&self.session, &self.replay) {
             (_, Some(replay)) => Itinerary::replays(replay.clone(), &target),
             (Some(session), None) => Itinerary::sessions(session.clone(), &target),

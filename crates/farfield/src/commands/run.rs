@@ -31,7 +31,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     }
     let done = drive(scenario, &beside, flags.quiet)?;
     let put = match flags.format {
-        Format::Text => output::put(&shown(&done.summary, &done.directory)),
+        Format::Text => output::put_coloured(&shown(&done.summary, &done.directory)),
         Format::Json => output::put(&done.summary.to_json()),
     };
     match put {

@@ -30,7 +30,7 @@ pub fn tour() -> Result<Exit, Problem> {
         }
         shown => shown?,
     };
-    output::put(&shown(&summary, &directory))?;
+    output::put_coloured(&shown(&summary, &directory))?;
     let farfield = invocation();
     output::put(&format!(
         "\nNext, your own server:  {farfield} run http://127.0.0.1:8080/ -R 500 -d 30s\n\
