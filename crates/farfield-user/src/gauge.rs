@@ -29,13 +29,15 @@ impl Gauge {
     /// One more, which counts from `due`, at or before `now`.
     pub fn enter(&mut self, now: Instant, due: Instant) {
         self.settle(now);
-        self.area += u128::from(self.window.overlap(due, now).as_ns());
+        self.area += u128::from(self.window.overlap(due, self.since).as_ns());
         self.count += 1;
     }
 
-    /// One less from `now` on.
+    /// One less from `now` on, which may lie before what was counted last: replies are handed on a moment after they were
+    /// read, and wakes come in between.
     pub fn leave(&mut self, now: Instant) {
         self.settle(now);
+        self.area -= u128::from(self.window.overlap(now, self.since).as_ns());
         self.count -= 1;
     }
 
@@ -55,6 +57,20 @@ impl Gauge {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever is read at 120 and handed on after a wake at 150 has left at 120, and who came at 130 in between, from 110.
+    #[test]
+    fn what_is_handed_on_late_counts_from_its_own_instant() {
+        let at = Instant::from_ns;
+        let mut gauge = Gauge::new(Window { measure_from: at(100), measure_to: at(200) });
+        gauge.enter(at(100), at(100));
+        gauge.enter(at(150), at(150));
+        gauge.leave(at(120));
+        gauge.enter(at(130), at(110));
+        gauge.leave(at(170));
+        gauge.leave(at(180));
+        assert_eq!(gauge.area(at(500)), 20 + 20 + 70);
+    }
 
     #[test]
     fn integrates_inside_the_window_only() {
