@@ -13,6 +13,7 @@ pub mod emulated;
 pub mod environment;
 mod finished;
 pub mod interrupt;
+mod memory;
 mod meters;
 pub mod os;
 mod outbox;
