@@ -14,6 +14,7 @@ pub mod environment;
 mod finished;
 pub mod interrupt;
 mod machine;
+mod memory;
 mod meters;
 pub mod os;
 mod outbox;

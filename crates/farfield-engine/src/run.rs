@@ -149,7 +149,7 @@ pub fn run(
     let begin = |output| begin_files(output, &settings.heading, started);
     let keeping = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(&settings, plane, phases, keeping, started);
+        return simulated::run(&settings, plane, phases, keeping, started, stop, tell);
     }
     let capture = begin_capture(&settings, started)?;
 
