@@ -37,7 +37,7 @@ pub mod time_wait;
 mod timers;
 mod transmit;
 
-pub use config::{Algorithm, Config, InitialWindow, LossRecovery};
+pub use config::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
 pub use connection::{Closing, Connection, Numbers};
 pub use event::{Event, Failure};
 pub use facts::Facts;
