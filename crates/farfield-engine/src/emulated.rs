@@ -9,8 +9,8 @@ pub(crate) mod door;
 pub(crate) mod exchange;
 pub(crate) mod worker;
 
-use crate::place::{Place, PlaceError, RunningServer, ServerError};
 use crate::os::processors;
+use crate::place::{Place, PlaceError, RunningServer, ServerError};
 use crate::placement::{Asked, Placement};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
 use std::path::Path;
