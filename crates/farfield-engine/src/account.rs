@@ -57,7 +57,11 @@ fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<St
     const NEWCOMERS_A_SECOND: f64 = 1_000.0;
     const SHARE: f64 = 0.25;
     let a_second = newcomers as f64 / seconds;
-    if bounded || newcomers as f64 <= SHARE * begun as f64 || a_second.is_nan() || a_second < NEWCOMERS_A_SECOND {
+    if bounded
+        || newcomers as f64 <= SHARE * begun as f64
+        || a_second.is_nan()
+        || a_second < NEWCOMERS_A_SECOND
+    {
         return None;
     }
     let arrivals = begun as f64 / seconds;
@@ -85,7 +89,8 @@ pub(crate) fn stolen(stolen: Duration, of: Duration) -> Option<String> {
 
 /// Whether anything was later than its limit.
 pub(crate) fn is_late(facts: &EngineFacts, limits: &VerdictLimits) -> bool {
-    let late = |times: &Histogram, limit: Duration| times.quantile(Quantile::P99).is_some_and(|p99| p99 > limit);
+    let late =
+        |times: &Histogram, limit: Duration| times.quantile(Quantile::P99).is_some_and(|p99| p99 > limit);
     let packets = facts.network.as_ref().is_some_and(|network| {
         late(&network.departure_lateness, limits.departure_lateness_p99)
             || late(&network.arrival_lateness, limits.arrival_lateness_p99)
@@ -188,7 +193,7 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{storm, stolen};
+    use super::{stolen, storm};
     use farfield_base::Duration;
 
     #[test]

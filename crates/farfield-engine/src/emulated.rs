@@ -10,8 +10,8 @@ pub(crate) mod exchange;
 pub(crate) mod worker;
 
 use crate::os::init;
-use crate::place::{Place, PlaceError, RunningServer, ServerError};
 use crate::os::processors;
+use crate::place::{Place, PlaceError, RunningServer, ServerError};
 use crate::placement::{Asked, Placement};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
 use rustix::fd::OwnedFd;

@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn reasons_are_sentences_for_the_terminal() {
-        let reason = |processors: &[usize], shards, asked| Placement::choose(processors, shards, asked).reason;
+        let reason =
+            |processors: &[usize], shards, asked| Placement::choose(processors, shards, asked).reason;
         let words = reason(&[0, 1], 1, FREE);
         assert_eq!(words, "2 processors: server+receive on 0, shard on 1, collector on 0 or 1");
         assert!(words.len() <= 68, "it stands on one line of the terminal's summary");

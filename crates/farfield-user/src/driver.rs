@@ -428,7 +428,8 @@ impl Population {
     fn count_newcomer(&mut self, due: Instant, new: bool) {
         let window = self.plan.window;
         let half = Duration::from_ns(window.measure_to.since(window.measure_from).as_ns() / 2);
-        let kept = matches!(self.plan.load, LoadModel::Open { .. }) && self.plan.policy.policy != Reuse::OneRequest;
+        let kept =
+            matches!(self.plan.load, LoadModel::Open { .. }) && self.plan.policy.policy != Reuse::OneRequest;
         if kept && window.contains(due) && due >= window.measure_from + half {
             self.tally.begun_later += 1;
             self.tally.newcomers_later += u64::from(new);

@@ -21,8 +21,11 @@ fn typed(wan: &Wan, more: &str) -> Ended {
     let directory = wan.place.path("typed");
     let out = directory.to_str().expect("a plain path");
     let words = ["run", "--server", &server, "--rtt", "80ms", "-c", "1000", "-d", "3s", "-q", "-o", out];
-    let limits: Vec<&str> =
-        CALM.split_whitespace().chain(CALM_PACKETS.split_whitespace()).chain(more.split_whitespace()).collect();
+    let limits: Vec<&str> = CALM
+        .split_whitespace()
+        .chain(CALM_PACKETS.split_whitespace())
+        .chain(more.split_whitespace())
+        .collect();
     let ended = wan.place.farfield_with(&[&words[..], &limits].concat());
     Ended { directory, ..ended }
 }

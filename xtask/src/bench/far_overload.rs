@@ -65,7 +65,8 @@ pub fn past_capacity(lab: &Lab) -> Result<String> {
             }
         }
         table.row(closed.cells(format!("{plane}, closed loop of {users}")));
-        for (rows, bound) in rows.iter().zip([format!("at most {users} visitors"), "any visitors".to_owned()]) {
+        for (rows, bound) in rows.iter().zip([format!("at most {users} visitors"), "any visitors".to_owned()])
+        {
             for (row, factor) in rows.iter().zip(FACTORS) {
                 let words = format!("{plane}, {factor:.0} × that offered, {bound}");
                 table.row(row.cells(words.clone()));
@@ -74,7 +75,11 @@ pub fn past_capacity(lab: &Lab) -> Result<String> {
             }
         }
     }
-    Ok(format!("Kept-alive connections, 1 KB, {SECONDS} s a run, {} turns.\n\n{}\n{goals}", turns(lab), table.to_markdown()))
+    Ok(format!(
+        "Kept-alive connections, 1 KB, {SECONDS} s a run, {} turns.\n\n{}\n{goals}",
+        turns(lab),
+        table.to_markdown()
+    ))
 }
 
 /// Ten runs a turn.

@@ -34,15 +34,19 @@ const CASES: [Case; 2] = [
 
 /// 10,000 clients at 50 ms, 1 KB.
 pub fn largest(lab: &Lab) -> Result<String> {
-    let mut table = Table::new(&["10,000 clients at 50 ms", "valid up to, 1/s", "late p99 there, µs", "late p99 at half, µs"]);
+    let mut table = Table::new(&[
+        "10,000 clients at 50 ms",
+        "valid up to, 1/s",
+        "late p99 there, µs",
+        "late p99 at half, µs",
+    ]);
     let (mut goals, mut invalid) = (String::new(), BTreeMap::new());
     for case in &CASES {
         let rungs = Rungs { lab, case };
         let (per_s, late) = rungs.climb(&mut invalid)?;
         let half = case.asked_per_s / 2;
-        let half_late = (0..lab.extent.pairs)
-            .map(|_| late_us(&rungs.run(half)?))
-            .collect::<Result<Vec<f64>>>()?;
+        let half_late =
+            (0..lab.extent.pairs).map(|_| late_us(&rungs.run(half)?)).collect::<Result<Vec<f64>>>()?;
         let half_late = Spread::of(half_late);
         let words = case.words;
         table.row([
@@ -52,7 +56,8 @@ pub fn largest(lab: &Lab) -> Result<String> {
             format!("{half_late:.0} at {half}"),
         ]);
         let asked = case.asked_per_s;
-        goals += &goal(&format!("{words}, valid at {asked}/s or more"), &format!("{per_s}/s"), per_s >= asked);
+        goals +=
+            &goal(&format!("{words}, valid at {asked}/s or more"), &format!("{per_s}/s"), per_s >= asked);
         let asked = format!("{words}, lateness p99 at most 100 µs at {half}/s");
         goals += &goal(&asked, &format!("{half_late:.0} µs"), half_late.median <= 100.0);
     }

@@ -19,7 +19,9 @@ impl InterfaceSysfs {
     pub fn open() -> io::Result<InterfaceSysfs> {
         let context = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
-        Ok(InterfaceSysfs { root: fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())? })
+        Ok(InterfaceSysfs {
+            root: fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?,
+        })
     }
 
     /// Writes `value` into the file `attribute` of `interface`.

@@ -27,7 +27,7 @@ impl Scene {
         let mut facts = EngineFacts {
             plane: "sockets".to_owned(),
             processors: vec![1],
-        placement: None,
+            placement: None,
             workers: vec![WorkerFacts {
                 cpu: Duration::from_ms(680),
                 wall: Duration::from_secs(2),
