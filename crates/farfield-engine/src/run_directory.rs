@@ -53,7 +53,8 @@ impl RunDirectory {
         let draft = self.path.join(format!(".{name}.draft"));
         // What others may read of it, the directory decides; where somebody else made that, the owner alone.
         let open = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
-        let written = open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
+        let written =
+            open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
         written.map_err(|source| {
             // Half of a file is of use to nobody, and a full disk has room for other things.
             let _ = fs::remove_file(&draft);

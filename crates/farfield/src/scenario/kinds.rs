@@ -90,10 +90,8 @@ impl FromStr for Url {
     /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
     /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let malformed = |reason: &str| UrlError::Malformed {
-            text: without_credentials(text),
-            reason: reason.to_owned(),
-        };
+        let malformed =
+            |reason: &str| UrlError::Malformed { text: without_credentials(text), reason: reason.to_owned() };
         let url = url::Url::parse(text).map_err(|error| malformed(&error.to_string()))?;
         if !text.contains("://") {
             return Err(malformed("it has no scheme"));
