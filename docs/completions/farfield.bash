@@ -763,7 +763,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
+            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -846,6 +846,18 @@ _farfield() {
                     return 0
                     ;;
                 --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-user)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

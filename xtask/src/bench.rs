@@ -5,6 +5,8 @@
 
 mod closed;
 mod far;
+mod far_overload;
+mod far_valid;
 mod generator;
 pub mod hold;
 mod lab;
@@ -79,6 +81,8 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
+    Bench { name: "far-valid", run: far_valid::largest, beside: Beside::Sharing },
+    Bench { name: "far-overload", run: far_overload::past_capacity, beside: Beside::Sharing },
     Bench { name: "far-backbone", run: far::backbone, beside: Beside::Servers },
     Bench { name: "far-throughput", run: far::throughput, beside: Beside::Servers },
     Bench { name: "far-shards", run: shards::one_and_two, beside: Beside::Sharing },

@@ -1,5 +1,7 @@
-//! `cargo xtask check`: format, lints, docs and the rules of the house, generated documents; a warning is an error.
+//! `cargo xtask check`: format, lints, docs and the rules of the house, generated
+//! documents, licences; a warning is an error.
 
+use crate::dependencies;
 use crate::docs;
 use crate::house;
 use crate::process;
@@ -16,6 +18,7 @@ pub fn run() -> Result<()> {
         process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     docs::check()?;
+    dependencies::check()?;
     eprintln!("All is in order.");
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod dependencies;
 mod docs;
 mod experiment;
 mod house;

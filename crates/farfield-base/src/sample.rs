@@ -169,6 +169,16 @@ impl Sample {
         self.first_byte.instant().map(|first| self.done.since(first))
     }
 
+    /// Whether its instants are in the order in which they can only have happened: due, sent, first byte, last byte,
+    /// and those of its connection between the first two.
+    pub fn is_ordered(&self) -> bool {
+        let steps = [self.connect_begun, self.connected, self.sent, self.first_byte];
+        let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
+        happened
+            .scan(self.due, |before, at| Some(std::mem::replace(before, at) <= at))
+            .all(|in_order| in_order)
+    }
+
     /// When the client first acted for this request: began a connection or wrote it; if neither, never.
     pub fn begun(&self) -> Option<Instant> {
         self.connect_begun.instant().or(self.sent.instant())
@@ -232,7 +242,7 @@ pub enum Outcome {
     BadChunk = 17,
     /// The connection closed in the middle of a reply.
     Truncated = 18,
-    /// Bytes came that belong to no request.
+    /// A complete reply with bytes behind it that belong to no request, on a connection that was to be kept.
     Unasked = 19,
     /// The reply's body exceeds the limit.
     BodyTooLarge = 20,
@@ -240,11 +250,19 @@ pub enum Outcome {
     CheckFailed = 21,
     /// A complete reply without a value that the session takes from it.
     ExtractFailed = 22,
+    /// A redirect behind as many as are followed.
+    RedirectLoop = 23,
+    /// A redirect to another server, or to what is not HTTP: it was not followed.
+    RedirectElsewhere = 24,
+    /// A link or form that leads to another server, or to what is not HTTP: it was not asked for.
+    LinkElsewhere = 25,
+    /// A complete reply whose content is not in the coding that its head names, or in one that is not known.
+    BadCoding = 26,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 23] = {
+    pub const ALL: [Outcome; 27] = {
         use Outcome::*;
         [
             Ok,
@@ -270,6 +288,10 @@ impl Outcome {
             BodyTooLarge,
             CheckFailed,
             ExtractFailed,
+            RedirectLoop,
+            RedirectElsewhere,
+            LinkElsewhere,
+            BadCoding,
         ]
     };
 
@@ -292,12 +314,12 @@ impl Outcome {
         use Outcome::*;
         match self {
             Ok => Fault::None,
-            Status4xx | Status5xx | ClosedUnanswered | CheckFailed | ExtractFailed => Fault::Server,
+            Status4xx | Status5xx | ClosedUnanswered | CheckFailed | ExtractFailed | RedirectLoop
+            | RedirectElsewhere | LinkElsewhere => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
-            BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge => {
-                Fault::Protocol
-            }
+            BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge
+            | BadCoding => Fault::Protocol,
         }
     }
 
@@ -328,6 +350,10 @@ impl Outcome {
             BodyTooLarge => "body-too-large",
             CheckFailed => "check-failed",
             ExtractFailed => "extract-failed",
+            RedirectLoop => "redirect-loop",
+            RedirectElsewhere => "redirect-elsewhere",
+            LinkElsewhere => "link-elsewhere",
+            BadCoding => "bad-coding",
         }
     }
 }

@@ -100,7 +100,8 @@ impl Shard {
         Some(matches!(event, Event::Packet(_)))
     }
 
-    /// Takes a packet that came from the server at `now`. What was due before must have been done.
+    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what was due before
+    /// `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.world.now = self.world.now.max(now);
         match self.world.directory.find(packet.addresses.destination()) {
@@ -179,7 +180,15 @@ impl Shard {
             let now = world.now;
             match told {
                 Told::Connected(key) => population.handle_connected(world, now, key),
-                Told::Received(key, bytes) => population.handle_received(world, now, key, &bytes),
+                Told::Received(key, bytes) => {
+                    // What was told with it: the user must not ask again where the server has closed.
+                    let ends =
+                        |next: &Told| matches!(next, Told::Closed(of) | Told::Failed(of, ..) if *of == key);
+                    if world.told.front().is_some_and(ends) {
+                        population.handle_ending(key);
+                    }
+                    population.handle_received(world, now, key, &bytes);
+                }
                 Told::Closed(key) => population.handle_closed(world, now, key),
                 Told::Failed(key, failure, facts) => {
                     world.parting = facts.map(|facts| (key, facts));

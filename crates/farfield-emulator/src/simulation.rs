@@ -12,12 +12,17 @@
 //! synchronization with lookahead; Chandy and Misra 1979, as in IP-TNE's parallel kernel). Packets that reach the hub
 //! at the same instant are taken in the order of parts, and of their sending in each.
 //!
+//! Samples leave as the simulation goes on, in [batches](Batch): nothing is held for longer than it is under way. A
+//! batch ends with a window, so that what comes later also ended later: how large batches are, which depends on the
+//! machine, leaves no trace in their sequence.
+//!
 //! Answers of routers to clients about their own links are the one exception to the lookahead: they may be handed
 //! on late by up to a window, the same in every run.
 
 mod barrier;
 mod hub;
 mod part;
+mod sink;
 mod turn;
 pub mod window;
 
@@ -29,6 +34,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Plan, Policy, Tally};
+pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use window::Windows;
@@ -72,7 +78,7 @@ pub enum SimulationError {
 /// What came of a simulation.
 #[derive(Debug)]
 pub struct Simulated {
-    /// Every request, in order of its end, its user and its number on its connection.
+    /// Every request, in order of its end, its user and its number on its connection; empty where a [`Sink`] took them.
     pub samples: Vec<Sample>,
     /// What was scheduled, begun and dropped.
     pub tally: Tally,
@@ -138,6 +144,19 @@ pub fn simulate_with(
     simulation: &Simulation,
     tap: impl Tap + std::fmt::Debug,
 ) -> Result<Simulated, SimulationError> {
+    let mut samples = Vec::new();
+    let mut simulated = simulate_into(simulation, tap, &mut samples, &Remote::default())?;
+    simulated.samples = samples;
+    Ok(simulated)
+}
+
+/// The same, with somebody taking the samples as they come, who may end it.
+pub fn simulate_into(
+    simulation: &Simulation,
+    tap: impl Tap + std::fmt::Debug,
+    sink: &mut dyn Sink,
+    remote: &Remote,
+) -> Result<Simulated, SimulationError> {
     let network = &simulation.network;
     let clients = network.clients.len() as u32;
     if clients == 0 {
@@ -151,7 +170,7 @@ pub fn simulate_with(
     let far = windows.has_far_side().then(|| hub::Links::new(simulation, &directory, Reach::Far));
     let reach = if far.is_some() { Reach::Near } else { Reach::Shared };
     let hub = hub::Hub::new(simulation, &directory, reach, tap);
-    Ok(turn::turn(parts, hub, far, windows, simulation))
+    Ok(turn::turn(parts, hub, far, windows, simulation, sink, remote))
 }
 
 impl Simulation {

@@ -4,14 +4,18 @@
 //! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
 
 mod pace;
+mod seat;
+mod side_files;
 
 use crate::outbox::{Beat, Parcel, Returns};
-use crate::run_directory::{DiskSamples, RunDirectory, RunDirectoryError};
+use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
+pub(crate) use seat::Seat;
+pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
@@ -36,6 +40,10 @@ pub(crate) struct Keeping {
     pub samples: SamplesWriter<DiskSamples>,
     /// Which samples were asked for.
     pub keep: Keep,
+    /// Room for the result on a disk that samples have filled.
+    pub reserve: Reserve,
+    /// What is written besides while the run goes on; nothing if that could not be begun.
+    pub side_files: Option<SideFiles>,
 }
 
 pub(crate) struct Collector<'a> {
@@ -50,6 +58,7 @@ pub(crate) struct Collector<'a> {
     directory_refused: Option<RunDirectoryError>,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
+    seat: Seat,
 }
 
 /// Whether the run should go on.
@@ -70,9 +79,9 @@ impl<'a> Collector<'a> {
         pace: Pace,
     ) -> Collector<'a> {
         let pace = Rc::new(pace);
-        let keeping = keeping.map(|Keeping { directory, samples, keep }| {
+        let keeping = keeping.map(|keeping| {
             let pace = Rc::clone(&pace);
-            Keeping { directory, samples: samples.pausing(move || pace.breathe()), keep }
+            Keeping { samples: keeping.samples.pausing(move || pace.breathe()), ..keeping }
         });
         Collector {
             fold,
@@ -85,7 +94,13 @@ impl<'a> Collector<'a> {
             directory_refused: None,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
+            seat: Seat::anywhere(),
         }
+    }
+
+    /// The same, working where `seat` takes it.
+    pub fn seated(self, seat: Seat) -> Collector<'a> {
+        Collector { seat, ..self }
     }
 
     /// Collects until all workers are gone. `now` tells the time of the run; `tell` is called once a second, and
@@ -113,8 +128,15 @@ impl<'a> Collector<'a> {
                 }
             }
             let now = now();
+            if let Some(Keeping { side_files: Some(files), directory, .. }) = &mut self.keeping
+                && let Err(error) = files.write(directory)
+            {
+                self.directory_refused.get_or_insert(error);
+            }
+            self.seat.look(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
+                self.facts.connections_open.push(self.standing().connections);
                 self.checkpoint(now);
                 tell(&Progress { now, fold: &self.fold, standing: self.standing() });
                 if let Course::Abort(reason) = self.course(now) {
@@ -141,11 +163,19 @@ impl<'a> Collector<'a> {
         for sample in samples {
             self.fold.record(sample);
         }
+        // After an error it counts what it does not take.
         if let Some(keeping) = &mut self.keeping
-            && self.samples_refused.is_none()
             && let Err(error) = keeping.samples.write(samples)
         {
-            self.samples_refused = Some(error);
+            self.refuse_samples(error);
+        }
+    }
+
+    /// The disk has taken its last sample. What is held in reserve is for the result.
+    fn refuse_samples(&mut self, error: SamplesWriteError) {
+        self.samples_refused.get_or_insert(error);
+        if let Some(keeping) = &mut self.keeping {
+            keeping.reserve.release();
         }
     }
 
@@ -158,21 +188,25 @@ impl<'a> Collector<'a> {
     }
 
     /// Leaves on disk what was measured so far. A disk that refuses does not end the run: what was measured is still
-    /// told at its end, with a warning.
-    fn checkpoint(&mut self, now: Instant) {
-        self.facts.connections_open.push(self.standing().connections);
+    /// told at its end, and what was lost makes it invalid.
+    pub fn checkpoint(&mut self, now: Instant) {
         let Some(keeping) = &mut self.keeping else { return };
-        if self.samples_refused.is_none()
-            && let Err(error) = keeping.samples.checkpoint()
-        {
-            self.samples_refused = Some(error);
+        if let Err(error) = keeping.samples.checkpoint() {
+            self.refuse_samples(error);
         }
-        let summary =
-            Summary::checkpoint(self.asked, &self.fold, &mut self.facts, now, &|| self.pace.breathe());
-        self.pace.breathe();
+        let Some(keeping) = &mut self.keeping else { return };
+        let pause = || self.pace.breathe();
+        let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.facts, now, &pause);
+        pause();
         let text = summary.to_json();
-        self.pace.breathe();
-        if let Err(error) = keeping.directory.replace("summary.json", text.as_bytes()) {
+        pause();
+        let mut refused = keeping.directory.replace("summary.json", text.as_bytes()).err();
+        if let Some(files) = &mut keeping.side_files {
+            refused = refused.or(files.write(&keeping.directory).err());
+            files.copy(&self.fold, &self.facts, now, &pause);
+        }
+        if let Some(error) = refused {
+            keeping.reserve.release();
             self.directory_refused.get_or_insert(error);
         }
     }
@@ -190,28 +224,36 @@ impl<'a> Collector<'a> {
 
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
-        let Keeping { directory, mut samples, keep } = self.keeping.take()?;
-        self.facts.warnings.extend(self.directory_refused.take().map(|error| error.to_string()));
-        let left_out_before = samples.left_out();
+        let Keeping { directory, mut samples, keep, reserve: _, side_files } = self.keeping.take()?;
+        // What it still has is written anew.
+        drop(side_files);
         let written = match (self.samples_refused.take(), &self.facts.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.
-            (None, Some(_)) => samples.checkpoint().map(|()| (samples.kept(), samples.left_out())),
-            (None, None) => samples.finish().map(|written| (written.kept, written.left_out)),
+            (None, Some(_)) => samples.checkpoint(),
+            (None, None) => samples.complete(),
         };
+        let (kept, left_out) = (samples.kept(), samples.left_out());
+        let lost = asked_for(keep, kept + left_out).saturating_sub(kept);
         match written {
             Err(error) => {
-                self.facts.samples_lost += left_out_before.max(1);
-                self.facts.warnings.push(format!("{error}; it holds what was written before"));
+                self.facts.samples_lost += lost;
+                self.facts.samples_refused = Some(format!(
+                    "{error}; samples.parquet holds the {kept} samples that it took before, and {lost} are lost; \
+                     free some space, choose another place with --out or keep fewer with output.samples"
+                ));
             }
-            Ok((kept, left_out)) if kept < asked_for(keep, kept + left_out) => {
-                self.facts.warnings.push(format!(
-                    "the disk budget is spent: samples.parquet holds {kept} samples; {left_out} were left out"
-                ))
-            }
-            Ok(_) => {}
+            Ok(()) if lost > 0 => self.facts.warnings.push(format!(
+                "the disk budget is spent: samples.parquet holds {kept} samples; {left_out} were left out"
+            )),
+            Ok(()) => {}
         }
         Some(directory)
+    }
+
+    /// Why a file of the run directory could not be written while the run went on, if one could not.
+    pub fn take_directory_refused(&mut self) -> Option<RunDirectoryError> {
+        self.directory_refused.take()
     }
 }
 

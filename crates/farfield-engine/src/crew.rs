@@ -8,6 +8,7 @@ use crate::emulated::{self, Emulated};
 use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
+use crate::os::processors;
 use crate::outbox::Outbox;
 use crate::place::Queue;
 use crate::run::{Plane, RunError, Settings};
@@ -108,7 +109,14 @@ impl Crew<'_> {
                     let worker = self.far(*shard, queue, clock, outbox);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
-                    spawn(number, move || worker.run())
+                    let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
+                    spawn(number, move || {
+                        if !placed.is_empty() {
+                            // Those that were asked for were found to be there; else lateness shows it.
+                            let _ = processors::confine(&placed);
+                        }
+                        worker.run()
+                    })
                 }
                 (Users::Near(_) | Users::Far(..), _) => unreachable!("users are made for their plane"),
             };

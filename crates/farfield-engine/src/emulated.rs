@@ -9,8 +9,12 @@ pub(crate) mod door;
 pub(crate) mod exchange;
 pub(crate) mod worker;
 
+use crate::os::init;
+use crate::os::processors;
 use crate::place::{Place, PlaceError, RunningServer, ServerError};
+use crate::placement::{Asked, Placement};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
+use rustix::fd::OwnedFd;
 use std::path::Path;
 
 /// The emulated plane, set up: its server is ready.
@@ -18,10 +22,34 @@ use std::path::Path;
 pub struct Emulated {
     /// Clients and links.
     pub network: EmulatedNetwork,
+    /// Who runs on which processors.
+    pub placement: Placement,
     /// The server's process, if it was started for the run. It goes before its place does.
     pub server: Option<RunningServer>,
+    /// The server's process, if it ran already.
+    pub joined: Option<JoinedServer>,
     /// Where the server is, with as many queues as there are workers.
     pub place: Place,
+}
+
+/// A server that ran before the run did: nothing is known of it but whether it is still there.
+#[derive(Debug)]
+pub struct JoinedServer {
+    /// Its process.
+    pub pid: u32,
+    descriptor: OwnedFd,
+}
+
+impl JoinedServer {
+    /// The process with this number; `None` if it has gone in the meantime.
+    fn of(pid: u32) -> Option<JoinedServer> {
+        init::descriptor_of(pid).ok().map(|descriptor| JoinedServer { pid, descriptor })
+    }
+
+    /// Whether it runs still.
+    pub fn runs(&self) -> bool {
+        !init::has_ended(&self.descriptor)
+    }
 }
 
 /// Why the emulated plane cannot be set up. Nothing is left of what was begun.
@@ -40,16 +68,37 @@ impl EmulatedPlane {
     ///
     /// # Errors
     /// When the machine does not allow the one, or the other does not get ready in time.
-    pub fn set_up(self, directory: &Path) -> Result<Emulated, SetUpError> {
-        let (place, server) = match self.server {
-            Server::Running(pid) => (Place::of_process(pid, &self.place)?, None),
+    pub fn set_up(mut self, directory: &Path) -> Result<Emulated, SetUpError> {
+        let placement = self.choose_placement();
+        self.place.receive_processors.clone_from(&placement.receive);
+        let (place, server, joined) = match self.server {
+            Server::Running(pid) => (Place::of_process(pid, &self.place)?, None, JoinedServer::of(pid)),
             Server::Started(mut spec) => {
                 let place = Place::build(&self.place)?;
                 spec.log = directory.join(&spec.log);
+                spec.processors.clone_from(&placement.server);
                 let server = place.start_server(&spec)?;
-                (place, Some(server))
+                (place, Some(server), None)
             }
         };
-        Ok(Emulated { network: self.network, server, place })
+        Ok(Emulated { network: self.network, placement, server, joined, place })
+    }
+
+    /// Who runs where, from what this process may use and what is asked for.
+    fn choose_placement(&self) -> Placement {
+        let shards = self.network.shards.get() as usize;
+        // Without a word from the system nothing is bound.
+        let processors = processors::allowed().unwrap_or_default();
+        if processors.is_empty() {
+            return Placement::unbound(shards);
+        }
+        let server = match &self.server {
+            Server::Started(spec) => spec.processors.as_slice(),
+            Server::Running(_) => &[],
+        };
+        let receive = self.place.receive_asked.then_some(self.place.receive_processors.as_slice());
+        let server_runs = matches!(self.server, Server::Running(_));
+        let asked = Asked { shards: &self.network.processors, server, receive, server_runs };
+        Placement::choose(&processors, shards, asked)
     }
 }

@@ -75,7 +75,7 @@ pub fn setting(name: &str) -> Option<String> {
 }
 
 /// The first `name: value` of a file of such lines.
-fn field_of(path: &str, name: &str) -> Option<String> {
+pub(crate) fn field_of(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
     Some(line.split_once(':')?.1.trim().to_owned())

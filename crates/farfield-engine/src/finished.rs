@@ -1,5 +1,6 @@
 //! What is left of a worker when its part of a run is over.
 
+use farfield_base::Instant;
 use farfield_emulator::Drops;
 use farfield_measure::Histogram;
 use farfield_measure::facts::WorkerFacts;
@@ -15,6 +16,8 @@ pub(crate) struct Finished {
     /// How long turns of the event loop took.
     pub turns: Histogram,
     pub tally: Tally,
+    /// When the last byte came from the server.
+    pub last_received: Option<Instant>,
     pub in_system_area: u128,
     pub stalls: u64,
     /// On the emulated plane.

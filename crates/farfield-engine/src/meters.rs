@@ -1,6 +1,6 @@
 //! When a run's parts begin and end, and what a worker used in the part that is measured.
 
-use crate::os::clock::thread_cpu;
+use crate::os::clock::{thread_cpu, thread_waited};
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::facts::WorkerFacts;
 
@@ -11,6 +11,9 @@ pub(crate) struct Phases {
     /// What is still open then is unfinished.
     pub drain_until: Instant,
 }
+
+/// The cause of a shorter stall is not looked for.
+const WORTH_A_LOOK: Duration = Duration::from_ms(20);
 
 /// A worker that is held up as the load ends gets so long to begin what was due before: it loses no arrival by a late wake,
 /// and one that is too slow for its load is not driving the server all through the drain.
@@ -32,6 +35,10 @@ pub(crate) struct Meters {
     readings: [Option<Reading>; 2],
     /// All sleep of the worker so far.
     pub slept: Duration,
+    window: Window,
+    stall: Duration,
+    stall_waited: Option<Duration>,
+    waited_before: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,29 +46,74 @@ struct Reading {
     at: Instant,
     cpu: Duration,
     slept: Duration,
+    waited: Option<Duration>,
 }
 
 impl Meters {
     pub fn new(window: Window) -> Meters {
         let edges = [window.measure_from, window.measure_to];
-        Meters { edges, readings: [None; 2], slept: Duration::ZERO }
+        Meters {
+            edges,
+            readings: [None; 2],
+            slept: Duration::ZERO,
+            window,
+            stall: Duration::ZERO,
+            stall_waited: None,
+            waited_before: thread_waited(),
+        }
     }
 
     /// Reads the meters if an end of the window has come.
     pub fn read(&mut self, now: Instant) {
         for (reading, edge) in self.readings.iter_mut().zip(self.edges) {
             if reading.is_none() && now >= edge {
-                *reading = Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
+                *reading =
+                    Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept, waited: thread_waited() });
             }
+        }
+    }
+
+    /// Reads how long the worker has waited for a processor so far; done now and then, so that of a long stall it is known
+    /// how much of it was such a wait.
+    pub fn beat(&mut self) {
+        self.waited_before = thread_waited();
+    }
+
+    /// Notes that the worker did not look at its events from `from` to `to`, of which the part in the window counts.
+    pub fn away(&mut self, from: Instant, to: Instant) {
+        let stall = self.window.overlap(from, to);
+        if stall <= self.stall {
+            return;
+        }
+        self.stall = stall;
+        if stall >= WORTH_A_LOOK {
+            self.stall_waited = thread_waited().zip(self.waited_before).map(|(now, before)| now - before);
         }
     }
 
     /// What the worker used in the window, or from its start if the window never began.
     pub fn facts(&self, now: Instant) -> WorkerFacts {
-        let end = self.readings[1].unwrap_or(Reading { at: now, cpu: thread_cpu(), slept: self.slept });
-        let nothing = Reading { at: Instant::ZERO, cpu: Duration::ZERO, slept: Duration::ZERO };
+        let end = self.readings[1].unwrap_or(Reading {
+            at: now,
+            cpu: thread_cpu(),
+            slept: self.slept,
+            waited: thread_waited(),
+        });
+        let nothing = Reading {
+            at: Instant::ZERO,
+            cpu: Duration::ZERO,
+            slept: Duration::ZERO,
+            waited: Some(Duration::ZERO),
+        };
         let start = self.readings[0].unwrap_or(nothing);
-        WorkerFacts { cpu: end.cpu - start.cpu, wall: end.at.since(start.at), slept: end.slept - start.slept }
+        WorkerFacts {
+            cpu: end.cpu - start.cpu,
+            wall: end.at.since(start.at),
+            slept: end.slept - start.slept,
+            waited: end.waited.zip(start.waited).map(|(end, start)| end - start),
+            stall: Some(self.stall),
+            stall_waited: self.stall_waited,
+        }
     }
 }
 

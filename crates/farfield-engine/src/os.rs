@@ -1,12 +1,16 @@
 //! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
 
 pub mod clock;
+pub mod control_group;
 pub mod init;
+pub mod interface_sysfs;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;
 pub mod processors;
 pub mod receive_steering;
+pub mod receive_thread;
 pub mod socket;
 pub mod steering;
 pub mod tun;
+pub mod user;

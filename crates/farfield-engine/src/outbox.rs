@@ -8,8 +8,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Samples in a chunk.
 const CHUNK: usize = 1024;
-/// Chunks of one worker at most on their way.
-const CHUNKS: usize = 32;
+/// Chunks of one worker at most on their way: seconds of samples at any rate that a worker can do, so that a collector that is
+/// held up holds up no worker. Memory is taken only as far as it falls behind.
+const CHUNKS: usize = 256;
 
 /// What a worker tells the collector.
 #[derive(Debug)]

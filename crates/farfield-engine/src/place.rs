@@ -9,6 +9,7 @@
 
 mod error;
 mod gateway;
+mod limits;
 mod prefix;
 mod processes;
 mod queue;
@@ -20,12 +21,15 @@ mod spec;
 
 pub use crate::os::namespace::Namespace;
 pub use error::PlaceError;
+pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
 pub use prefix::{Family, Prefix, PrefixError};
 pub use queue::Queue;
 pub use report::{GatewayDrops, PlaceReport, ServerSetting};
-pub use server::{Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use server::{Command, Containment, Ending, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use settings::{SettingName, SettingNameError};
 pub use spec::{Device, PlaceSpec, ServerTcp};
 
+use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
 use gateway::Gateway;
@@ -69,11 +73,11 @@ pub struct Place {
     namespace: Namespace,
     gateway: Mutex<Gateway>,
     report: PlaceReport,
-    /// What to put back in a namespace that is not ours.
+    /// What to put back.
     restore: Vec<(String, String)>,
     server: Vec<IpAddr>,
     // Last, so that the record goes after what it tells of.
-    _record: Option<Record>,
+    record: Mutex<Option<Record>>,
 }
 
 impl Place {
@@ -113,9 +117,10 @@ impl Place {
         let built = namespace
             .inside(|| build_inside(spec, of.is_none()))
             .map_err(|source| PlaceError::Namespace { source })??;
-        let restore = if of.is_some() { built.before } else { Vec::new() };
-        if let Some(record) = &mut record {
-            record.keep(&restore);
+        // A namespace of our own takes its settings along; what it shares with others is put back like theirs.
+        let restore = built.before;
+        if let Some(record) = record.as_mut().filter(|_| of.is_some()) {
+            record.keep_settings(&restore);
         }
         let report = PlaceReport { namespace: whose, ..built.report };
         Ok(Place {
@@ -124,7 +129,7 @@ impl Place {
             report,
             restore,
             server: built.server,
-            _record: record,
+            record: Mutex::new(record),
         })
     }
 
@@ -164,7 +169,17 @@ impl Place {
     /// # Errors
     /// When it cannot be started, ends, or is not ready in time; it is gone then.
     pub fn start_server(&self, spec: &ServerSpec) -> Result<RunningServer, ServerError> {
-        RunningServer::start(&self.namespace, &self.server, spec)
+        let group = self.control_group(&spec.limits)?;
+        RunningServer::start(&self.namespace, &self.server, spec, group)
+    }
+
+    /// The control group of a server with `limits`, in the record before it is made.
+    fn control_group(&self, limits: &Limits) -> Result<Option<ControlGroup>, ServerError> {
+        let Some(plan) = server::planned_group(limits, &record::unique_name())? else { return Ok(None) };
+        if let Some(record) = &mut *self.record.lock().unwrap_or_else(PoisonError::into_inner) {
+            record.keep_groups(plan.folders());
+        }
+        server::make_group(limits, plan).map(Some)
     }
 }
 
@@ -227,6 +242,8 @@ fn report(spec: &PlaceSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) -> P
         congestion_control: spec.tcp.congestion_control.clone(),
         initial_window: spec.tcp.initial_window,
         receive_processors: spec.receive_processors.clone(),
+        receive_work: gateway.receive.told().to_owned(),
+        receive_refused: gateway.receive.refused(),
         settings: settings::report(wanted),
     }
 }

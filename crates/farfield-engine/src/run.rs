@@ -2,15 +2,17 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
-use crate::collector::{Collector, Keeping, Pace, Progress};
+use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
 use crate::finished::Finished;
+use crate::machine::MachineBefore;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, unix_seconds};
-use crate::os::processors;
+use crate::os::processors::{self, Steal};
 use crate::outbox::Outbox;
+use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::simulated;
@@ -137,16 +139,17 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     tell: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
+    let _restored_at_the_end = processors::Confinement::remember();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
     let drain_until = window.measure_to + settings.drain;
     let phases = Phases { window, drain_until };
-    let keeping =
-        settings.output.as_ref().map(|output| begin_files(output, &settings.heading)).transpose()?;
     let started = unix_seconds();
+    let begin = |output| begin_files(output, &settings.heading, started);
+    let keeping = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(&settings, plane, phases, keeping, started);
+        return simulated::run(&settings, plane, phases, keeping, started, stop, tell);
     }
     let capture = begin_capture(&settings, started)?;
 
@@ -159,13 +162,15 @@ pub fn run(
     let (outboxes, returns): (Vec<_>, Vec<_>) =
         (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
+    let before = MachineBefore::read(settings.plane.started_server());
+    let steal = Steal::read(&settings.worker_processors());
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(
+    let collector = Collector::new(
         fold,
         workers,
         asked(&settings),
@@ -173,8 +178,10 @@ pub fn run(
         keeping,
         Pace::beside_workers(clock),
     );
+    let mut collector = collector.seated(settings.plane.seat());
     collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.processors = settings.processors.iter().map(|cpu| *cpu as u32).collect();
+    collector.facts.processors = settings.worker_processors();
+    collector.facts.placement = settings.plane.placement_in_words();
     collector.facts.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
     let _ = processors::stand_back();
@@ -190,6 +197,8 @@ pub fn run(
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
+    // Nobody waits for a processor any more but whoever waits for the result.
+    let _ = processors::come_forward();
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
@@ -197,6 +206,15 @@ pub fn run(
     collector.facts.load_ended = collector.facts.interrupted.is_none();
     account::add_up(&mut collector.facts, &settings, window, finished);
     account::describe_network(&mut collector.facts, &settings);
+    collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
+    collector.facts.server = account::server(&settings.plane, clock);
+    if account::is_late(&collector.facts, &settings.limits)
+        && let (Ok(before), Ok(now)) = (steal, Steal::read(&settings.worker_processors()))
+    {
+        let stolen = account::stolen(now.since(&before), clock.now().since(Instant::ZERO));
+        collector.facts.warnings.extend(stolen);
+    }
+    account::describe_server_limits(&mut collector.facts, &settings);
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }
@@ -225,17 +243,57 @@ fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
 }
 
 /// Writes what is known before the run, and opens what grows during it.
-fn begin_files(output: &Output, heading: &Heading) -> Result<Keeping, RunError> {
+fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keeping, RunError> {
     let directory = output.directory.clone();
     directory.replace("scenario.toml", output.scenario.as_bytes())?;
     let environment = serde_json::to_string_pretty(&Environment::read()).expect("plain data");
     directory.replace("environment.json", environment.as_bytes())?;
     let label = RunLabel { scenario: heading.scenario.clone(), seed: heading.seed };
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
-    Ok(Keeping { directory, samples, keep: output.keep })
+    let reserve = directory.reserve()?;
+    let side_files = SideFiles::start(Duration::from_secs(started)).ok();
+    Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
+}
+
+impl Settings {
+    /// The processors that workers are bound to; none if they are not.
+    fn worker_processors(&self) -> Vec<u32> {
+        let mut bound = match &self.plane {
+            Plane::Emulated(emulated) => emulated.placement.shards.concat(),
+            _ => Vec::new(),
+        };
+        if bound.is_empty() {
+            bound.clone_from(&self.processors);
+        }
+        bound.sort_unstable();
+        bound.dedup();
+        bound.into_iter().map(|processor| processor as u32).collect()
+    }
 }
 
 impl Plane {
+    /// Takes the calling thread to where the collector is to work.
+    fn seat(&self) -> Seat {
+        let Plane::Emulated(emulated) = self else { return Seat::anywhere() };
+        let placement = &emulated.placement;
+        match placement.collector.as_slice() {
+            [server, shard] if placement.collector_looks => Seat::beside(*server, *shard),
+            [] => Seat::anywhere(),
+            some => {
+                // Refused, it stays where it is.
+                let _ = processors::confine(some);
+                Seat::anywhere()
+            }
+        }
+    }
+
+    /// Who runs on which processors and why, where that was chosen.
+    fn placement_in_words(&self) -> Option<String> {
+        let Plane::Emulated(emulated) = self else { return None };
+        let reason = &emulated.placement.reason;
+        (!reason.is_empty()).then(|| emulated.place.report().placed(reason))
+    }
+
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {
@@ -243,6 +301,14 @@ impl Plane {
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
+        }
+    }
+
+    /// The server that was started for the run, if one was.
+    pub(crate) fn started_server(&self) -> Option<&RunningServer> {
+        match self {
+            Plane::Emulated(emulated) => emulated.server.as_ref(),
+            Plane::Sockets { .. } | Plane::Simulated(_) => None,
         }
     }
 
@@ -277,17 +343,25 @@ fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
     }
 }
 
-/// Judges the run and writes what it leaves. A file that cannot be written is a warning: the result is there.
+/// Judges the run and writes what it leaves. A run that leaves less than it should is invalid: who reads the directory
+/// later would not know.
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
+    let refused = collector.take_directory_refused();
     let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
-    if let Some(directory) = directory
-        && let Err(error) = leave_files(&directory, &collector, &summary, until, started)
-    {
-        summary.warnings.push(error.to_string());
+    let Some(directory) = directory else { return summary };
+    match leave_files(&directory, &collector, &summary, until, started) {
+        Ok(()) => {}
+        Err(error) => summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string()),
+    }
+    if let Some(error) = refused.filter(|_| summary.verdict.valid) {
+        // What is there now is whole all the same.
+        summary.warnings.push(format!("while the run went on: {error}"));
     }
     summary
 }
+
+const RESULTS_WRITTEN: &str = "The result could be written into the run directory.";
 
 fn leave_files(
     directory: &RunDirectory,
@@ -300,9 +374,9 @@ fn leave_files(
     let rows = collector.fold.series().rows(&collector.facts.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");
-    directory.replace("series.parquet", &parquet)?;
+    directory.replace(SERIES, &parquet)?;
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
     hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
-    directory.replace("histograms.hlog", &log)
+    directory.replace(HISTOGRAMS, &log)
 }

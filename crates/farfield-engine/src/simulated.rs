@@ -1,18 +1,24 @@
 //! The simulated plane: the same clients and links in virtual time, before a model of a server.
 //!
-//! No clock is read: the same scenario leaves the same samples and the same capture, byte for byte, on any number of
-//! threads. It is as fast as it is, and is never late.
+//! No clock decides what happens: the same scenario leaves the same samples and the same capture, byte for byte, on any number of
+//! threads. It is as fast as it is, and is never late. The clock is read for checkpoints alone: none of them leaves a trace
+//! in what the run leaves at its end.
 
 use crate::account;
-use crate::collector::{Collector, Keeping, Pace};
+use crate::collector::{Collector, Keeping, Pace, Progress};
 use crate::finished::{DoorCounts, Finished, Network};
+use crate::memory;
 use crate::meters::Phases;
+use crate::os::clock::Clock;
+use crate::outbox::Beat;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
-use farfield_emulator::simulation::{Simulated, Simulation, Tap, simulate_with};
+use farfield_emulator::simulation::{
+    Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
+};
 use farfield_measure::facts::WorkerFacts;
 use farfield_measure::{Fold, Histogram, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
@@ -20,46 +26,131 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
 
 /// What a connection that is never closed is kept for beyond the end of the run.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Makes the run.
+/// Batches on their way from the simulation to the collector: as many as keep both busy.
+const BATCHES: usize = 4;
+/// The time between two looks at whether somebody wants the run to end, and at how much memory it takes.
+const LOOK: Duration = Duration::from_ms(100);
+/// The time between two checkpoints.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// Makes the run. The simulation turns on threads of its own, as fast as it can; the collector takes its batches here,
+/// leaves a checkpoint each second of real time, and ends it when `stop` is raised.
 pub(crate) fn run(
     settings: &Settings,
     plane: &SimulatedPlane,
     phases: Phases,
     keeping: Option<Keeping>,
     started: u64,
+    stop: &AtomicBool,
+    tell: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
     let simulation = simulation(settings, plane, phases);
-    let simulated = match capture_path(settings, plane) {
-        None => simulate_with(&simulation, ()),
-        Some((path, capture)) => {
-            let (door, refused) = Door::begin(&path, capture).map_err(RunError::Capture)?;
-            let simulated = simulate_with(&simulation, door);
-            refused.recv().expect("the door tells how it ended").map_err(RunError::Capture)?;
-            simulated
-        }
+    let mut refused = None;
+    let mut door = None;
+    if let Some((path, capture)) = capture_path(settings, plane) {
+        let (begun, told) = Door::begin(&path, capture).map_err(RunError::Capture)?;
+        (door, refused) = (Some(begun), Some(told));
     }
-    .map_err(RunError::Simulation)?;
-
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
-    let pace = Pace::alone();
     let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, pace);
-    collector.record(&simulated.samples);
+    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
     collector.facts.plane = settings.plane.name().to_owned();
     collector.facts.warnings = settings.warnings.clone();
-    collector.facts.load_ended = true;
+    let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
+    let simulated = thread::scope(|scope| {
+        let mut outlet = Outlet(batches);
+        let remote = &remote;
+        let turning = scope.spawn(move || match door {
+            None => simulate_into(&simulation, (), &mut outlet, remote),
+            Some(door) => simulate_into(&simulation, door, &mut outlet, remote),
+        });
+        collect(&mut collector, &to_collect, remote, stop, tell);
+        turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+    .map_err(RunError::Simulation)?;
+    let captured = refused.map(|told| told.recv().expect("the door tells how it ended"));
+    if let Some(Err(error)) = captured {
+        collector.facts.warnings.push(format!("capture.pcapng is cut short: {error}"));
+    }
+    collector.facts.load_ended = collector.facts.interrupted.is_none();
     let until = simulated.ended.min(phases.window.measure_to);
     account::add_up(&mut collector.facts, settings, phases.window, vec![finished(&simulated)]);
     account::describe_network(&mut collector.facts, settings);
     // There is no thread that could have been too busy.
     collector.facts.workers.clear();
     Ok(finish(collector, until, started))
+}
+
+/// Takes batches until the simulation has ended.
+fn collect(
+    collector: &mut Collector<'_>,
+    batches: &Receiver<Batch>,
+    remote: &Remote,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(&Progress<'_>),
+) {
+    let clock = Clock::starting_in(Duration::ZERO);
+    let (mut now, mut standing) = (Instant::ZERO, Standing::default());
+    let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
+    loop {
+        match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
+            Ok(batch) => {
+                collector.record(&batch.samples);
+                (now, standing) = (batch.now, batch.standing);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let wall = clock.now();
+        if wall < next_look {
+            continue;
+        }
+        next_look = wall + LOOK;
+        if let Some(reason) = reason_to_end(now, standing, stop) {
+            collector.facts.interrupted.get_or_insert(reason);
+            remote.stop();
+        }
+        if wall >= next_checkpoint {
+            next_checkpoint = wall + CHECKPOINT;
+            collector.checkpoint(now);
+            let Standing { connections, in_system, connects } = standing;
+            let standing = Beat { connections, in_system, connects };
+            tell(&Progress { now, fold: &collector.fold, standing });
+            remote.ask_for_batch();
+        }
+    }
+}
+
+/// Why the simulation should end before its time, if it should.
+fn reason_to_end(now: Instant, standing: Standing, stop: &AtomicBool) -> Option<String> {
+    if stop.load(Ordering::Relaxed) {
+        return Some("it was interrupted".to_owned());
+    }
+    let short = memory::is_short()?;
+    Some(format!(
+        "at {:.3} s of its time {short}, with {} requests under way; offer no more than the model of the server takes, or \
+         bound those under way with load.users-max",
+        now.as_secs_f64(),
+        standing.in_system
+    ))
+}
+
+/// Hands batches to the collector, and waits for it where it is behind.
+struct Outlet(SyncSender<Batch>);
+
+impl Sink for Outlet {
+    fn take(&mut self, batch: Batch) {
+        // A collector that is gone has failed, which the run reports.
+        let _ = self.0.send(batch);
+    }
 }
 
 fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Simulation {
@@ -99,6 +190,7 @@ fn finished(simulated: &Simulated) -> Finished {
         lateness: Histogram::new(),
         turns: Histogram::new(),
         tally: simulated.tally,
+        last_received: None,
         in_system_area: simulated.in_system_area,
         stalls: 0,
         network: Some(Network {

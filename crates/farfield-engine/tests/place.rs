@@ -28,7 +28,7 @@ fn v6(spec: &PlaceSpec, index: u128) -> IpAddr {
 }
 
 fn echoes(test: &str, device: Device) {
-    let spec = PlaceSpec { receive_processors: vec![0], ..on(device) };
+    let spec = PlaceSpec { receive_processors: vec![0], receive_asked: true, ..on(device) };
     let Some(place) = place(test, &spec) else { return };
     let queue = &mut place.queues()[0];
     for (sequence, client) in (0..).zip([v4(&spec, 1), v4(&spec, 0x1_ffff), v6(&spec, 1), v6(&spec, 1 << 79)])
@@ -49,6 +49,67 @@ fn the_kernel_answers_through_tun() {
 #[test]
 fn the_kernel_answers_through_packet_sockets() {
     echoes("the_kernel_answers_through_packet_sockets", Device::Packet);
+}
+
+/// Threads `napi/<interface>-<number>`, and where each may run.
+fn receive_threads(interface: &str) -> Vec<(u32, String)> {
+    let begins = format!("napi/{interface}-");
+    let begins = &begins[..begins.len().min(15)];
+    let mut threads = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        let field = |name: &str| {
+            status.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+        };
+        if let (Some(name), Some(pid)) = (field("Name:"), field("Pid:"))
+            && name.starts_with(begins)
+        {
+            threads.push((pid.parse().unwrap(), field("Cpus_allowed_list:").unwrap()));
+        }
+    }
+    threads
+}
+
+/// The kernel's receive work has a thread for each queue, on the processor that it was put on, and packets come through it; the
+/// threads go with the place.
+#[test]
+fn receive_work_has_threads_where_they_were_put() {
+    let last = farfield_engine::os::processors::allowed().unwrap().pop().unwrap();
+    let receive_processors = vec![last];
+    let spec = PlaceSpec { receive_processors, queues: NonZeroU32::new(2).unwrap(), ..on(Device::Tun) };
+    let before: Vec<_> = receive_threads("farfield0").into_iter().map(|(pid, _)| pid).collect();
+    let Some(place) = place("receive_work_has_threads_where_they_were_put", &spec) else { return };
+    if let Some(why) = &place.report().receive_refused {
+        return skip("receive_work_has_threads_where_they_were_put", why);
+    }
+    assert_eq!(place.report().receive_work, "in a thread for each queue");
+    let mut threads = receive_threads(&place.report().interface);
+    threads.retain(|(pid, _)| !before.contains(pid));
+    let here = threads.iter().filter(|(_, on)| *on == last.to_string()).count();
+    assert!(here >= 2, "{threads:?}");
+    let mut queues = place.queues();
+    for index in [2, 3] {
+        ping(&mut queues[index % 2], &spec, v4(&spec, index as u128), 7, b"through a thread");
+        let received = receive(&mut queues[index % 2], v4(&spec, index as u128)).expect("the kernel answers");
+        assert_eq!(echo(&received), (7, b"through a thread".to_vec()));
+    }
+    drop((queues, place));
+    let left = receive_threads("farfield0");
+    assert!(left.iter().all(|(pid, _)| threads.iter().all(|(old, _)| old != pid)), "{left:?} of {threads:?}");
+}
+
+/// Threads for which there is no processor are refused where they were asked for by name, and else left alone.
+#[test]
+fn receive_work_that_cannot_be_placed_stays_in_the_write() {
+    let spec = PlaceSpec { receive_processors: vec![1_000], ..on(Device::Tun) };
+    let Some(place) = place("receive_work_that_cannot_be_placed_stays_in_the_write", &spec) else { return };
+    assert_eq!(place.report().receive_work, "in the write");
+    assert!(place.report().receive_refused.is_some());
+    let queue = &mut place.queues()[0];
+    ping(queue, &spec, v4(&spec, 1), 1, b"written");
+    assert!(receive(queue, v4(&spec, 1)).is_some());
+    let asked = PlaceSpec { receive_asked: true, ..spec };
+    assert!(matches!(Place::build(&asked), Err(PlaceError::Interface { .. })));
 }
 
 fn steers(test: &str, device: Device) {
@@ -167,7 +228,7 @@ fn the_servers_tcp_is_as_asked() {
         abort_on_overflow: Some(true),
         receive_buffer_max: Some(Bytes(1 << 20)),
         send_buffer_max: Some(Bytes(8 << 10)),
-        settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "17".to_owned())].into(),
+        settings: [("net.ipv4.tcp_fin_timeout".to_owned().try_into().unwrap(), "17".to_owned())].into(),
     };
     let spec = PlaceSpec { tcp, ..PlaceSpec::default() };
     let Some(place) = place("the_servers_tcp_is_as_asked", &spec) else { return };
@@ -250,7 +311,8 @@ fn a_gateway_in_the_namespace_of_a_running_server() {
             server_v4: Ipv4Addr::new(192, 0, 2, 9),
             clients_v4: Prefix::new(Ipv4Addr::new(10, 1, 0, 0), 16).unwrap(),
             tcp: ServerTcp {
-                settings: [("net.ipv4.tcp_fin_timeout".to_owned(), "23".to_owned())].into(),
+                settings: [("net.ipv4.tcp_fin_timeout".to_owned().try_into().unwrap(), "23".to_owned())]
+                    .into(),
                 ..ServerTcp::default()
             },
             ..quiet(device)

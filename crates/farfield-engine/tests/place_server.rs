@@ -2,8 +2,11 @@
 
 mod place_scene;
 
-use farfield_base::Duration;
-use farfield_engine::place::{Command, Containment, Place, PlaceSpec, Ready, ServerError, ServerSpec};
+use farfield_base::{Bytes, Duration};
+use farfield_engine::place::{
+    Command, Containment, CpuLimit, Limits, MemoryLimit, Place, PlaceSpec, Ready, RunningServer, ServerError,
+    ServerSpec,
+};
 use place_scene::{place, skip};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -13,7 +16,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 const OWNER: &str = "FARFIELD_PLACE_OWNER";
@@ -134,6 +137,123 @@ fn a_server_that_ends_at_once_is_quoted() {
     assert!(matches!(said, ServerError::Processors { .. }), "{said}");
 }
 
+/// Starts a server with limits; `None`, and `test` is skipped, where this machine has no control groups to write.
+fn limited(test: &str, place: &Place, spec: &ServerSpec) -> Option<RunningServer> {
+    match place.start_server(spec) {
+        Ok(server) => Some(server),
+        Err(error @ ServerError::Limits { .. }) => {
+            skip(test, &error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Tests that count the control groups of this process run one after the other.
+static GROUPS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Control groups that process `owner` made, at most three folders down.
+fn groups(owner: u32) -> Vec<PathBuf> {
+    let name = format!("farfield-{owner}-");
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        let entries = folders.iter().flat_map(fs::read_dir).flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders = below.map(|entry| entry.path()).collect();
+        let ours =
+            |path: &&PathBuf| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name));
+        found.extend(folders.iter().filter(ours).cloned());
+    }
+    found
+}
+
+/// Two processes, one of them a daemon in a session of its own, take what processor time they can: a tenth of one
+/// processor, together. The kernel counts by its tick, so that each may overdraw a tick of 10 ms.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "held against the processor time that passed meanwhile")]
+fn a_server_has_the_processor_time_that_it_may() {
+    let test = "a_server_has_the_processor_time_that_it_may";
+    let _alone = GROUPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let busy = "while :; do :; done";
+    let cpu = Some(CpuLimit::try_from(0.1).unwrap());
+    let limits = Limits { cpu, memory: None };
+    let line = format!("setsid sh -c '{busy}' & {busy}");
+    let spec = ServerSpec { limits, ..shell(&line, directory.path()) };
+    let begun = std::time::Instant::now();
+    let Some(mut server) = limited(test, &place, &spec) else { return };
+    let throttled = |server: &RunningServer| server.limits().unwrap().1;
+    while throttled(&server).throttled < Duration::from_ms(1_500) {
+        assert!(server.runs() && begun.elapsed().as_secs() < 60, "{:?}", throttled(&server));
+        std::thread::yield_now();
+    }
+    let (used, elapsed) = (server.cpu().as_secs_f64(), begun.elapsed().as_secs_f64());
+    assert!(used <= 0.12 * elapsed + 0.03, "{used} s of processor time in {elapsed} s");
+    assert!(used >= 0.01 * elapsed, "{used} s of processor time in {elapsed} s");
+    let counted = throttled(&server);
+    assert!(counted.periods >= counted.throttled_periods && counted.throttled_periods > 0, "{counted:?}");
+    assert_eq!(groups(std::process::id()).len(), 1, "{:?}", groups(std::process::id()));
+    server.stop().unwrap();
+    assert_eq!(groups(std::process::id()), Vec::<PathBuf>::new());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "held against the processor time that passed meanwhile")]
+fn a_server_that_wants_more_memory_loses_the_process() {
+    let test = "a_server_that_wants_more_memory_loses_the_process";
+    let _alone = GROUPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let limit = Bytes(32 << 20);
+    let limits = Limits { cpu: None, memory: Some(MemoryLimit::try_from(limit).unwrap()) };
+    // What has no line end is held until its end comes.
+    let line = "head -c 1G /dev/zero | tail -n 1 > /dev/null; exec sleep 1000";
+    let spec = ServerSpec { limits, ..shell(line, directory.path()) };
+    let Some(server) = limited(test, &place, &spec) else { return };
+    let begun = std::time::Instant::now();
+    let used = loop {
+        let (_, used) = server.limits().unwrap();
+        if used.oom_kills > 0 {
+            break used;
+        }
+        assert!(server.runs() && begun.elapsed().as_secs() < 60, "{used:?}");
+        std::thread::yield_now();
+    };
+    assert_eq!(used.oom_kills, 1);
+    let most = used.memory_max.expect("the kernel says how much it was");
+    assert!(most <= limit && most.0 > limit.0 / 2, "{most}");
+    assert!(server.runs(), "only one process was killed");
+}
+
+/// Whoever is no longer root reads no file that is root's alone; the port below 1024 is still to be had.
+#[test]
+fn a_server_runs_as_another_user() {
+    let test = "a_server_runs_as_another_user";
+    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(line) = listener(test, 80) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "root's own\n").unwrap();
+    fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let line = format!("id -u; id -G; echo $HOME; cat {}; cd /; {line}", secret.display());
+    let spec =
+        ServerSpec { user: Some("nobody".into()), ready: Ready::Tcp(80), ..shell(&line, directory.path()) };
+    let mut server = place.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
+    server.stop().unwrap();
+    let said = fs::read_to_string(directory.path().join("log")).unwrap();
+    let passwd = fs::read_to_string("/etc/passwd").unwrap();
+    let nobody: Vec<&str> =
+        passwd.lines().find(|line| line.starts_with("nobody:")).unwrap().split(':').collect();
+    let expected = format!("{}\n{}\n{}\n", nobody[2], nobody[3], nobody[5]);
+    assert!(said.starts_with(&expected) && !said.contains("root's own"), "{said}");
+
+    let spec = ServerSpec { user: Some("no-such-user".into()), ..shell("exit 0", directory.path()) };
+    let said = place.start_server(&spec).unwrap_err();
+    assert!(matches!(said, ServerError::User { .. }), "{said}");
+}
+
 #[test]
 fn a_thread_inside_serves_inside() {
     let spec = PlaceSpec::default();
@@ -163,22 +283,73 @@ fn a_server_dies_with_an_owner_that_is_killed() {
     let said = lines.find_map(|line| Some(line.split_once("server ")?.1.to_owned())).unwrap();
     let processes = all_of(said.parse().unwrap());
     assert_eq!(processes.len(), 4, "the init, the shell and two sleepers");
-    let record = format!("place-{}-0.json", owner.id());
+    let record = format!("place-{}-", owner.id());
     let records = || {
         let directories = ["/run/farfield".into(), std::env::temp_dir().join("farfield-0")];
-        directories.iter().filter(|directory| directory.join(&record).exists()).count()
+        let entries = directories.iter().flat_map(fs::read_dir).flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&record)).count()
     };
     assert_eq!(records(), 1);
+    let made = groups(owner.id());
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(processes.iter().all(|process| has_ended(process, SOON)));
     drop(Place::build(&PlaceSpec::default()).unwrap());
     assert_eq!(records(), 0);
+    match made.as_slice() {
+        [] => skip(test, "control groups cannot be written here, so none was to be left"),
+        _ => assert_eq!(groups(owner.id()), Vec::<PathBuf>::new()),
+    }
+}
+
+/// A run in another PID namespace, such as a container's that shares `/run`, has numbers that mean nothing here: what says
+/// that it lives is its lock.
+#[test]
+fn a_run_in_another_pid_namespace_is_left_alone() {
+    let test = "a_run_in_another_pid_namespace_is_left_alone";
+    let Some(_other) = place(test, &PlaceSpec::default()) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let owner = std::process::Command::new("unshare")
+        .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["a_server_dies_with_an_owner_that_is_killed", "--exact", "--nocapture"])
+        .env(OWNER, directory.path())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut owner = match owner {
+        Ok(owner) => owner,
+        Err(error) => return skip(test, &format!("unshare: {error}")),
+    };
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("server ")), "its server runs");
+    let marked = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name == "sleep\n"
+            && String::from_utf8_lossy(&environment).contains(directory.path().to_str().unwrap())
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(marked);
+    let open = |pid: u32| pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
+    let sleepers: Vec<OwnedFd> = pids.map(open).collect();
+    assert_eq!(sleepers.len(), 2);
+    drop(Place::build(&PlaceSpec::default()).unwrap());
+    let a_moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+    assert!(sleepers.iter().all(|sleeper| !has_ended(sleeper, a_moment)), "another start killed it");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(sleepers.iter().all(|sleeper| has_ended(sleeper, SOON)));
+    drop(Place::build(&PlaceSpec::default()).unwrap());
 }
 
 fn own_a_place_until_killed(directory: &Path) -> ! {
     let place = Place::build(&PlaceSpec::default()).unwrap();
-    let server = place.start_server(&shell(TWO_SLEEPERS, directory)).unwrap();
+    let limits = Limits { cpu: Some(CpuLimit::try_from(0.5).unwrap()), memory: None };
+    let limited = ServerSpec { limits, ..shell(TWO_SLEEPERS, directory) };
+    let server = match place.start_server(&limited) {
+        Err(ServerError::Limits { .. }) => place.start_server(&shell(TWO_SLEEPERS, directory)).unwrap(),
+        started => started.unwrap(),
+    };
     // The shell has forked once both are asleep, which the test sees as their number.
     while all_of(server.pid()).len() < 4 {
         std::thread::yield_now();

@@ -4,7 +4,8 @@ mod place_scene;
 
 use farfield_base::Duration;
 use farfield_engine::place::{
-    Command, Containment, Place, PlaceSpec, Privilege, Ready, ServerSpec, gain_privilege,
+    Command, Containment, CpuLimit, Limits, Place, PlaceSpec, Privilege, Ready, ServerError, ServerSpec,
+    gain_privilege,
 };
 use place_scene::{ping, receive, skip};
 use std::fs;
@@ -88,6 +89,14 @@ fn serve(directory: &Path, containment: impl Fn(&Containment) -> bool) {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         return println!("skipped: python3 is not there");
     }
+    let nothing = ServerSpec::new(Command::Shell("exit 0".into()), directory.join("log"));
+    let said = place.start_server(&ServerSpec { user: Some("root".into()), ..nothing.clone() }).unwrap_err();
+    assert!(matches!(said, ServerError::User { .. }), "{said}");
+    // A machine may hand an ordinary user control groups; this test's own user is given none.
+    let cpu = Some(CpuLimit::try_from(0.5).unwrap());
+    let said =
+        place.start_server(&ServerSpec { limits: Limits { cpu, memory: None }, ..nothing }).unwrap_err();
+    assert!(said.to_string().starts_with("[server] cpu cannot be kept to: "), "{said}");
     let line = "python3 -m http.server 80 & exec python3 -m http.server 81";
     let server = ServerSpec {
         ready: Ready::Tcp(80),

@@ -12,6 +12,7 @@ mod head;
 mod malformed;
 mod reply;
 mod request;
+mod scan;
 
 pub use fields::Fields;
 pub use head::{Answering, Framing, Head};

@@ -12,6 +12,9 @@ pub struct EngineFacts {
     pub plane: String,
     /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
     pub processors: Vec<u32>,
+    /// Who runs on which processors and why, in words, where that was chosen.
+    #[serde(default)]
+    pub placement: Option<String>,
     /// One entry a worker.
     pub workers: Vec<WorkerFacts>,
     /// How long after the instant it was due each scheduled wake was handled.
@@ -29,9 +32,19 @@ pub struct EngineFacts {
     /// Requests that were sent again because their connection closed without a word about them, over the whole run.
     /// Each is one sample; the server may have seen it more often.
     pub resent: u64,
+    /// Connections that users gave up because bytes came on them that no request had asked for, over the whole run.
+    pub unasked: u64,
+    /// Bytes of content that sessions took a content coding off, over the whole run.
+    pub coded_bytes: u64,
+    /// What they were without it.
+    pub decoded_bytes: u64,
+    /// Objects that were not fetched because their page embeds too many, over the whole run.
+    pub objects_left_out: u64,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,
+    /// Why samples were lost, if they were: what happened, and what to do.
+    pub samples_refused: Option<String>,
     /// Connections open in each second from the start of the run: the most seen in it.
     pub connections_open: Vec<u64>,
     /// Why the run was ended before its time, if it was.
@@ -43,6 +56,66 @@ pub struct EngineFacts {
     pub warnings: Vec<String>,
     /// The emulated network; `None` on a plane that has none.
     pub network: Option<NetworkFacts>,
+    /// When the last byte came from the server, since the start of the run; `None` if none ever came.
+    pub last_received: Option<Duration>,
+    /// The server's process, where it is known.
+    pub server: Option<ServerFacts>,
+    /// What else the machine did during the run; `None` where that is not known.
+    pub machine: Option<MachineFacts>,
+    /// What limits of the server did; `None` where it has none.
+    pub server_limits: Option<ServerLimits>,
+}
+
+/// A server whose process is known to the engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFacts {
+    /// How it ended before the run did; `None` if it did not.
+    pub ended: Option<ServerEnd>,
+}
+
+/// The end of a server in mid-run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerEnd {
+    /// When, since the start of the run, if that is known.
+    pub at: Option<Duration>,
+    /// How: "exit status: 1".
+    pub status: String,
+    /// The end of what it wrote, in one line and without control characters; empty if there is none.
+    pub last_words: String,
+}
+
+/// What the machine did beside the run, as shares of the time of all processors that the run may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineFacts {
+    /// Processors that the run may use.
+    pub processors: u32,
+    /// The load average of the last minute, at the end of the run.
+    pub load: Option<f64>,
+    /// What other processes took: neither farfield nor the server that it started.
+    pub others: f64,
+    /// What a hypervisor gave to other machines.
+    pub stolen: f64,
+}
+
+/// What a server was allowed of the machine, and what that did to it, over the whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerLimits {
+    /// Processor time a second, in processors; null if it was not limited.
+    pub cpu: Option<f64>,
+    /// The period over which that is counted.
+    pub period_ns: Option<u64>,
+    /// Periods in which the server had something to do.
+    pub periods: u64,
+    /// Those in which it used up its time and was kept from running (throttled).
+    pub throttled_periods: u64,
+    /// How long it was, added up over processors.
+    pub throttled_ns: u64,
+    /// Bytes of memory; null if it was not limited.
+    pub memory_bytes: Option<u64>,
+    /// The most that it held at once; null if the kernel does not say.
+    pub memory_bytes_max: Option<u64>,
+    /// Processes of the server that the kernel killed because its memory was used up.
+    pub oom_kills: u64,
 }
 
 /// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.
@@ -123,6 +196,13 @@ pub struct WorkerFacts {
     pub wall: Duration,
     /// The part of it in which the worker had nothing to do and waited for the next event.
     pub slept: Duration,
+    /// The part of it in which the worker was ready and had no processor, where the kernel counts that.
+    pub waited: Option<Duration>,
+    /// The longest time for which it was away from its events: a turn of its loop, or a sleep beyond what it meant to
+    /// sleep.
+    pub stall: Option<Duration>,
+    /// The most of that time in which it can have been ready without a processor, where the kernel counts that.
+    pub stall_waited: Option<Duration>,
 }
 
 impl WorkerFacts {
@@ -134,6 +214,17 @@ impl WorkerFacts {
         } else {
             (self.wall - self.slept).as_secs_f64() / self.wall.as_secs_f64()
         }
+    }
+
+    /// The share of the time in which it was ready and had no processor; `None` if that is not known.
+    pub fn waited_share(&self) -> Option<f64> {
+        let waited = self.waited.filter(|_| !self.wall.is_zero())?;
+        Some((waited.as_secs_f64() / self.wall.as_secs_f64()).min(1.0))
+    }
+
+    /// The share of the time that its own work took: what it was busy, without waiting for a processor.
+    pub fn computing(&self) -> f64 {
+        (self.busy() - self.waited_share().unwrap_or(0.0)).max(0.0)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::reuse::Reuse;
 use crate::series::Series;
 use crate::states::States;
 use crate::timing::{Timing, Timings};
+use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Outcome, Sample, Stamp, Window};
 
 /// Events of one part, each counted if it happened in that part.
@@ -198,6 +199,7 @@ pub struct Fold {
     residence: Residence,
     pages: Pages,
     states: States,
+    unanswered: Unanswered,
 }
 
 /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
@@ -230,6 +232,7 @@ impl Fold {
             series: Series::default(),
             residence: Residence::default(),
             states: States::default(),
+            unanswered: Unanswered::default(),
         }
     }
 
@@ -268,6 +271,7 @@ impl Fold {
         self.residence.total_ns += u128::from(inside.as_ns());
         self.residence.requests += u64::from(!inside.is_zero());
         self.pages.record(sample, self.window);
+        self.unanswered.record(sample);
     }
 
     fn count_events(&mut self, sample: &Sample) {
@@ -299,6 +303,7 @@ impl Fold {
         self.residence.requests += other.residence.requests;
         self.pages.merge(&other.pages);
         self.states.merge(&other.states);
+        self.unanswered.merge(&other.unanswered);
     }
 
     /// The window it was made for.
@@ -359,6 +364,11 @@ impl Fold {
     /// The states of sessions, of the requests due in the window.
     pub fn states(&self) -> &States {
         &self.states
+    }
+
+    /// The latest requests that the server did not answer.
+    pub fn unanswered(&self) -> &Unanswered {
+        &self.unanswered
     }
 
     /// Time that requests spent in the window, due and not done.

@@ -8,14 +8,16 @@
 use crate::facts::EngineFacts;
 use crate::fold::{Fold, Part};
 use crate::histogram::Histogram;
+use crate::timing::Timing;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use farfield_base::{Duration, Instant};
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, LogEntry, Tag,
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::UNIX_EPOCH;
 
@@ -26,60 +28,82 @@ pub fn write<W: Write>(
     facts: &EngineFacts,
     started: Duration,
     until: Instant,
-    mut to: W,
+    to: W,
 ) -> io::Result<()> {
+    write_lines(&lines(fold, facts, until), started, to)
+}
+
+/// The histograms of a run so far, copied, to be written while the run goes on. `pause` is called between two of them,
+/// which take tens of microseconds each.
+pub fn snapshot(fold: &Fold, facts: &EngineFacts, until: Instant, pause: &dyn Fn()) -> Vec<Line<'static>> {
+    let copy = |line: Line<'_>| {
+        pause();
+        let times = match line.times.is_empty() {
+            true => Histogram::new(),
+            false => line.times.into_owned(),
+        };
+        Line { tag: line.tag, times: Cow::Owned(times), span: line.span }
+    };
+    lines(fold, facts, until).into_iter().map(copy).collect()
+}
+
+/// Writes these histograms of a run that began at `started` since the Unix epoch.
+pub fn write_lines<W: Write>(lines: &[Line<'_>], started: Duration, mut to: W) -> io::Result<()> {
     let began = UNIX_EPOCH + started.to_std();
     let mut serializer = V2DeflateSerializer::new();
-    let log = IntervalLogWriterBuilder::new()
+    let mut log = IntervalLogWriterBuilder::new()
         .add_comment("Times in nanoseconds.")
         .with_start_time(began)
         .with_base_time(began)
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut to, &mut serializer)?;
-    let window = fold.window();
-    let mut log = Log { log };
-    let warm_up_end = window.measure_from.min(until);
-    let warm_up = Span { from: Instant::ZERO, length: warm_up_end.since(Instant::ZERO) };
-    let steady = Span { from: warm_up_end, length: window.elapsed(until) };
-    log.part("warm-up", fold.warm_up(), warm_up)?;
-    log.part("steady", fold.steady(), steady)?;
-    for (class, part) in fold.classes() {
-        log.part(&format!("steady.{}", class.replace(' ', "+")), part, steady)?;
-    }
-    log.histogram("steady.lateness", &facts.lateness, steady)?;
-    log.histogram("steady.loop-lag", &facts.loop_lag, steady)?;
-    if let Some(network) = &facts.network {
-        log.histogram("steady.departure-lateness", &network.departure_lateness, steady)?;
-        log.histogram("steady.arrival-lateness", &network.arrival_lateness, steady)?;
-        log.histogram("steady.crossing-lateness", &network.crossing_lateness, steady)?;
+    for Line { tag, times, span } in lines {
+        let start = span.from.since(Instant::ZERO).to_std();
+        log.write_histogram(times.bins(), start, span.length.to_std(), Tag::new(tag))
+            .map_err(|error| io::Error::other(error.to_string()))?;
     }
     drop(log);
     to.flush()
 }
 
-#[derive(Clone, Copy)]
+/// One histogram that is to be written.
+#[derive(Debug)]
+pub struct Line<'a> {
+    tag: String,
+    times: Cow<'a, Histogram>,
+    span: Span,
+}
+
+#[derive(Debug, Clone, Copy)]
 struct Span {
     from: Instant,
     length: Duration,
 }
 
-struct Log<'a, 'b, W: Write> {
-    log: IntervalLogWriter<'a, 'b, W, V2DeflateSerializer>,
-}
-
-impl<W: Write> Log<'_, '_, W> {
-    fn part(&mut self, name: &str, part: &Part, span: Span) -> io::Result<()> {
-        part.times
-            .iter()
-            .try_for_each(|(timing, times)| self.histogram(&format!("{name}.{}", timing.name()), times, span))
+fn lines<'a>(fold: &'a Fold, facts: &'a EngineFacts, until: Instant) -> Vec<Line<'a>> {
+    let window = fold.window();
+    let warm_up_end = window.measure_from.min(until);
+    let warm_up = Span { from: Instant::ZERO, length: warm_up_end.since(Instant::ZERO) };
+    let steady = Span { from: warm_up_end, length: window.elapsed(until) };
+    let line = |tag: String, times: &'a Histogram, span| Line { tag, times: Cow::Borrowed(times), span };
+    let part = |name: &str, part: &'a Part, span| {
+        let of =
+            |(timing, times): (Timing, &'a Histogram)| line(format!("{name}.{}", timing.name()), times, span);
+        part.times.iter().map(of).collect::<Vec<_>>()
+    };
+    let mut lines = part("warm-up", fold.warm_up(), warm_up);
+    lines.extend(part("steady", fold.steady(), steady));
+    for (class, of_class) in fold.classes() {
+        lines.extend(part(&format!("steady.{}", class.replace(' ', "+")), of_class, steady));
     }
-
-    fn histogram(&mut self, tag: &str, times: &Histogram, span: Span) -> io::Result<()> {
-        let start = span.from.since(Instant::ZERO).to_std();
-        self.log
-            .write_histogram(times.bins(), start, span.length.to_std(), Tag::new(tag))
-            .map_err(|error| io::Error::other(error.to_string()))
+    let mut own = vec![("lateness", &facts.lateness), ("loop-lag", &facts.loop_lag)];
+    if let Some(network) = &facts.network {
+        own.push(("departure-lateness", &network.departure_lateness));
+        own.push(("arrival-lateness", &network.arrival_lateness));
+        own.push(("crossing-lateness", &network.crossing_lateness));
     }
+    lines.extend(own.into_iter().map(|(name, times)| line(format!("steady.{name}"), times, steady)));
+    lines
 }
 
 /// One histogram of a log.
@@ -142,7 +166,11 @@ mod tests {
     fn gives_back_every_bin() {
         let (fold, facts) = good_run();
         let mut log = Vec::new();
-        write(&fold, &facts, Duration::from_secs(1_700_000_000), END, &mut log).expect("memory takes all");
+        let started = Duration::from_secs(1_700_000_000);
+        write(&fold, &facts, started, END, &mut log).expect("memory takes all");
+        let mut copied = Vec::new();
+        write_lines(&snapshot(&fold, &facts, END, &|| {}), started, &mut copied).expect("memory takes all");
+        assert!(copied == log, "a copy is written like what it is of");
         let intervals = read(&log).expect("our own log");
         let tags: Vec<_> = intervals.iter().map(|interval| interval.tag.as_str()).collect();
         assert_eq!(tags.len(), 15);
@@ -151,7 +179,7 @@ mod tests {
         let response = find("steady.response");
         assert_eq!(response.bins, *fold.steady().times.response.bins());
         assert_eq!(response.length, Duration::from_secs(1));
-        assert_eq!(find("steady.lateness").bins.len(), 1);
+        assert_eq!(find("steady.lateness").bins.len(), 100);
         assert!(find("warm-up.connect").bins.is_empty());
         let head = String::from_utf8_lossy(&log);
         assert!(head.contains("#[BaseTime: 1700000000.000"), "{head}");

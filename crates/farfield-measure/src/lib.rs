@@ -25,9 +25,12 @@ pub mod states;
 pub mod summary;
 pub mod threshold;
 pub mod timing;
+pub mod unanswered;
 pub mod verdict;
 
-pub use facts::{Arrivals, EngineFacts, NetworkDrops, NetworkFacts, WorkerFacts};
+pub use facts::{
+    Arrivals, EngineFacts, MachineFacts, NetworkDrops, NetworkFacts, ServerEnd, ServerFacts, WorkerFacts,
+};
 pub use fold::{Fold, Part};
 pub use histogram::Histogram;
 pub use quantile::Quantile;

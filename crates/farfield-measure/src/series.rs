@@ -129,10 +129,20 @@ impl Series {
     /// One row a second from the start of the run; `connections_open` is the engine's count for each
     /// second, as far as it goes.
     pub fn rows(&self, connections_open: &[u64]) -> Vec<SeriesRow> {
-        let mut packed = self.clone();
-        packed.pack();
-        let open = |second: usize| connections_open.get(second).copied();
-        packed.seconds.iter().enumerate().map(|(at, second)| second.row(at, open(at))).collect()
+        self.rows_pausing(connections_open, &|| {})
+    }
+
+    /// The same; `pause` is called between two rows, which take a microsecond or two each, but for the two latest.
+    pub fn rows_pausing(&self, connections_open: &[u64], pause: &dyn Fn()) -> Vec<SeriesRow> {
+        let row = |(at, second): (usize, &Second)| {
+            pause();
+            let connections_open = connections_open.get(at).copied();
+            match &self.open[at % 2] {
+                open if open.second == at => second.and(open.bins.clone()).row(at, connections_open),
+                _ => second.row(at, connections_open),
+            }
+        };
+        self.seconds.iter().enumerate().map(row).collect()
     }
 
     fn second(&mut self, instant: Instant) -> Option<&mut Second> {
@@ -169,6 +179,13 @@ impl Series {
 }
 
 impl Second {
+    /// The same with the response times in `bins` besides.
+    fn and(&self, mut bins: Bins) -> Second {
+        let mut sum = self.clone();
+        bins.pack(&mut sum.responses);
+        sum
+    }
+
     fn merge(&mut self, other: &Second) {
         self.offered += other.offered;
         self.sent += other.sent;

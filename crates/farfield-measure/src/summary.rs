@@ -15,13 +15,13 @@ pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, Sta
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
-use crate::facts::EngineFacts;
+use crate::facts::{EngineFacts, ServerLimits};
 use crate::fold::Fold;
 use crate::reuse::ReuseClass;
 use crate::states::States;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,16 @@ pub struct ConnectionsSummary {
     pub resent_requests: u64,
 }
 
+/// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off for checks,
+/// extractions and embedded objects alone, so nothing is known of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContentSummary {
+    /// Bytes as they came.
+    pub coded_bytes: u64,
+    /// Bytes that they stood for.
+    pub decoded_bytes: u64,
+}
+
 /// The arrivals of an open load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalsSummary {
@@ -113,6 +123,9 @@ pub struct GeneratorSummary {
     pub plane: String,
     /// Processors the workers were bound to.
     pub processors: Vec<u32>,
+    /// Who runs on which processors and why, in words; null where that was not chosen.
+    #[serde(default)]
+    pub placement: Option<String>,
     /// The share of its time that each worker computed.
     pub worker_busy: Vec<f64>,
     /// Processor time of all workers in the steady part.
@@ -165,11 +178,17 @@ pub struct Summary {
     pub drained_requests: u64,
     /// The connections.
     pub connections: ConnectionsSummary,
+    /// Content that was decoded; null if none was.
+    #[serde(default)]
+    pub content: Option<ContentSummary>,
     /// The generator itself.
     pub generator: GeneratorSummary,
     /// The emulated network; null on a plane that has none.
     #[serde(default)]
     pub network: Option<NetworkSummary>,
+    /// What limits of the server's processor time and memory did; null where it has none.
+    #[serde(default)]
+    pub server_limits: Option<ServerLimits>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
     /// What else a reader should know: one sentence each.
@@ -220,8 +239,13 @@ impl Summary {
             states: StateSummary::of_all(fold, pause),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
+            content: (facts.coded_bytes > 0).then_some(ContentSummary {
+                coded_bytes: facts.coded_bytes,
+                decoded_bytes: facts.decoded_bytes,
+            }),
             generator: generator(facts, phases),
             network: facts.network.as_ref().map(NetworkSummary::of),
+            server_limits: facts.server_limits,
             series_file: asked.series_file.map(str::to_owned),
             warnings: warnings(fold, facts),
             verdict,
@@ -294,6 +318,7 @@ fn generator(facts: &EngineFacts, phases: Phases) -> GeneratorSummary {
     GeneratorSummary {
         plane: facts.plane.clone(),
         processors: facts.processors.clone(),
+        placement: facts.placement.clone(),
         worker_busy: facts.workers.iter().map(|worker| worker.busy()).collect(),
         cpu_ns: cpu.as_ns(),
         lateness: TimingSummary::of(&facts.lateness),
@@ -320,6 +345,29 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
     if left_out > 0 {
         warnings
             .push(format!("Only the first {} states are told apart; {left_out} more are not.", States::MAX));
+    }
+    if facts.unasked > 0 {
+        warnings.push(format!(
+            "{} connections were given up: bytes came on them that no request had asked for.",
+            facts.unasked
+        ));
+    }
+    if facts.objects_left_out > 0 {
+        warnings.push(format!(
+            "{} objects were not fetched: their pages embed more than a user fetches of one.",
+            facts.objects_left_out
+        ));
+    }
+    let redirects = [
+        (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
+        (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
+        (Outcome::LinkElsewhere, "links or forms lead to another server or scheme and were not asked for"),
+    ];
+    for (outcome, sentence) in redirects {
+        let count = fold.warm_up().count(outcome) + fold.steady().count(outcome);
+        if count > 0 {
+            warnings.push(format!("{count} {sentence}; they count as `{}`.", outcome.name()));
+        }
     }
     if fold.series().outside() > 0 {
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));

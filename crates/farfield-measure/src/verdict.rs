@@ -2,73 +2,35 @@
 //!
 //! Each [`Check`] holds one thing that the generator could have got wrong against its limit. A run is
 //! valid if no check failed. What does not apply to a run is not left out but
-//! [skipped](CheckState::Skipped), with the reason. The verdict says nothing of the server: that is what
-//! [thresholds](crate::threshold) are for. One check alone looks at what came back: where
-//! nothing succeeded, nothing of what was asked for was measured.
+//! [skipped](CheckState::Skipped), with the reason: a share or a percentile of too little is none. The verdict
+//! says nothing of how fast the server is: that is what [thresholds](crate::threshold) are for. But a server that is
+//! not there (`server`) and requests of which none succeed (`succeeded`) leave nothing to measure.
+//!
+//! A check that failed says what to do (`advice`), and which other failure it follows from (`causes`), so that a
+//! reader hears of the first cause and not of its five symptoms.
 
+mod advice;
+mod causes;
+mod limits;
+mod machine;
 mod response_time_law;
+mod server;
 mod succeeded;
+mod timing;
 mod unfinished;
 
-use crate::facts::EngineFacts;
+pub use limits::{ChangedLimit, VerdictLimits};
+
+use crate::facts::{Arrivals, EngineFacts};
 use crate::fold::Fold;
-use crate::histogram::Histogram;
-use crate::quantile::Quantile;
 use crate::summary::Asked;
-use farfield_base::{Duration, Instant, Share};
+use advice::Situation;
+use farfield_base::{Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Fewer requests than this say nothing about Little's law.
 const LITTLE_REQUESTS_MIN: u64 = 100;
-
-/// How much may go wrong before a run is invalid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct VerdictLimits {
-    /// The least share of the requests that must succeed, of those whose end was seen; 0 allows that none does.
-    /// Default 0.01.
-    pub succeeded: Share,
-    /// The longest p99 of send lateness. Default 1 ms.
-    pub lateness_p99: Duration,
-    /// The longest p99 of event-loop lag. Default 5 ms.
-    pub loop_lag_p99: Duration,
-    /// The largest share of its time that any worker may compute. Default 0.9.
-    pub worker_busy: Share,
-    /// The largest relative error of the achieved rate. Default 0.01.
-    pub rate_error: Share,
-    /// The largest relative residual of Little's law. Default 0.05.
-    pub littles_law: Share,
-    /// The largest relative error of the interactive response time law, for a closed load. Default 0.1.
-    pub response_time_law: Share,
-    /// Arrivals that may be dropped. Default 0.
-    pub dropped_arrivals: u64,
-    /// The longest p99 of how late packets leave an emulated network for the server. Default 1 ms.
-    pub departure_lateness_p99: Duration,
-    /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
-    pub arrival_lateness_p99: Duration,
-    /// The longest p99 of how late packets are taken over from another shard. Default 1 ms.
-    pub crossing_lateness_p99: Duration,
-}
-
-impl Default for VerdictLimits {
-    fn default() -> VerdictLimits {
-        let share = |share| Share::new(share).expect("a literal from 0 to 1");
-        VerdictLimits {
-            succeeded: share(0.01),
-            lateness_p99: Duration::from_ms(1),
-            loop_lag_p99: Duration::from_ms(5),
-            worker_busy: share(0.9),
-            rate_error: share(0.01),
-            littles_law: share(0.05),
-            response_time_law: share(0.1),
-            dropped_arrivals: 0,
-            departure_lateness_p99: Duration::from_ms(1),
-            arrival_lateness_p99: Duration::from_ms(1),
-            crossing_lateness_p99: Duration::from_ms(1),
-        }
-    }
-}
 
 /// What a measured number and its limit are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -113,6 +75,12 @@ pub struct Check {
     pub state: CheckState,
     /// Why it was skipped, or more about a failure.
     pub note: Option<String>,
+    /// What to do about a failure, with this run's numbers.
+    #[serde(default)]
+    pub advice: Option<String>,
+    /// The check whose failure this failure follows from; null for a first cause, and where nothing failed.
+    #[serde(default)]
+    pub follows_from: Option<String>,
 }
 
 /// All checks of a run.
@@ -120,38 +88,62 @@ pub struct Check {
 pub struct Verdict {
     /// True if no check failed.
     pub valid: bool,
-    /// The checks, in a fixed order.
+    /// The checks, in a fixed order: what may be the cause of another's failure stands before it.
     pub checks: Vec<Check>,
+    /// Limits that the scenario changed: what the verdict was held against instead of the defaults.
+    #[serde(default)]
+    pub changed_limits: Vec<ChangedLimit>,
 }
 
 impl Verdict {
     /// Judges the run that ended (or has come) at `until`.
     pub fn judge(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Verdict {
         let limits = asked.limits;
-        let checks = vec![
+        let situation = Situation { asked, fold, facts, until };
+        let mut checks = vec![
             completed(facts, fold, until),
+            generator_lacked(fold, limits),
+            server::ended(facts),
+            server::silent(&situation),
+            machine::busy(&situation),
+            timing::worker_busy(&situation),
+            timing::longest_stall(&situation),
+            timing::loop_lag(&situation),
+            timing::send_lateness(&situation),
+            timing::departure_lateness(&situation),
+            timing::arrival_lateness(&situation),
+            timing::crossing_lateness(&situation),
+            timing::gateway_overruns(&situation),
+            dropped_arrivals(facts, limits),
+            achieved_rate(&situation),
+            samples_lost(facts),
+            littles_law(fold, facts, limits),
             something_measured(fold),
             succeeded::something_succeeded(asked, fold),
-            lateness(facts, limits),
-            loop_lag(facts, limits),
-            worker_busy(facts, limits),
-            achieved_rate(facts, limits),
-            dropped_arrivals(facts, limits),
-            littles_law(fold, facts, limits),
             response_time_law::response_time_law(asked, fold, facts, until),
             unfinished::unfinished(fold),
-            samples_lost(facts),
-            departure_lateness(facts, limits),
-            arrival_lateness(facts, limits),
-            crossing_lateness(facts, limits),
-            gateway_overruns(facts),
         ];
-        Verdict { valid: checks.iter().all(|check| check.state != CheckState::Failed), checks }
+        let explains = |cause: &str, check: &str| machine::explains(&situation, cause, check);
+        machine::excuse_punctual(&mut checks, explains);
+        causes::name(&mut checks, explains);
+        let valid = checks.iter().all(|check| check.state != CheckState::Failed);
+        Verdict { valid, checks, changed_limits: limits.changed() }
+    }
+
+    /// Adds a check that failed after the run was judged.
+    pub fn fail(&mut self, name: &str, what: &str, why: String) {
+        self.valid = false;
+        self.checks.push(Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why)));
     }
 
     /// The checks that failed.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.state == CheckState::Failed)
+    }
+
+    /// The failed check that the others, or most of them, follow from.
+    pub fn first_cause(&self) -> Option<&Check> {
+        self.failed().find(|check| check.follows_from.is_none())
     }
 }
 
@@ -160,7 +152,17 @@ impl Check {
     fn at_most(name: &str, what: &str, measured: f64, limit: f64, unit: Unit) -> Check {
         let state = if measured <= limit { CheckState::Passed } else { CheckState::Failed };
         let (name, what) = (name.to_owned(), what.to_owned());
-        Check { name, what, measured: Some(measured), limit, unit, state, note: None }
+        Check {
+            name,
+            what,
+            measured: Some(measured),
+            limit,
+            unit,
+            state,
+            note: None,
+            advice: None,
+            follows_from: None,
+        }
     }
 
     /// A check that passes from `limit` on.
@@ -171,11 +173,18 @@ impl Check {
 
     fn skipped(name: &str, what: &str, limit: f64, unit: Unit, why: &str) -> Check {
         let (name, what, note) = (name.to_owned(), what.to_owned(), Some(why.to_owned()));
-        Check { name, what, measured: None, limit, unit, state: CheckState::Skipped, note }
+        let state = CheckState::Skipped;
+        Check { name, what, measured: None, limit, unit, state, note, advice: None, follows_from: None }
     }
 
     fn noted(self, note: Option<String>) -> Check {
         Check { note, ..self }
+    }
+
+    /// The check with what to do, if it failed.
+    fn advised(self, advice: impl FnOnce() -> String) -> Check {
+        let advice = (self.state == CheckState::Failed).then(advice);
+        Check { advice, ..self }
     }
 }
 
@@ -191,42 +200,17 @@ fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
 
 fn something_measured(fold: &Fold) -> Check {
     let what = "At least one request was due in the measured part.";
-    Check::at_least("something-measured", what, fold.steady().requests() as f64, 1.0, Unit::Count)
-}
-
-fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
-    let limit = limit.as_ns() as f64;
-    match times.quantile(Quantile::P99) {
-        Some(p99) => Check::at_most(name, what, p99.as_ns() as f64, limit, Unit::Ns),
-        None => Check::skipped(name, what, limit, Unit::Ns, none),
-    }
-}
-
-fn lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The p99 of how late the generator acted, against when it meant to, is small.";
-    p99_at_most("send-lateness", what, &facts.lateness, limits.lateness_p99, "nothing was scheduled by time")
-}
-
-fn loop_lag(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The p99 of how long a turn of an event loop took is small.";
-    p99_at_most("loop-lag", what, &facts.loop_lag, limits.loop_lag_p99, "no turn of an event loop was timed")
-}
-
-fn worker_busy(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The busiest worker had time to spare.";
-    let limit = limits.worker_busy.as_f64();
-    match facts.workers.iter().map(|worker| worker.busy()).max_by(f64::total_cmp) {
-        Some(busiest) => Check::at_most("worker-cpu", what, busiest, limit, Unit::Share),
-        None => Check::skipped("worker-cpu", what, limit, Unit::Share, "the plane has no workers to time"),
-    }
+    let check =
+        Check::at_least("something-measured", what, fold.steady().requests() as f64, 1.0, Unit::Count);
+    check.advised(|| "measure for longer with `--duration`, or offer more".to_owned())
 }
 
 const CLOSED_ONLY: &str = "users of this load do not come back when they are answered";
 const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
 
-fn achieved_rate(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+fn achieved_rate(situation: &Situation<'_>) -> Check {
     let what = "As many arrivals were begun as the load scheduled.";
-    let limit = limits.rate_error.as_f64();
+    let (facts, limit) = (situation.facts, situation.asked.limits.rate_error.as_f64());
     let skip = |why| Check::skipped("achieved-rate", what, limit, Unit::Share, why);
     match facts.arrivals {
         None => skip(CLOSED),
@@ -235,7 +219,8 @@ fn achieved_rate(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
             let (begun, scheduled) = (arrivals.begun as f64, arrivals.scheduled as f64);
             let error = (begun - scheduled).abs() / scheduled.max(1.0);
             let note = (error > limit).then(|| format!("{begun} of {scheduled} arrivals were begun"));
-            Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note)
+            let check = Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note);
+            check.advised(|| situation.keep_up())
         }
     }
 }
@@ -245,7 +230,14 @@ fn dropped_arrivals(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
     let limit = limits.dropped_arrivals as f64;
     match facts.arrivals {
         Some(arrivals) => {
-            Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, Unit::Count)
+            let check = Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, Unit::Count);
+            check.advised(|| {
+                let Arrivals { scheduled, dropped, .. } = arrivals;
+                format!(
+                    "{dropped} of {scheduled} arrivals found all users busy: raise `load.users-max`, offer less, or \
+                     allow for them in `verdict.dropped-arrivals`"
+                )
+            })
         }
         None => Check::skipped("dropped-arrivals", what, limit, Unit::Count, CLOSED),
     }
@@ -267,52 +259,40 @@ fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Chec
     }
     let (counted, sampled) = (facts.in_system_ns as f64, residence.total_ns as f64);
     let residual = (counted - sampled).abs() / counted.max(1.0);
-    Check::at_most("littles-law", what, residual, limit, Unit::Share)
+    Check::at_most("littles-law", what, residual, limit, Unit::Share).advised(|| {
+        "what was counted while running and what was recorded disagree: report this with the run directory"
+            .to_owned()
+    })
 }
 
 fn samples_lost(facts: &EngineFacts) -> Check {
     let what = "No sample was lost on its way to the record.";
-    Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count)
+    let check = Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count);
+    check.noted(facts.samples_refused.clone()).advised(|| {
+        "free the disk, or keep fewer samples with `output.samples` or `output.disk-budget`".to_owned()
+    })
 }
 
-const NO_NETWORK: &str = "the plane has no emulated network";
-
-fn departure_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
-    let (name, limit) = ("departure-lateness", limits.departure_lateness_p99);
-    match &facts.network {
-        Some(network) => p99_at_most(name, what, &network.departure_lateness, limit, "no packet left"),
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+/// Requests that failed for want of something on this machine, in the warm-up as well: users were not who they were
+/// meant to be.
+fn generator_lacked(fold: &Fold, limits: &VerdictLimits) -> Check {
+    let what = "No request failed for want of a descriptor or a local address on this machine.";
+    let both = |outcome| fold.warm_up().count(outcome) + fold.steady().count(outcome);
+    let [descriptors, addresses] = [Outcome::NoDescriptor, Outcome::NoAddress].map(both);
+    let (lacked, limit) = ((descriptors + addresses) as f64, limits.generator_lacked as f64);
+    let check = Check::at_most("generator-lacked", what, lacked, limit, Unit::Count);
+    if check.state == CheckState::Passed {
+        return check;
     }
-}
-
-fn arrival_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
-    let (name, limit) = ("arrival-lateness", limits.arrival_lateness_p99);
-    match &facts.network {
-        Some(network) => p99_at_most(name, what, &network.arrival_lateness, limit, "no packet arrived"),
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
-    }
-}
-
-fn crossing_lateness(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
-    let what = "The p99 of how late packets were taken over from another shard is small.";
-    let (name, limit) = ("crossing-lateness", limits.crossing_lateness_p99);
-    match &facts.network {
-        Some(network) => {
-            p99_at_most(name, what, &network.crossing_lateness, limit, "shards share no links in real time")
-        }
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
-    }
-}
-
-/// What the network itself drops is what the scenario asks for, and is not judged.
-fn gateway_overruns(facts: &EngineFacts) -> Check {
-    let what = "The gateway lost no packet of its own.";
-    match &facts.network {
-        Some(network) => Check::at_most("gateway-overruns", what, network.overruns as f64, 0.0, Unit::Count),
-        None => Check::skipped("gateway-overruns", what, 0.0, Unit::Count, NO_NETWORK),
-    }
+    let found = match (descriptors, addresses) {
+        (_, 0) => format!("{descriptors} requests found no descriptor"),
+        (0, _) => format!("{addresses} requests found no local address and port"),
+        _ => format!("{descriptors} requests found no descriptor, and {addresses} no local address and port"),
+    };
+    check.noted(Some(found)).advised(|| {
+        let most = if addresses > descriptors { Outcome::NoAddress } else { Outcome::NoDescriptor };
+        succeeded::remedy(most).to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 
 use farfield_measure::Summary;
 use farfield_measure::summary::SCHEMA_VERSION;
+use rustix::fs::{Mode, OFlags};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The name of the summary in a run directory.
@@ -39,6 +40,11 @@ pub enum ReportError {
         /// What the system says.
         source: io::Error,
     },
+    /// The summary is a pipe, a device or a folder, which might never end.
+    #[error(
+        "`{0}` is no regular file, and a run's summary is one; name the directory that `farfield run` printed"
+    )]
+    NotAFile(PathBuf),
     /// The summary was written by a later version.
     #[error(
         "`{path}` has schema version {found}, and this farfield reads up to {SCHEMA_VERSION}; use a newer one"
@@ -67,8 +73,9 @@ impl RunDirectory {
             return Err(ReportError::NoDirectory(path));
         }
         let file = path.join(SUMMARY_FILE);
-        let json = match fs::read_to_string(&file) {
-            Ok(json) => json,
+        let json = match read_regular(&file) {
+            Ok(Some(json)) => json,
+            Ok(None) => return Err(ReportError::NotAFile(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ReportError::NoSummary(path));
             }
@@ -92,6 +99,22 @@ impl RunDirectory {
     pub fn json(&self) -> &str {
         &self.json
     }
+}
+
+/// No summary is longer; with thousands of classes and states it is some megabytes.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The text of a regular file; `None` if it is something else. Nothing is waited for: a FIFO without a writer is opened
+/// like any.
+fn read_regular(path: &Path) -> io::Result<Option<String>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(Some(text))
 }
 
 /// The version is looked at first: a later schema must be named as such, not as a missing field.
@@ -148,6 +171,13 @@ mod tests {
             fs::write(&file, text).expect("written");
             check(says);
         }
+        fs::remove_file(&file).expect("removed");
+        // Nobody writes into the FIFO: a reader that waits for it waits for ever.
+        rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::RUSR | Mode::WUSR).expect("a FIFO");
+        check("is no regular file");
+        fs::remove_file(&file).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", &file).expect("a link");
+        check("is no regular file");
         fs::remove_dir_all(&path).expect("removed");
         check("there is no directory");
     }

@@ -8,4 +8,4 @@ pub mod figures;
 pub mod terminal;
 
 pub use directory::{ReportError, RunDirectory};
-pub use terminal::{Look, render};
+pub use terminal::{COLOURS, Look, render};

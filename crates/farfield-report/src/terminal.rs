@@ -6,13 +6,15 @@
 //! sections go first when room is short. Only pages, the states of sessions, classes of clients where
 //! there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
 
+mod checks;
 mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use farfield_measure::facts::ServerLimits;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
 };
-use farfield_measure::verdict::{Check, CheckState, Unit};
+use farfield_measure::verdict::{CheckState, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
 use std::iter;
 
@@ -26,8 +28,6 @@ pub const COLUMNS: usize = 80;
 const WARNINGS: usize = 6;
 /// Columns of the words at the left.
 const LABEL: usize = 12;
-/// What stands before each line of a failed check's note.
-const NOTE: &str = "    ";
 /// Columns that a scenario's name may take of the line that also tells the seed.
 const SCENARIO: usize = 16;
 
@@ -91,8 +91,6 @@ fn verdict(summary: &Summary, look: Look<'_>, room: usize) -> Vec<String> {
     let verdict = &summary.verdict;
     let all = verdict.checks.len();
     let skipped = verdict.checks.iter().filter(|check| check.state == CheckState::Skipped).count();
-    // That a run is not complete has a line of its own, louder than a check's.
-    let failed: Vec<_> = verdict.failed().filter(|check| check.name != "completed").collect();
     let applies = if skipped > 0 { format!(", {skipped} do not apply") } else { String::new() };
     let mut lines = Vec::new();
     if !summary.complete {
@@ -101,55 +99,16 @@ fn verdict(summary: &Summary, look: Look<'_>, room: usize) -> Vec<String> {
     }
     if verdict.valid {
         let passed = format!("{} checks passed{applies}", all - skipped);
-        lines.push(paint("VALID", GREEN, &labelled("VALID", &passed), look));
+        let told = checks::beside_valid(&passed, &verdict.changed_limits, COLUMNS - LABEL, room).into_iter();
+        let told = told.enumerate().map(|(at, line)| labelled(if at == 0 { "VALID" } else { "" }, &line));
+        lines.extend(told.map(|line| paint("VALID", GREEN, &line, look)));
     } else {
         let counted = format!("{} of {all} checks failed{applies}", verdict.failed().count());
         lines.push(paint("INVALID", RED, &labelled("INVALID", &counted), look));
     }
     let room = room.saturating_sub(lines.len());
-    lines.extend(failed_checks(&failed, room));
+    lines.extend(checks::failed(verdict, room));
     lines
-}
-
-/// A line for each check that failed; where there is room for it, a long note has lines of its own.
-fn failed_checks(failed: &[&Check], room: usize) -> Vec<String> {
-    let whole: Vec<String> = failed.iter().flat_map(|check| failed_check_whole(check)).collect();
-    if whole.len() <= room {
-        return whole;
-    }
-    if failed.len() <= room {
-        return failed.iter().map(|check| failed_check(check)).collect();
-    }
-    let shown = room.saturating_sub(1);
-    let rest = failed[shown..].iter().map(|check| check.name.clone());
-    let rest = format!("  ! and {}", list(rest.collect(), COLUMNS - "  ! and ".len()));
-    failed[..shown].iter().map(|check| failed_check(check)).chain(iter::once(rest)).take(room).collect()
-}
-
-fn failed_check(check: &Check) -> String {
-    let note = check.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-    fit(&format!("{}{note}", found(check)), COLUMNS)
-}
-
-fn failed_check_whole(check: &Check) -> Vec<String> {
-    match &check.note {
-        Some(note) if found(check).chars().count() + note.chars().count() + 3 > COLUMNS => {
-            let note = wrapped(note, COLUMNS - NOTE.len()).into_iter();
-            iter::once(fit(&found(check), COLUMNS)).chain(note.map(|line| format!("{NOTE}{line}"))).collect()
-        }
-        _ => vec![failed_check(check)],
-    }
-}
-
-/// A check's name, what was found and its limit.
-fn found(check: &Check) -> String {
-    let against = match check.measured {
-        Some(measured) => {
-            format!("{}, limit {}", quantity(measured, check.unit), quantity(check.limit, check.unit))
-        }
-        None => "not measured".to_owned(),
-    };
-    format!("  ! {:<17} {against}", check.name)
 }
 
 fn measured(summary: &Summary) -> Vec<String> {
@@ -344,7 +303,10 @@ fn connections(summary: &Summary) -> String {
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let mut lines = vec![own_work(summary)];
+    let placement = summary.generator.placement.as_deref();
+    lines.extend(placement.map(|placement| labelled("placement", &fit(placement, COLUMNS - LABEL))));
     lines.extend(summary.network.as_ref().map(network));
+    lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
     }
@@ -391,6 +353,27 @@ fn network(network: &NetworkSummary) -> String {
     let room = COLUMNS.saturating_sub(LABEL + told.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
     labelled("network", &format!("{told}{dropped}"))
+}
+
+/// What the server was allowed, and what that did.
+fn server_limits(limits: &ServerLimits) -> String {
+    let mut told = Vec::new();
+    if let (Some(cpu), Some(period_ns)) = (limits.cpu, limits.period_ns) {
+        let throttled = limits.throttled_periods as f64 / limits.periods.max(1) as f64;
+        let periods =
+            format!("{} of {} periods of {}", percent(throttled), count(limits.periods), time(period_ns));
+        told.push(format!("cpu {}, throttled in {periods}", three_digits(cpu)));
+    }
+    if let Some(limit) = limits.memory_bytes {
+        let mebi = |bytes: u64| three_digits(bytes as f64 / f64::from(1 << 20));
+        let most = limits.memory_bytes_max.map(|most| format!("{} of ", mebi(most))).unwrap_or_default();
+        let kills = match limits.oom_kills {
+            0 => String::new(),
+            kills => format!(", {} OOM kills", count(kills)),
+        };
+        told.push(format!("memory {most}{} MiB{kills}", mebi(limit)));
+    }
+    labelled("server", &told.join("; "))
 }
 
 fn thresholds(results: &[ThresholdResult]) -> String {
@@ -469,6 +452,9 @@ const RED: &str = "\x1b[1;31m";
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
+
+/// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else through.
+pub const COLOURS: [&str; 4] = [RED, GREEN, YELLOW, PLAIN];
 
 /// Colours `word` at the beginning of `line`, if asked.
 fn paint(word: &str, colour: &str, line: &str, look: Look<'_>) -> String {

@@ -61,10 +61,21 @@ pub struct ArrivalProcess {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Process {
-    Curve { curve: Arc<Curve>, spacing: Spacing },
-    Renewal { gaps: Distribution },
+    /// With `gaps`, these scaled to a mean of one are what lies between arrivals in units of the cumulative
+    /// rate.
+    Curve {
+        curve: Arc<Curve>,
+        spacing: Spacing,
+        gaps: Option<Distribution>,
+    },
+    Renewal {
+        gaps: Distribution,
+    },
     Trace(Arc<Trace>),
-    Modulated { environment: Arc<Environment>, spacing: Spacing },
+    Modulated {
+        environment: Arc<Environment>,
+        spacing: Spacing,
+    },
 }
 
 impl ArrivalProcess {
@@ -79,17 +90,28 @@ impl ArrivalProcess {
     }
 
     fn along(curve: Curve, spacing: Spacing) -> ArrivalProcess {
-        ArrivalProcess { process: Process::Curve { curve: Arc::new(curve), spacing } }
+        ArrivalProcess { process: Process::Curve { curve: Arc::new(curve), spacing, gaps: None } }
+    }
+
+    /// A renewal process in operational time: `gaps`, with a finite mean above zero that is scaled to one,
+    /// lie between arrivals where time is measured by the curve's own cumulative rate.
+    fn renewal_along(curve: Curve, gaps: Distribution) -> ArrivalProcess {
+        let process = Process::Curve { curve: Arc::new(curve), spacing: Spacing::Poisson, gaps: Some(gaps) };
+        ArrivalProcess { process }
     }
 
     /// The arrivals from the start of the run on, with `stream` for what is random about them. They end where
     /// the schedule or the file does, if it is not repeated.
     pub fn start(&self, stream: Stream) -> Arrivals {
         let running = match &self.process {
-            Process::Curve { curve, spacing } => {
-                let units = match spacing {
-                    Spacing::Poisson => Units::Poisson { stream, whole: 0, part: 0.0 },
-                    Spacing::Even => Units::Even { next: 0 },
+            Process::Curve { curve, spacing, gaps } => {
+                let units = match (spacing, gaps) {
+                    (_, Some(gaps)) => {
+                        let unit = 1.0 / gaps.mean();
+                        Units::Renewal { gaps: gaps.clone(), unit, stream, whole: 0, part: 0.0 }
+                    }
+                    (Spacing::Poisson, None) => Units::Poisson { stream, whole: 0, part: 0.0 },
+                    (Spacing::Even, None) => Units::Even { next: 0 },
                 };
                 Running::Curve { curve: Arc::clone(curve), units, latest: Instant::ZERO }
             }
@@ -133,7 +155,7 @@ impl ArrivalProcess {
         match &self.process {
             Process::Modulated { environment, .. } => Some(environment.hurst()),
             Process::Renewal { gaps } if gaps.variance().is_finite() => Some(0.5),
-            Process::Curve { curve, .. } if curve.is_steady() => Some(0.5),
+            Process::Curve { curve, gaps: None, .. } if curve.is_steady() => Some(0.5),
             Process::Curve { .. } | Process::Renewal { .. } | Process::Trace(_) => None,
         }
     }
@@ -253,6 +275,15 @@ enum Units {
         whole: u64,
         part: f64,
     },
+    /// Gaps of another distribution, `unit` times as large, which has their mean at one; their sum is split
+    /// likewise.
+    Renewal {
+        gaps: Distribution,
+        unit: f64,
+        stream: Stream,
+        whole: u64,
+        part: f64,
+    },
 }
 
 impl Units {
@@ -265,13 +296,21 @@ impl Units {
             }
             Units::Poisson { stream, whole, part } => {
                 let gap: f64 = rand_distr::Exp1.sample(stream);
-                *part += gap;
-                *whole += part.trunc() as u64;
-                *part = part.fract();
-                *whole as f64 + *part
+                split_sum(whole, part, gap)
+            }
+            Units::Renewal { gaps, unit, stream, whole, part } => {
+                split_sum(whole, part, (*unit * gaps.sample(stream)).max(0.0))
             }
         }
     }
+}
+
+/// Adds `gap` to a sum that is kept in two.
+fn split_sum(whole: &mut u64, part: &mut f64, gap: f64) -> f64 {
+    *part += gap;
+    *whole += part.trunc() as u64;
+    *part = part.fract();
+    *whole as f64 + *part
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod mixture;
 mod power;
 mod spec;
 mod tails;
+mod truncated;
 mod wanted;
 
 pub use continuous::{Constant, Exponential, Gamma, InverseGaussian, Lognormal, Normal, Uniform, Weibull};
@@ -21,6 +22,7 @@ pub use empirical::Empirical;
 pub use mixture::Mixture;
 pub use spec::{DistributionSpec, SpecError};
 pub use tails::{BoundedPareto, Pareto};
+pub use truncated::Truncated;
 pub use wanted::{CountsSpec, TimesSpec};
 
 use crate::amount::Amount;
@@ -84,6 +86,8 @@ pub enum Distribution {
     Empirical(Empirical),
     /// Each of several laws with its probability.
     Mixture(Mixture),
+    /// What lies between two thresholds of another one.
+    Truncated(Truncated),
 }
 
 impl Distribution {
@@ -138,6 +142,7 @@ impl Distribution {
             Distribution::Zipf(law) => law,
             Distribution::Empirical(law) => law,
             Distribution::Mixture(law) => law,
+            Distribution::Truncated(law) => law,
         }
     }
 }

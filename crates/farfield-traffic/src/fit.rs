@@ -2,11 +2,14 @@
 //!
 //! - [`log`]: lines of a log into requests, a stream of bytes at a time;
 //! - [`visits`]: the requests of all visitors, kept in columns within a stated limit;
+//! - [`dates`]: what a log's dates look like, and which of them cannot be;
 //! - [`session`], [`crawler`]: who is a user, where sessions begin and end, what is a page;
 //! - [`arrivals`]: whether sessions come as a Poisson process;
 //! - [`counts`]: requests by slot of time, and how long their number remembers;
 //! - [`popularity`], [`locality`], [`site`]: what is asked for, how soon again, and from where;
-//! - [`points`] to [`ranking`]: maximum likelihood, mixtures, goodness of fit, and the order of laws;
+//! - [`observation`]: what a log does to values: it rounds and cuts them, and takes differences;
+//! - [`points`] to [`ranking`]: maximum likelihood of what was observed, mixtures, goodness of fit, and the
+//!   order of laws;
 //! - [`report`]: all of it in one value, which serializes;
 //! - [`scenario`]: a load and a set of requests from the report;
 //! - [`keepalive`]: the keep-alive timeout that the fitted think times call for.
@@ -16,8 +19,10 @@
 //! bytes come in as a reader.
 
 pub mod arrivals;
+mod climb;
 pub mod counts;
 pub mod crawler;
+pub mod dates;
 mod estimate;
 pub mod family;
 pub mod goodness;
@@ -29,6 +34,7 @@ pub mod log;
 pub mod mixture;
 pub mod model;
 mod number;
+pub mod observation;
 mod paths;
 pub mod points;
 pub mod popularity;
@@ -48,6 +54,7 @@ pub use goodness::{Goodness, Subsamples, goodness, subsamples};
 pub use information::{StandardErrors, standard_errors};
 pub use mixture::{Effort, MixtureFit, fit_mixture};
 pub use model::Model;
+pub use observation::Observation;
 pub use points::{Points, PointsError};
 pub use ranking::{Candidate, Estimate, FitError, Ranking, Trials, fit_single, rank};
 pub use report::{FitReport, FitSettings, Variable, VariableFit};

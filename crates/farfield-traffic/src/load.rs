@@ -47,9 +47,10 @@ pub struct ClosedSpec {
     /// a user's connections; none unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// The time over which the users begin, evenly; all at once unless said.
-    #[serde(default)]
-    pub ramp: Duration,
+    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by whoever knows how long
+    /// a user's cycle takes, and all at once where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Duration>,
 }
 
 /// `model = "open"`
@@ -189,7 +190,7 @@ impl LoadSpec {
                 active_off: off(active_off)?,
                 users: *users,
                 think: think.resolve(load)?,
-                ramp: *ramp,
+                ramp: ramp.unwrap_or_default(),
             },
             LoadSpec::Open(OpenSpec { arrivals, users_max }) => {
                 LoadModel::Open { arrivals: arrivals.resolve(load)?, users_max: *users_max }
@@ -228,9 +229,9 @@ impl HybridSpec {
 }
 
 impl ClosedSpec {
-    /// `users` who do not think and begin all at once.
+    /// `users` who do not think.
     pub fn new(users: NonZeroU32) -> ClosedSpec {
-        ClosedSpec { users, think: no_time(), active_off: None, ramp: Duration::ZERO }
+        ClosedSpec { users, think: no_time(), active_off: None, ramp: None }
     }
 }
 

@@ -69,7 +69,7 @@ const DONE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: mirror\r\nDate: Sun, 06 Nov 199
     Content-Type: text/html\r\nContent-Length: 49\r\n\r\n<html><body><p>f00d is in the cart.</body></html>";
 
 fn itinerary(kind: &str) -> Itinerary {
-    let target = Target { host: "127.0.0.1:8080".into(), version: Version::Http11 };
+    let target = Target { host: "127.0.0.1:8080".into(), version: Version::Http11, authorization: None };
     let text = match kind {
         "pages" => {
             let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/a'").expect("requests");

@@ -11,6 +11,19 @@ pub struct Target {
     pub host: String,
     /// The version that requests announce.
     pub version: Version,
+    /// The Authorization field of requests that say none of their own.
+    pub authorization: Option<String>,
+}
+
+impl Target {
+    /// The line that a request with `own` fields gets beside these.
+    pub(crate) fn authorization_beside<'a>(
+        &self,
+        own: impl IntoIterator<Item = &'a str>,
+    ) -> Option<(String, String)> {
+        let said = own.into_iter().any(|name| name.eq_ignore_ascii_case("authorization"));
+        self.authorization.clone().filter(|_| !said).map(|value| ("Authorization".to_owned(), value))
+    }
 }
 
 /// Encoded requests, by number.
@@ -39,7 +52,9 @@ impl Book {
             let headers = request.headers.iter().map(|(name, value)| {
                 (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             });
-            let headers: Vec<(String, String)> = headers.collect();
+            let mut headers: Vec<(String, String)> = headers.collect();
+            headers
+                .extend(target.authorization_beside(request.headers.iter().map(|(name, _)| name.as_str())));
             let carries_body =
                 !request.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
             let encode = |persistent| {

@@ -11,7 +11,7 @@ pub(crate) struct Job {
     /// Where its bytes are, in a session with dependencies.
     pub errand: u32,
     pub due: Instant,
-    /// It was sent before, on a connection that died without a word about it.
+    /// It was sent before, on a connection that closed before its reply: it goes alone, and not a third time.
     pub again: bool,
     /// It is what its page begins with.
     pub first: bool,
@@ -33,6 +33,13 @@ pub(crate) struct Exchange {
     /// Which request on its connection, from 0.
     pub number: u32,
     pub answering: Answering,
+}
+
+impl Exchange {
+    /// Whether bytes that were read at `at` may be of its reply: it had been sent by then.
+    pub fn may_be_answered(&self, at: Instant) -> bool {
+        self.sent.instant().is_some_and(|sent| sent <= at)
+    }
 }
 
 /// A place in the list of time limits.
@@ -65,6 +72,8 @@ pub(crate) struct Connection {
     pub user: u32,
     pub descriptor: u32,
     pub state: State,
+    /// The server has closed its side: what has come of it is read, and nothing more is asked.
+    pub ending: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
     /// How it fared, once it is given up.
@@ -85,6 +94,7 @@ impl Connection {
             user,
             descriptor,
             state: State::Connecting,
+            ending: false,
             connect_begun: Instant::ZERO,
             connected: Stamp::NEVER,
             tcp: None,
@@ -117,6 +127,8 @@ impl Connection {
         done: Instant,
         outcome: Outcome,
     ) -> Sample {
+        // What ended it may have been read before it was sent, and handed on behind that.
+        let done = exchange.sent.instant().map_or(done, |sent| done.max(sent));
         let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
         // Replies come in the order of requests, so what was read is the first's.
         if self.in_flight.first().is_some_and(|first| first.number == exchange.number) {

@@ -30,14 +30,18 @@ impl Population {
         }
     }
 
-    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again` takes none that
-    /// is idle: the server may be closing that one as well, and nothing is sent a third time (RFC 9112 section 9.3.1).
+    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again` takes none
+    /// but a new one: the server may be closing an idle one as well, and nothing is sent a third time (RFC 9112 section
+    /// 9.3.1). Nor does anything go behind it before it is answered: it may be what the server closes for (section 9.3.2).
     fn ready_connection(&self, slot: u32, again: bool) -> Option<u32> {
+        if again {
+            return None;
+        }
         let (depth, max) = (self.plan.policy.depth(), self.plan.policy.requests_max());
         let takes_more = |connection: &&u32| {
             let connection = self.table.at(**connection);
-            let trusted = !again || !connection.in_flight.is_empty();
-            let open = connection.state == State::Open && trusted;
+            let alone = connection.in_flight.iter().any(|exchange| exchange.job.again);
+            let open = connection.state == State::Open && !connection.ending && !alone;
             open && connection.in_flight.len() < depth && connection.requests < max
         };
         let connections = &self.users[slot as usize].connections;

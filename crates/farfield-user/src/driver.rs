@@ -282,6 +282,7 @@ impl Population {
         } else {
             let visitor = idle.pop();
             self.count_begun(due);
+            self.count_newcomer(due, visitor.is_none());
             let slot = self.admit(visitor, index);
             if self.begin_session(slot) {
                 self.begin_page(host, now, due, slot);
@@ -421,6 +422,18 @@ impl Population {
         let counts = u64::from(self.plan.window.contains(due));
         self.tally.scheduled += counts;
         self.tally.begun += counts;
+    }
+
+    /// Counts who begins in the later half of the window, when there have been visitors for long.
+    fn count_newcomer(&mut self, due: Instant, new: bool) {
+        let window = self.plan.window;
+        let half = Duration::from_ns(window.measure_to.since(window.measure_from).as_ns() / 2);
+        let kept =
+            matches!(self.plan.load, LoadModel::Open { .. }) && self.plan.policy.policy != Reuse::OneRequest;
+        if kept && window.contains(due) && due >= window.measure_from + half {
+            self.tally.begun_later += 1;
+            self.tally.newcomers_later += u64::from(new);
+        }
     }
 
     /// All users that the scenario allows are busy.

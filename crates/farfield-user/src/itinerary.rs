@@ -7,7 +7,7 @@
 use crate::book::{Book, Target};
 use crate::connection::Job;
 use crate::replay::Replays;
-use crate::session::{After, Sessions};
+use crate::session::{After, Counts, Sessions};
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
@@ -92,6 +92,14 @@ impl Itinerary {
         }
     }
 
+    /// What was done with replies so far.
+    pub(crate) fn counts(&self) -> Counts {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.counts(),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => Counts::default(),
+        }
+    }
+
     /// The same in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Itinerary {
         match self {
@@ -133,20 +141,25 @@ impl Itinerary {
         }
     }
 
-    /// The user's next page, for which it is one of `clients` to ask: its request, and its errand. Without an errand it
-    /// cannot be asked for.
-    pub(crate) fn page(&mut self, user: &mut User, clients: u64, now: Instant) -> (u32, Option<u32>) {
+    /// The user's next page, for which it is one of `clients` to ask: its request, and its errand or why it cannot be asked
+    /// for.
+    pub(crate) fn page(
+        &mut self,
+        user: &mut User,
+        clients: u64,
+        now: Instant,
+    ) -> (u32, Result<u32, Outcome>) {
         match self {
             Itinerary::Pages(pages) => {
                 let (client, turn) = (u64::from(user.number), u64::from(user.turn));
                 let page = pages.requests.next(user.page, client, clients, turn, &mut user.chance);
                 user.page = Some(page);
-                (pages.requests.pages()[page as usize].main.0, Some(NO_ERRAND))
+                (pages.requests.pages()[page as usize].main.0, Ok(NO_ERRAND))
             }
             Itinerary::Sessions(sessions) => sessions.page(user, now),
             Itinerary::Replays(replays) => {
                 let page = replays.page(user);
-                (replays.pages.requests.pages()[page as usize].main.0, Some(NO_ERRAND))
+                (replays.pages.requests.pages()[page as usize].main.0, Ok(NO_ERRAND))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! How a user uses connections: how many at once, and how often each.
 
-use farfield_base::Duration;
+use farfield_base::{Bytes, Duration};
 use farfield_http::http1::Limits;
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU16, NonZeroU32};
@@ -61,6 +61,10 @@ pub struct Policy {
     /// How long a user waits after a connection that failed before it goes on. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
+    /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of trailers.
+    pub head_limit: Bytes,
+    /// Fields of a head at most.
+    pub head_fields: NonZeroU16,
 }
 
 impl Default for Policy {
@@ -73,6 +77,8 @@ impl Default for Policy {
             request_timeout: None,
             abandon_after: None,
             pause_after_failure: Duration::from_ms(100),
+            head_limit: Bytes(u64::from(Limits::default().head_bytes)),
+            head_fields: NonZeroU16::new(Limits::default().head_fields).expect("it is not 0"),
         }
     }
 }
@@ -109,6 +115,10 @@ impl Policy {
 
     /// What a reply may be at most.
     pub fn limits(&self) -> Limits {
-        Limits::default()
+        Limits {
+            head_bytes: u32::try_from(self.head_limit.0).unwrap_or(u32::MAX),
+            head_fields: self.head_fields.get(),
+            ..Limits::default()
+        }
     }
 }

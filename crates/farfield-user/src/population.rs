@@ -59,11 +59,24 @@ pub struct Tally {
     pub begun: u64,
     /// Those of them that no user could take.
     pub dropped: u64,
+    /// Those begun in the later half of the window.
+    pub begun_later: u64,
+    /// Those of these that were begun by a new visitor, with a connection of its own, since none that keeps one was idle.
+    pub newcomers_later: u64,
     /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
     /// closed without a word about them. The server may have seen them more than once.
     pub resent: u64,
     /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
     pub missed: u64,
+    /// Connections given up because bytes came on them that no request had asked for, over the whole run: behind a reply
+    /// after which they were to be kept, or while they were idle.
+    pub unasked: u64,
+    /// Bytes of content that sessions took a content coding off, over the whole run.
+    pub coded_bytes: u64,
+    /// What they were without it.
+    pub decoded_bytes: u64,
+    /// Objects that were not fetched because their page embeds too many, over the whole run.
+    pub objects_left_out: u64,
 }
 
 impl Tally {
@@ -77,8 +90,14 @@ impl Tally {
         self.scheduled += other.scheduled;
         self.begun += other.begun;
         self.dropped += other.dropped;
+        self.begun_later += other.begun_later;
+        self.newcomers_later += other.newcomers_later;
         self.resent += other.resent;
         self.missed += other.missed;
+        self.unasked += other.unasked;
+        self.coded_bytes += other.coded_bytes;
+        self.decoded_bytes += other.decoded_bytes;
+        self.objects_left_out += other.objects_left_out;
     }
 }
 
@@ -89,6 +108,7 @@ pub struct Population {
     pub(crate) driver: Driver,
     pub(crate) users: Slab<User>,
     pub(crate) tally: Tally,
+    last_received: Option<Instant>,
     /// No more pages, arrivals or attempts.
     pub(crate) finished: bool,
     pub(crate) table: Table,
@@ -112,6 +132,7 @@ impl Population {
             driver: Driver::new(&plan),
             users: Slab::new(),
             tally: Tally::default(),
+            last_received: None,
             finished: false,
             table: Table::new(),
             limits: plan.policy.limits(),
@@ -143,7 +164,18 @@ impl Population {
 
     /// What was scheduled, begun and dropped in the window so far.
     pub fn tally(&self) -> Tally {
-        self.tally
+        let counts = self.plan.itinerary.counts();
+        Tally {
+            coded_bytes: counts.coded_bytes,
+            decoded_bytes: counts.decoded_bytes,
+            objects_left_out: counts.objects_left_out,
+            ..self.tally
+        }
+    }
+
+    /// When the last byte came from the server; `None` if none ever came.
+    pub fn last_received(&self) -> Option<Instant> {
+        self.last_received
     }
 
     /// True once no user will begin anything more and nothing is on its way.
@@ -187,18 +219,22 @@ impl Population {
     /// Bytes came on the connection.
     pub fn handle_received<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
         let mut rest = bytes;
+        if !bytes.is_empty() {
+            self.last_received = Some(now);
+        }
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
-            let Some(exchange) = connection.in_flight.first_mut() else {
-                if !rest.is_empty() {
-                    self.lose(host, now, key.slot, Outcome::Unasked);
-                }
-                return;
+            let in_reply = connection.reader.is_in_reply();
+            let Some(exchange) =
+                connection.in_flight.first_mut().filter(|first| in_reply || first.may_be_answered(now))
+            else {
+                return self.handle_unasked(host, now, key, rest);
             };
-            if exchange.first_byte == Stamp::NEVER && !rest.is_empty() {
+            let read = connection.reader.read(rest, exchange.answering, &self.limits);
+            if exchange.first_byte == Stamp::NEVER && (connection.reader.is_in_reply() || read.is_err()) {
                 exchange.first_byte = Stamp::at(now);
             }
-            match connection.reader.read(rest, exchange.answering, &self.limits) {
+            match read {
                 Ok((used, event)) => {
                     let (taken, after) = rest.split_at(used);
                     rest = after;
@@ -226,15 +262,30 @@ impl Population {
                             }
                         }
                         Event::Done(reply) => {
-                            // Line ends behind a body are put up with (RFC 9112 section 2.2).
-                            let more = rest.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
-                            let unasked = more && connection.in_flight.len() == 1;
+                            let unasked = !is_blank(rest) && connection.in_flight.len() == 1;
                             self.complete(host, now, key.slot, reply, unasked);
                         }
                     }
                 }
                 Err(malformed) => return self.lose(host, now, key.slot, malformed.outcome()),
             }
+        }
+    }
+
+    /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC 9112 section
+    /// 2.2); any others cannot be told from a reply to what is asked next, so nothing more is asked there.
+    fn handle_unasked<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
+        if !is_blank(bytes) {
+            self.tally.unasked += 1;
+            // What was sent meanwhile is lost as on a connection that the server closed.
+            self.lose(host, now, key.slot, Outcome::ClosedUnanswered);
+        }
+    }
+
+    /// The peer has closed its side behind the bytes that are handed in next: nothing more is asked on the connection.
+    pub fn handle_ending(&mut self, key: ConnectionKey) {
+        if let Some(connection) = self.table.find(key) {
+            connection.ending = true;
         }
     }
 
@@ -276,4 +327,9 @@ impl Population {
     pub(crate) fn is_connecting(&mut self, key: ConnectionKey) -> bool {
         self.table.find(key).is_some_and(|connection| connection.state == State::Connecting)
     }
+}
+
+/// Line ends and nothing else.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }

@@ -7,6 +7,7 @@
 //! stands between, a form to be filled in, a token, a cookie, is taken along from page to page in its [`Visit`].
 
 mod cache;
+mod coding;
 mod encoding;
 mod find;
 mod form;
@@ -24,13 +25,13 @@ use crate::book::Target;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_traffic::distribution::Distribution;
-use farfield_traffic::session::Session;
 use farfield_traffic::session::extract::Css;
 use farfield_traffic::session::path::Route;
 use farfield_traffic::session::state::OnFailure;
+use farfield_traffic::session::{PageLoad, Session};
 use form::FormParts;
 use reply::{Intake, Needs};
 use request::{Recipe, Writer, Written};
@@ -51,6 +52,17 @@ pub struct Sessions {
     errands: Slab<Errand>,
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
+    counts: Counts,
+}
+
+/// What was done with replies, over the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    /// Bytes of content that were decoded, and what came out.
+    pub coded_bytes: u64,
+    pub decoded_bytes: u64,
+    /// Objects of pages that embed more than is fetched of one.
+    pub objects_left_out: u64,
 }
 
 /// A request under way.
@@ -99,9 +111,10 @@ impl Sessions {
             form_parts: session.forms.iter().map(|form| FormParts::of(&form.select)).collect(),
             needs: session.states.iter().map(Needs::of).collect(),
             embedding: Arc::new(page::embedding()),
-            writer: Writer::new(target)?,
+            writer: Writer::new(target, session.page_load == PageLoad::Browser)?,
             errands: Slab::new(),
             bodies: Vec::new(),
+            counts: Counts::default(),
             session: Arc::new(session),
         })
     }
@@ -117,12 +130,18 @@ impl Sessions {
             writer: self.writer.clone(),
             errands: Slab::new(),
             bodies: Vec::new(),
+            counts: Counts::default(),
         }
     }
 
     /// The names of the states, by number.
     pub(crate) fn states(&self) -> Vec<String> {
         self.session.states.iter().map(|state| state.name.clone()).collect()
+    }
+
+    /// What was done with replies so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.
@@ -143,32 +162,44 @@ impl Sessions {
         true
     }
 
-    /// Writes the request of the page that the user is at. Without the form that it would send there is none.
-    pub(crate) fn page(&mut self, user: &mut User, now: Instant) -> (u32, Option<u32>) {
+    /// Writes the request of the page that the user is at: its number, and its errand or why there is none: the form that
+    /// it would send is not there, or it leads elsewhere.
+    pub(crate) fn page(&mut self, user: &mut User, now: Instant) -> (u32, Result<u32, Outcome>) {
         let Sessions { session, recipes, writer, .. } = self;
         let User { visit, chance, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let state = &session.states[usize::from(visit.state)];
+        let base = visit.base.take().unwrap_or_else(|| Box::new(writer.server.page(visit.page())));
         visit.turn_page();
         let jar = session.cookies.then_some((&visit.jar, now));
         let filling = Filling { visit, data: &session.data, user: *number, chance };
         let recipe = &recipes[usize::from(visit.state)];
         let written = match state.form {
-            None => writer.state(recipe, filling, jar),
+            None => writer.state(recipe, &base, filling, jar).ok_or(Outcome::LinkElsewhere),
             Some(number) => match visit.form(number) {
-                Some(form) => writer.form(recipe, form, &session.forms[usize::from(number)], filling, jar),
-                None => {
-                    visit.failed = true;
-                    return (u32::from(visit.state), None);
+                Some(form) => {
+                    let form = (form, &session.forms[usize::from(number)]);
+                    writer.form(recipe, &base, form, filling, jar).ok_or(Outcome::LinkElsewhere)
                 }
+                None => Err(Outcome::ExtractFailed),
             },
         };
+        let written = match written {
+            Ok(written) => written,
+            Err(outcome) => {
+                visit.failed = true;
+                return (u32::from(visit.state), Err(outcome));
+            }
+        };
+        if session.page_load == PageLoad::Browser {
+            std::mem::swap(&mut visit.referer, &mut visit.location);
+        }
         visit.location.clear();
         visit.location.push_str(written.target());
         let state = u32::from(visit.state);
         let kind = Kind::Main { redirects: session.redirects };
         let errand = self.errand(written, kind);
-        (state, Some(errand))
+        (state, Ok(errand))
     }
 
     /// The request that a session would begin with.

@@ -25,17 +25,17 @@ impl Population {
             self.requests_left -= 1;
             let job = Job { request, errand: errand.unwrap_or(NO_ERRAND), due, again: false, first: true };
             match errand {
-                Some(_) => {
+                Ok(_) => {
                     user.queue(job);
                     self.in_system.enter(now, due);
                 }
-                None => impossible = Some((job, user.number)),
+                Err(outcome) => impossible = Some((job, user.number, outcome)),
             }
         }
-        if let Some((job, number)) = impossible {
+        if let Some((job, number, outcome)) = impossible {
             // As after a connection that failed, the user does not go on at once: others might not let it, either.
             self.users[slot as usize].failed = true;
-            let sample = never_begun(job, number, now, Outcome::ExtractFailed);
+            let sample = never_begun(job, number, now, outcome);
             host.record(Sample { page: PagePart::Whole, ..sample });
             self.after_page(host, now, slot);
         } else if user.unfinished == 0 {
@@ -64,7 +64,8 @@ impl Population {
     }
 
     /// The reply to the connection's first request is complete. What came `unasked` behind it must not be taken for
-    /// the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is given up.
+    /// the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is given up. Where it
+    /// was to be closed after this reply anyway, what follows is of no matter.
     pub(crate) fn complete<H: Host>(
         &mut self,
         host: &mut H,
@@ -82,10 +83,13 @@ impl Population {
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
         sample.tcp = host.facts(ConnectionKey { slot, serial: connection.serial });
-        if unasked || !reply.persistent || exchange.number + 1 >= max {
-            // The server said it would read no further, so those behind were not served: no blind retry.
+        let kept = reply.persistent && exchange.number + 1 < max;
+        let unasked = unasked && kept;
+        self.tally.unasked += u64::from(unasked);
+        if unasked || !kept {
+            // The server said that it would read no further, so those behind were not served.
             let gone = self.drop_connection(host, slot);
-            self.put_back(gone.user, &gone.in_flight, false);
+            self.put_back(gone.user, &gone.in_flight);
         } else if connection.in_flight.is_empty() {
             self.table.stop_limit(slot);
         } else {
@@ -93,7 +97,7 @@ impl Population {
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
-        host.record(sample);
+        record(host, sample);
         self.in_system.leave(now);
         self.request_over(host, now, user, sample.outcome);
     }
@@ -109,18 +113,20 @@ impl Population {
                 && (Some(exchange.number) != first || (unread && lost.may_repeat(exchange)))
         };
         let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
-        self.put_back(lost.user, &again, true);
+        self.put_back(lost.user, &again);
         lost.in_flight = failing.into();
         self.fail_exchanges(host, now, &lost, outcome);
         self.pump(host, now, lost.user);
     }
 
-    /// Queues requests whose connection is gone, ahead of all that wait.
-    fn put_back(&mut self, user: u32, gone: &[Exchange], again: bool) {
+    /// Queues requests whose connection is gone, ahead of all that wait. What is sent again goes alone on a connection, so
+    /// none comes here twice.
+    fn put_back(&mut self, user: u32, gone: &[Exchange]) {
         let user = &mut self.users[user as usize];
         for exchange in gone.iter().rev() {
-            self.tally.resent += u64::from(exchange.sent != Stamp::NEVER);
-            user.waiting.push_front(Job { again: again || exchange.job.again, ..exchange.job });
+            let sent = exchange.sent != Stamp::NEVER;
+            self.tally.resent += u64::from(sent);
+            user.waiting.push_front(Job { again: sent || exchange.job.again, ..exchange.job });
         }
     }
 
@@ -135,7 +141,7 @@ impl Population {
         for exchange in &gone.in_flight {
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             (_, sample.page) = self.led_to(now, gone.user, exchange.job, None, outcome);
-            host.record(sample);
+            record(host, sample);
             self.in_system.leave(now);
             self.request_over(host, now, gone.user, outcome);
         }
@@ -202,7 +208,7 @@ impl Population {
                 let number = self.users[connection.user as usize].number;
                 let sample = connection.sample_unfinished(exchange, number, now, Outcome::Unfinished);
                 self.in_system.leave(now);
-                host.record(Sample { page: self.page_left_open(exchange.job), ..sample });
+                record(host, Sample { page: self.page_left_open(exchange.job), ..sample });
             }
         }
         let waiting: Vec<(u32, Job)> = self
@@ -222,6 +228,12 @@ impl Population {
     fn page_left_open(&self, job: Job) -> PagePart {
         if self.tells_pages { PagePart::of(job.first, false) } else { PagePart::Apart }
     }
+}
+
+/// Hands a sample to the host.
+fn record<H: Host>(host: &mut H, sample: Sample) {
+    debug_assert!(sample.is_ordered(), "out of order: {sample:?}");
+    host.record(sample);
 }
 
 /// The sample of a request that never reached a connection.

@@ -184,20 +184,20 @@ fn load_that_was_never_come_to_is_counted() {
         let mut scene = Scene::of(load);
         assert_eq!(
             scene.play().tally,
-            Tally { scheduled: 1000, begun: 1000, dropped: 0, resent: 0, missed: 0 },
+            Tally { scheduled: 1000, begun: 1000, dropped: 0, ..Tally::default() },
             "{load}"
         );
         scene.stuck_from = Instant::from_ns(6_000_000_000);
         assert_eq!(
             scene.play().tally,
-            Tally { scheduled: 1000, begun: 600, dropped: 0, resent: 0, missed: 400 },
+            Tally { scheduled: 1000, begun: 600, dropped: 0, missed: 400, ..Tally::default() },
             "{load}"
         );
         scene.stuck_from = Instant::MAX;
         scene.requests_max = Some(70);
         assert_eq!(
             scene.play().tally,
-            Tally { scheduled: 70, begun: 70, dropped: 0, resent: 0, missed: 0 },
+            Tally { scheduled: 70, begun: 70, dropped: 0, ..Tally::default() },
             "{load}"
         );
     }

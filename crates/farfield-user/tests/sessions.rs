@@ -356,3 +356,220 @@ fn a_cache_asks_for_what_is_stale() {
     );
     assert_eq!(asked[5..8], asked[..3], "a new visitor has nothing yet");
 }
+
+/// The outcomes and requests of a session whose first state is answered by `script`.
+fn led_by(session: &str, script: fn(&str) -> String) -> (Vec<Outcome>, Vec<String>) {
+    let stage = scripted(ONE, session, script).play();
+    let outcomes = stage.samples.iter().map(|sample| sample.outcome).collect();
+    (outcomes, lines(&stage).into_iter().map(str::to_owned).collect())
+}
+
+/// A redirect that is not followed is no success: behind as many as are followed, to another server, to another scheme.
+#[test]
+fn redirects_that_lead_nowhere_are_named() {
+    const STATE: &str = "redirects = 3\non-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/a'\n";
+    let (outcomes, asked) = led_by(STATE, |_| reply(302, "Location: /a\r\n", ""));
+    assert_eq!(outcomes[..4], [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::RedirectLoop]);
+    assert!(asked.iter().all(|line| line == "GET /a HTTP/1.1"));
+    let elsewhere: [fn(&str) -> String; 4] = [
+        |_| reply(301, "Location: https://server/a\r\n", ""),
+        |_| reply(307, "Location: //other/a\r\n", ""),
+        |_| reply(302, "Location: http://server:81/\r\n", ""),
+        |_| reply(303, "Location: mailto:a@b\r\n", ""),
+    ];
+    for script in elsewhere {
+        let (outcomes, asked) = led_by(STATE, script);
+        assert!(outcomes.len() > 5 && asked.iter().all(|line| line == "GET /a HTTP/1.1"));
+        assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::RedirectElsewhere), "{outcomes:?}");
+    }
+    // Who follows none, or asks for the status, has what was asked for.
+    for (session, to) in
+        [("redirects = 0", "/a"), ("redirects = 0", "//other/"), ("check.status = 302", "//other/")]
+    {
+        let text = format!("[[state]]\nname = 'a'\npath = '/a'\n{}", session.replace("redirects = 0", ""));
+        let top = if session.starts_with("redirects") { session } else { "" };
+        let script: fn(&str) -> String = match to {
+            "/a" => |_| reply(302, "Location: /a\r\n", ""),
+            _ => |_| reply(302, "Location: //other/\r\n", ""),
+        };
+        let (outcomes, _) = led_by(&format!("{top}\n{text}"), script);
+        assert_eq!(outcomes[..3], [Outcome::Ok; 3], "{session} {to}");
+    }
+}
+
+const LINK: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
+    extract.link = { regex = '<(.*)>' }\n[[state]]\nname = 'b'\npath = '${link}'\n";
+const FORM: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
+    [[state]]\nname = 'b'\nform = {}\n";
+
+/// A link or form that leads to another server, or to what is not HTTP, is not asked for, and least of all `/`.
+#[test]
+fn links_that_lead_elsewhere_are_not_asked_for() {
+    macro_rules! case {
+        ($link:literal) => {{
+            let link: fn(&str) -> String = |_| reply(200, "", concat!("<", $link, ">"));
+            let form: fn(&str) -> String = |_| reply(200, "", concat!("<form action='", $link, "'></form>"));
+            for (session, script) in [(LINK, link), (FORM, form)] {
+                let (outcomes, asked) = led_by(session, script);
+                assert!(
+                    asked.len() > 5 && asked.iter().all(|line| line == "GET /in/a?q HTTP/1.1"),
+                    "{asked:?}"
+                );
+                assert_eq!(
+                    outcomes[..4],
+                    [Outcome::Ok, Outcome::LinkElsewhere, Outcome::Ok, Outcome::LinkElsewhere]
+                );
+            }
+        }};
+    }
+    case!("javascript:void(0)");
+    case!("mailto:a@b");
+    case!("//other/x");
+    case!("http://other/x");
+    case!("https://server/x");
+    case!("http://server:8080/");
+}
+
+/// What leads to the server itself is asked for as RFC 3986 has it, without its fragment.
+#[test]
+fn links_are_resolved() {
+    macro_rules! case {
+        ($link:literal, $asked:literal) => {{
+            let (_, asked) = led_by(LINK, |_| reply(200, "", concat!("<", $link, ">")));
+            assert_eq!(asked[1], concat!("GET ", $asked, " HTTP/1.1"), $link);
+        }};
+    }
+    case!("/b#part", "/b");
+    case!("#part", "/in/a?q");
+    case!("b?x=1#part", "/in/b?x=1");
+    case!("../b", "/b");
+    case!("?y", "/in/a?y");
+    case!("http://SERVER:80/b", "/b");
+    case!("//server/b/../c d", "/c%20d");
+    case!("/a?b=c&d=%20e", "/a?b=c&d=%20e");
+}
+
+/// The first `<base>` of a page counts for what it embeds and for its links, even where it is another server's.
+#[test]
+fn the_base_of_a_page_counts() {
+    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\nextract.link = { css = 'a', attribute = 'href' }\n\
+                   [[state]]\nname = 'b'\npath = '${link}'\n";
+    let (_, asked) = led_by(session, |_| {
+        let page = "<head><base href=/deep/er/><base href=/no/></head><img src=i.png><a href=next>x</a>";
+        reply(200, "Content-Type: text/html\r\n", page)
+    });
+    assert_eq!(asked[..3], ["GET /a HTTP/1.1", "GET /deep/er/i.png HTTP/1.1", "GET /deep/er/next HTTP/1.1"]);
+    let (outcomes, asked) = led_by(session, |_| {
+        let page = "<head><base href=http://cdn/></head><img src=i.png><a href=next>x</a>";
+        reply(200, "Content-Type: text/html\r\n", page)
+    });
+    assert!(asked.iter().all(|line| line == "GET /a HTTP/1.1"), "{asked:?}");
+    assert_eq!(outcomes[1], Outcome::LinkElsewhere);
+}
+
+/// A browser says what codings and languages it takes, and where it comes from; a state that says so itself is not
+/// contradicted.
+#[test]
+fn a_browser_sends_what_browsers_send() {
+    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\n\
+                   [[state]]\nname = 'b'\npath = '/b'\nheaders = { accept-encoding = 'br', referer = 'x' }\n";
+    let stage = scripted(ONE, session, |request| match line(request).split(' ').nth(1) {
+        Some("/a") => reply(302, "Location: /c?d\r\n", ""),
+        _ => reply(200, "Content-Type: text/html\r\n", "<img src=/i>"),
+    })
+    .play();
+    let sent: Vec<_> = stage.sent.iter().take(6).map(|(_, _, request)| request.as_str()).collect();
+    let asked: Vec<_> =
+        sent.iter().map(|request| line(request).split(' ').nth(1).expect("a target")).collect();
+    assert_eq!(asked, ["/a", "/c?d", "/i", "/b", "/i", "/a"]);
+    let referers: Vec<_> = sent.iter().map(|request| header(request, "Referer")).collect();
+    let (page, other) = (Some("http://server/c?d"), Some("http://server/b"));
+    assert_eq!(referers, [None, None, page, None, other, None]);
+    let codings: Vec<_> = sent.iter().map(|request| header(request, "Accept-Encoding")).collect();
+    let usual = Some("gzip, deflate");
+    assert_eq!(codings, [usual, usual, usual, None, usual, usual]);
+    assert!(sent[3].contains("accept-encoding: br\r\n") && sent[3].contains("referer: x\r\n"));
+    assert!(sent.iter().all(|request| header(request, "Accept-Language").is_some()));
+    // Who does not load pages as a browser does says nothing of it.
+    let plain = scripted(ONE, "[[state]]\nname = 'a'\npath = '/a'", |_| reply(200, "", "")).play();
+    assert!(plain.sent.iter().all(|(_, _, request)| header(request, "Accept-Encoding").is_none()));
+}
+
+/// Content in a coding, each character a byte.
+fn coded(coding: &str, content: &str) -> String {
+    use std::io::Write;
+    let bytes = match coding {
+        "zstd" => zstd::encode_all(content.as_bytes(), 1).expect("memory takes it"),
+        "deflate" => {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(content.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
+        }
+        _ => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(content.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
+        }
+    };
+    let body: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+    let (lines, length) = (format!("Content-Encoding: {coding}\r\nContent-Type: text/html\r\n"), bytes.len());
+    format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {length}\r\n\r\n{body}")
+}
+
+/// Checks, extractions and what a page embeds are found in what the coding stands for; both sizes are counted.
+#[test]
+fn content_is_decoded_for_what_looks_at_it() {
+    const PAGE: &str =
+        "<html><p class=t>token one</p><img src=/i.png> and again, and again, and again</html>";
+    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\ncheck.contains = 'again, and'\n\
+                   extract.t = { css = 'p.t' }\n[[state]]\nname = 'b'\npath = '/b/${t|url}'\n";
+    let scripts: [fn(&str) -> String; 3] =
+        [|_| coded("gzip", PAGE), |_| coded("deflate", PAGE), |_| coded("zstd", PAGE)];
+    for script in scripts {
+        for pieces in [None, Some(7)] {
+            let mut scene = scripted(ONE, session, script);
+            scene.server.pieces = pieces;
+            let stage = scene.play();
+            let asked = lines(&stage);
+            assert_eq!(asked[..3], ["GET /a HTTP/1.1", "GET /i.png HTTP/1.1", "GET /b/token%20one HTTP/1.1"]);
+            assert_eq!(stage.ok().count() + stage.count(Outcome::Unfinished), stage.samples.len());
+            // The two pages of a session are looked at, and their images are not.
+            let pages = stage.ok().filter(|sample| sample.page.begins()).count() as u64;
+            let (coded, decoded) = (stage.tally.coded_bytes, stage.tally.decoded_bytes);
+            assert!(decoded >= pages * PAGE.len() as u64 && decoded <= (pages + 1) * PAGE.len() as u64);
+            assert!(coded > 0 && coded < 2 * decoded);
+        }
+    }
+}
+
+#[test]
+fn content_that_is_not_in_its_coding_is_told() {
+    let session = "on-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/a'\ncheck.lacks = 'x'\n";
+    let scripts: [fn(&str) -> String; 3] = [
+        |_| reply(200, "Content-Encoding: gzip\r\n", "not coded"),
+        |_| reply(200, "Content-Encoding: compress\r\n", "?"),
+        |_| reply(200, "Content-Encoding: gzip, br\r\n", "?"),
+    ];
+    for script in scripts {
+        let (outcomes, _) = led_by(session, script);
+        assert!(outcomes.len() > 5 && outcomes[..5].iter().all(|outcome| *outcome == Outcome::BadCoding));
+    }
+    // What nobody looks at need not be decoded.
+    let (outcomes, _) = led_by("[[state]]\nname = 'a'\npath = '/a'\n", scripts[0]);
+    assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::Ok));
+}
+
+/// However much a page embeds, so much is fetched; the rest is counted.
+#[test]
+fn a_page_that_embeds_without_end_is_bounded() {
+    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\n";
+    let mut scene = scripted(ONE, session, |request| match line(request).starts_with("GET /a ") {
+        true => {
+            let images: String = (0..5000).map(|number| format!("<img src=/{number}>")).collect();
+            reply(200, "Content-Type: text/html\r\n", &images)
+        }
+        false => reply(200, "", ""),
+    });
+    scene.requests_max = Some(1);
+    scene.length = Duration::from_secs(1000);
+    let stage = scene.play();
+    assert_eq!((stage.sent.len(), stage.tally.objects_left_out), (1 + 4096, 5000 - 4096));
+}

@@ -69,6 +69,10 @@ pub enum FragmentFault {
     /// Its datagram was given up before.
     #[error("a fragment of a datagram that was given up")]
     GivenUp,
+    /// What it makes whole is a fragment again: a fragment header behind the first one, which no host sends, and which
+    /// would have whoever takes the packet reassemble it once more, thousands of times over.
+    #[error("a fragment header inside a fragmented packet")]
+    Nested,
     /// It alone is more than may be held.
     #[error("no room for the fragment")]
     NoRoom,
@@ -177,7 +181,7 @@ impl Reassembler {
         let fragment = Fragment::read(packet)?;
         if fragment.info.offset_bytes == 0 && !fragment.info.more {
             // RFC 6946: an atomic fragment has nothing to do with others of its identification.
-            return Ok(Reassembled::Whole(assemble(fragment.bytes, fragment.data, fragment.congested)));
+            return whole(assemble(fragment.bytes, fragment.data, fragment.congested));
         }
         self.make_room(&fragment)?;
         let datagram = self.datagrams.entry(fragment.key).or_insert_with(|| {
@@ -193,12 +197,12 @@ impl Reassembler {
         if !datagram.is_complete() {
             return Ok(Reassembled::Waiting);
         }
-        let whole = self.remove(&fragment.key).expect("it was there a moment ago");
-        if whole.counted_front + whole.payload.len() > LENGTH_MAX {
+        let all = self.remove(&fragment.key).expect("it was there a moment ago");
+        if all.counted_front + all.payload.len() > LENGTH_MAX {
             // The first fragment has more options than the last.
             return Err(FragmentFault::TooLong);
         }
-        Ok(Reassembled::Whole(assemble(&whole.first, &whole.payload, whole.congested)))
+        whole(assemble(&all.first, &all.payload, all.congested))
     }
 
     fn make_room(&mut self, fragment: &Fragment<'_>) -> Result<(), FragmentFault> {
@@ -350,6 +354,14 @@ impl<'a> Fragment<'a> {
 
     fn first_len(&self) -> usize {
         if self.info.offset_bytes == 0 { self.bytes.len() } else { 0 }
+    }
+}
+
+/// A packet put together, unless it is a fragment still.
+fn whole(packet: Vec<u8>) -> Result<Reassembled, FragmentFault> {
+    match IpPacket::parse(&packet)?.fragment() {
+        Some(_) => Err(FragmentFault::Nested),
+        None => Ok(Reassembled::Whole(packet)),
     }
 }
 

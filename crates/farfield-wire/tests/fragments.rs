@@ -151,6 +151,39 @@ fn an_atomic_fragment_is_whole_by_itself() {
     assert_eq!(reassembler.datagrams(), 0);
 }
 
+/// A packet that is nothing but fragment headers, each of a whole datagram: whoever takes it apart one by one does so
+/// 8,000 times, copies 64 KiB each time, and by recursion runs out of stack.
+#[test]
+fn fragment_headers_inside_fragments_end_at_once() {
+    let nested = |headers: usize| {
+        let mut payload = [44, 0, 0, 0, 0, 0, 0, 9].repeat(headers);
+        *payload.iter_mut().rev().nth(7).unwrap() = 59; // the last one names no next header
+        let mut packet = udp_packet(v6(), &payload);
+        packet.drain(40..48);
+        (packet[4], packet[5]) = ((payload.len() >> 8) as u8, payload.len() as u8);
+        packet[6] = 44;
+        packet
+    };
+    let mut reassembler = reassembler();
+    for headers in [2, 3, 8_000] {
+        let fault = reassembler.handle_fragment(NOW, &nested(headers));
+        assert_eq!(fault, Err(FragmentFault::Nested), "{headers} headers");
+    }
+    // In pieces as well: what they make together is a fragment.
+    let inner = [59, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+    let piece = |offset: u8, more: u8, data: &[u8]| {
+        let mut packet = nested(2);
+        packet.truncate(40);
+        packet.extend([44, 0, 0, offset | more, 0, 0, 0, 7]);
+        packet.extend(data);
+        packet[5] = packet.len() as u8 - 40;
+        packet
+    };
+    assert_eq!(reassembler.handle_fragment(NOW, &piece(8, 0, &inner[8..])), Ok(Reassembled::Waiting));
+    assert_eq!(reassembler.handle_fragment(NOW, &piece(0, 1, &inner[..8])), Err(FragmentFault::Nested));
+    assert_eq!((reassembler.datagrams(), reassembler.bytes_held()), (0, 0));
+}
+
 #[test]
 fn congestion_that_one_fragment_met_is_kept() {
     let mut whole = udp_packet(v4(), &data(3000));

@@ -98,6 +98,15 @@ pub struct RunFlags {
     /// The command that starts the server before emulated clients
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
+    /// Processors that this server may take at most, such as 0.2
+    #[arg(long, value_name = "PROCESSORS")]
+    pub server_cpu: Option<f64>,
+    /// Memory that this server may take at most, such as 64MiB
+    #[arg(long, value_name = "SIZE")]
+    pub server_memory: Option<String>,
+    /// The user that this server runs as, where root starts it
+    #[arg(long, value_name = "USER")]
+    pub server_user: Option<String>,
     /// Threads that emulated clients are dealt out over
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,

@@ -18,7 +18,10 @@ use flags::{Command, Flags};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let flags = Flags::parse();
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) => return refuse(&error).into(),
+    };
     let done = match flags.command {
         None => commands::tour::tour(),
         Some(Command::Run(run)) => commands::run::run(&run),
@@ -31,4 +34,16 @@ fn main() -> ExitCode {
         Some(Command::Generate(what)) => commands::generate::generate(&what),
     };
     done.unwrap_or_else(|problem| problem.tell()).into()
+}
+
+/// What clap says: help and versions as it colours them; a mistake quotes what was typed, which is cleaned first.
+fn refuse(error: &clap::Error) -> exit::Exit {
+    let text = error.render();
+    if error.use_stderr() {
+        output::tell(format_args!("{text}"));
+        return exit::Exit::Usage;
+    }
+    // Help quotes nothing. Whoever reads it may have had enough.
+    let _ = error.print();
+    exit::Exit::Fine
 }

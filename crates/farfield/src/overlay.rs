@@ -38,6 +38,9 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
         ("--rtt", flags.rtt.is_some()),
         ("--access", flags.access.is_some()),
         ("--server", flags.server.is_some()),
+        ("--server-cpu", flags.server_cpu.is_some()),
+        ("--server-memory", flags.server_memory.is_some()),
+        ("--server-user", flags.server_user.is_some()),
         ("--shards", flags.shards.is_some()),
         ("--gateway", flags.gateway.is_some()),
         ("--capture", flags.capture),
@@ -61,6 +64,9 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     set("network.rtt", "--rtt", text(&flags.rtt));
     set("network.access", "--access", text(&flags.access));
     set("server.command", "--server", text(&flags.server));
+    set("server.cpu", "--server-cpu", flags.server_cpu.map(Value::from));
+    set("server.memory", "--server-memory", text(&flags.server_memory));
+    set("server.user", "--server-user", text(&flags.server_user));
     set("network.shards", "--shards", count(flags.shards.map(u64::from)));
     set("network.gateway", "--gateway", text(&flags.gateway));
     set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));

@@ -59,14 +59,16 @@ impl Progress {
             standing.connections,
             standing.in_system
         );
-        let (start, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
-        output::tell(format_args!("{start}{line}{end}"));
+        match self.terminal {
+            true => output::tell_over(&line),
+            false => output::tell(format_args!("{line}\n")),
+        }
     }
 
     /// The run is over: what is printed next begins a line of its own.
     pub fn end(&self) {
         if self.terminal && !self.quiet {
-            output::tell(format_args!("\r\x1b[2K"));
+            output::tell_over("");
         }
     }
 }

@@ -8,6 +8,7 @@ mod laying;
 mod mistake;
 mod network;
 mod plane;
+mod ramp;
 mod replied;
 mod resolve;
 mod served;
@@ -229,7 +230,7 @@ impl Default for OutputSpec {
 /// The scenario that the flags mean.
 pub fn read(flags: &RunFlags) -> Result<Scenario, Problem> {
     match flags.what.as_deref() {
-        None => from_text("", None, flags),
+        None => from_flags(flags),
         Some(url) if url.contains("://") => from_url(url, flags),
         Some(path) => {
             let path = Path::new(path);
@@ -249,6 +250,30 @@ fn from_url(url: &str, flags: &RunFlags) -> Result<Scenario, Problem> {
     text.insert("target".into(), url.into());
     text.insert("requests".into(), Value::Table(the_request(url, flags)?));
     from_text(&text.to_string(), None, flags)
+}
+
+/// A run that was given neither a URL nor a scenario: the server is the one that `--target` or `--server` names, or the
+/// built-in one, which has pages of its own.
+fn from_flags(flags: &RunFlags) -> Result<Scenario, Problem> {
+    if !asks(flags) {
+        return from_text("", None, flags);
+    }
+    let target = match (&flags.target, &flags.server) {
+        (Some(url), _) => url.as_str(),
+        (None, Some(_)) => "http://127.0.0.1/",
+        (None, None) => {
+            let sentence = "-X, -H and --body say what to ask of a URL; name it, or `--target URL`";
+            return Err(Problem::usage(sentence));
+        }
+    };
+    let mut text = Table::new();
+    text.insert("requests".into(), Value::Table(the_request(target, flags)?));
+    from_text(&text.to_string(), None, flags)
+}
+
+/// Whether the flags say what to ask for.
+fn asks(flags: &RunFlags) -> bool {
+    flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()
 }
 
 /// The one request of a run that was given a URL.
@@ -292,7 +317,7 @@ fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
 pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Scenario, Problem> {
     let source = mistake::Source { text, path };
     let mut document: Table = text.parse().map_err(|error| source.syntax(&error))?;
-    if path.is_some() && (flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()) {
+    if path.is_some() && asks(flags) {
         return Err(Problem::usage(
             "-X, -H and --body say what to ask of a URL; in a scenario write [[requests.request]]",
         ));
@@ -457,6 +482,26 @@ mod tests {
         for part in ["x-a = [\"1\", \"2\"]", "x-b = \"3\"", "file = \"form.bin\""] {
             assert!(shown.contains(part), "`{part}` is not in: {shown}");
         }
+    }
+
+    /// What the flags say to ask for is asked for, wherever the URL was written.
+    #[test]
+    fn what_is_asked_for_does_not_depend_on_where_the_url_is_written() {
+        let asked = |what: Option<&str>, target: Option<&str>| RunFlags {
+            what: what.map(str::to_owned),
+            target: target.map(str::to_owned),
+            method: Some("PUT".into()),
+            headers: vec!["X-A: b".into()],
+            body: Some("c".into()),
+            ..RunFlags::default()
+        };
+        let url = "http://127.0.0.1:80/a?b";
+        let (one, other) = (read(&asked(Some(url), None)), read(&asked(None, Some(url))));
+        assert_eq!(one.as_ref().expect("a scenario").to_toml(), other.expect("a scenario").to_toml());
+        let shown = one.expect("a scenario").to_toml();
+        assert!(["PUT", "x-a", "/a?b"].iter().all(|part| shown.contains(part)), "{shown}");
+        let problem = read(&asked(None, None)).expect_err("nothing to ask");
+        assert!(problem.to_string().contains("--target"), "{problem}");
     }
 
     #[test]

@@ -1,11 +1,16 @@
 //! A site as a folder of files, for a server to serve.
+//!
+//! What a site says may come from a stranger: nothing is written outside the folder, nor through a link in it. Each
+//! folder is opened below the one before, and each file is new.
 
 use farfield_traffic::site::content::Contents;
 use farfield_traffic::site::files::{INDEX, MANIFEST};
-use farfield_traffic::site::{Site, html};
+use farfield_traffic::site::{Site, html, path};
+use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Writes the site's objects into `directory`, which is there and empty, an index if the site has none, and at last, when
@@ -15,29 +20,54 @@ use std::path::{Path, PathBuf};
 /// What could not be written, and why.
 pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Error)> {
     let contents = Contents::new(site);
+    let root = open_folder(directory).map_err(|error| (directory.to_owned(), error))?;
     let mut written = BTreeSet::new();
     for (at, object) in (0..).zip(site.objects()) {
-        let name = on_disk(&object.path);
-        // A folder and its index may both have been seen, and are one file.
-        if !written.insert(name.clone()) {
+        let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it would lie outside the folder");
+        let names = path::on_disk(&object.path).ok_or_else(|| (object.path.clone().into(), outside()))?;
+        // A folder and its index may both have been seen, and are one file. The site itself is written last.
+        if names == [MANIFEST] || !written.insert(names.clone()) {
             continue;
         }
-        let path = directory.join(name);
-        let folder = path.parent().unwrap_or(directory);
-        fs::create_dir_all(folder).map_err(|error| (folder.to_owned(), error))?;
-        let made = fs::File::create_new(&path).and_then(|mut file| contents.write(at, &mut file));
-        made.map_err(|error| (path, error))?;
+        let made = new_file(&root, &names).and_then(|mut file| contents.write(at, &mut file));
+        made.map_err(|error| (directory.join(names.join("/")), error))?;
     }
-    let index = directory.join(INDEX);
-    if !index.exists() {
-        let html = html::index(site.objects(), site.pages());
-        fs::write(&index, html).map_err(|error| (index, error))?;
+    let put = |name: &str, text: &[u8]| {
+        let made = new_file(&root, &[name.to_owned()]).and_then(|mut file| file.write_all(text));
+        made.map_err(|error| (directory.join(name), error))
+    };
+    if !written.contains([INDEX.to_owned()].as_slice()) {
+        put(INDEX, html::index(site.objects(), site.pages()).as_bytes())?;
     }
-    let manifest = directory.join(MANIFEST);
-    match fs::write(&manifest, as_json(site)) {
-        Ok(()) => Ok(manifest),
-        Err(error) => Err((manifest, error)),
+    put(MANIFEST, &as_json(site))?;
+    Ok(directory.join(MANIFEST))
+}
+
+/// Makes the file that `names` lead to from `root`, folders and all. What is there already is not followed if it is a
+/// link, nor written over.
+fn new_file(root: &OwnedFd, names: &[String]) -> io::Result<File> {
+    let (name, folders) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+    if !names.iter().all(|name| path::is_name(name.as_bytes())) {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
+    let mut below = root.try_clone()?;
+    for folder in folders {
+        match rustix::fs::mkdirat(&below, folder, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        below = rustix::fs::openat(&below, folder, FOLDER, Mode::empty())?;
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(&below, name, flags, Mode::from_raw_mode(0o666))?))
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The folder itself may be named through links: it is the user's own word.
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 /// All of a site as one line of JSON.
@@ -47,45 +77,23 @@ pub fn as_json(site: &Site) -> Vec<u8> {
     text
 }
 
-/// A path of a site as one of files: what is percent-encoded is decoded, and a folder is its index.
-fn on_disk(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.trim_start_matches('/').as_bytes();
-    while let [byte, after @ ..] = rest {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match decoded.filter(|decoded| *byte == b'%' && !matches!(decoded, 0 | b'/')) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    let name = String::from_utf8(bytes).unwrap_or_else(|_| path.trim_start_matches('/').to_owned());
-    if name.is_empty() || name.ends_with('/') { name + INDEX } else { name }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A folder with a link out of it, as another user of the machine may have put there meanwhile.
     #[test]
-    fn paths_are_decoded_for_the_disk() {
-        for (path, file) in [
-            ("/a/b.html", "a/b.html"),
-            ("/a%20b.png", "a b.png"),
-            ("/100%", "100%"),
-            ("/a%2Fb", "a%2Fb"),
-            ("/%E9.gif", "%E9.gif"),
-            ("/%C3%A9.gif", "é.gif"),
-            ("/", "index.html"),
-            ("/sub/", "sub/index.html"),
-        ] {
-            assert_eq!(on_disk(path), file);
+    fn nothing_is_written_through_a_link() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("new"), folder.path().join("a")).unwrap();
+        let root = open_folder(folder.path()).unwrap();
+        let names = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        for path in ["sub/x", "a", "..", "../x", "", "b/../../x"] {
+            assert!(new_file(&root, &names(path)).is_err(), "{path}");
         }
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert!(new_file(&root, &names("c/d/e")).is_ok() && folder.path().join("c/d/e").is_file());
     }
 }

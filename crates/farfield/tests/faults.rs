@@ -253,6 +253,101 @@ fn more_than_was_asked_for() {
     }
 }
 
+/// A server that answers without having read the whole request and closes: the kernel resets the connection behind the reply,
+/// which is whole all the same.
+#[test]
+fn a_whole_reply_with_a_reset_behind_it() {
+    let samples = check(Outcome::Ok, |peer| {
+        let mut byte = [0];
+        if peer.0.read(&mut byte).is_ok_and(|read| read == 1) {
+            peer.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole");
+        }
+    });
+    assert!(samples.iter().all(|sample| (sample.status, sample.body_bytes) == (200, 5)));
+}
+
+/// The same where the client is still sending: a body of 4 MiB that the server does not want.
+#[test]
+fn a_refusal_of_a_large_body() {
+    let place = Place::new();
+    let server = Bad::server(|peer| {
+        if peer.request() {
+            peer.say("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nno\n");
+        }
+    });
+    let body = "x".repeat(4 << 20);
+    let request = format!("[[requests.request]]\nmethod = 'POST'\npath = '/'\nbody = '{body}'\n");
+    let scenario =
+        place.write("post.toml", format!("target = '{}'\nload.users = 2\n{request}", server.url()));
+    let run = place.run(&format!("{} -d 700ms --threshold status-4xx>=1", scenario.display()));
+    let samples = run.samples();
+    assert!(samples.len() >= 2);
+    for sample in samples {
+        assert_eq!((sample.outcome, sample.status), (Outcome::Status4xx, 413), "{sample:?}");
+    }
+}
+
+/// What is no head is one that cannot be read, even if it comes in pieces and the server then says nothing more.
+#[test]
+fn a_head_that_is_none_in_pieces_and_held_open() {
+    check(Outcome::BadHead, |peer| {
+        if peer.request() && peer.say("HTTP/1.") && peer.pause(Duration::from_millis(5)) {
+            peer.say("1 2");
+            peer.pause(Duration::from_millis(5));
+            peer.say("x");
+        }
+        peer.hold();
+    });
+}
+
+/// Pieces of a chunk each are read more slowly than they are written, so there is always more: neither the time limit of
+/// that reply nor the other user waits for its end.
+#[test]
+fn an_endless_reply_that_comes_faster_than_it_is_read() {
+    let place = Place::new();
+    let server = Bad::server(|peer| {
+        let chunks = "1\r\na\r\n".repeat(100_000);
+        if peer.request() && peer.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") {
+            // Over a gigabyte: minutes for who reads on, and an end for a client that does.
+            for _ in 0..2000 {
+                if !peer.say(&chunks) {
+                    return;
+                }
+            }
+        }
+    });
+    let words = "-c 2 -d 500ms --warm-up 0s --set connections.request-timeout=300ms --set run.drain=1s";
+    let run = place.run(&format!("{} {words}", server.url()));
+    let samples = run.samples();
+    assert!(samples.len() >= 2);
+    for sample in samples {
+        assert!(matches!(sample.outcome, Outcome::TimedOut | Outcome::Unfinished), "{sample:?}");
+        // Wide, for a machine that does other things; an unbounded turn lasts until the server stops.
+        let waited = sample.service_time().map_or(0.0, |waited| waited.as_secs_f64());
+        assert!(waited < 8.0, "waited {waited} s");
+    }
+}
+
+/// Line ends behind a body belong to no reply, with and without a pause, and no instant of a sample is before another.
+#[test]
+fn line_ends_behind_a_body() {
+    let samples = check(Outcome::Ok, |peer| {
+        let mut number = 0;
+        while peer.request() && peer.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n") {
+            number += 1;
+            if number % 2 == 0 {
+                peer.say("\r\n");
+            }
+        }
+    });
+    for sample in &samples {
+        assert!(sample.is_ordered() && sample.first_byte.instant() > sample.sent.instant(), "{sample:?}");
+    }
+    // Nothing was closed for it: each user keeps its connection.
+    let connections: std::collections::BTreeSet<_> = samples.iter().map(|sample| sample.connection).collect();
+    assert_eq!(connections.len(), 2, "of {} requests", samples.len());
+}
+
 /// A reply that comes five bytes at a time is slow and whole.
 #[test]
 fn a_slow_drip() {
@@ -294,7 +389,8 @@ fn what_is_not_there() {
     place.run(&format!("{load} --set verdict.succeeded=0%")).exits(0);
 }
 
-/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it.
+/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it, and the verdict
+/// says from when on there was no server.
 #[test]
 fn a_server_that_dies() {
     let place = Place::new();
@@ -302,9 +398,14 @@ fn a_server_that_dies() {
     let run = place.begin_run(&format!("{}/bytes/100 -R 200 -d 2s", server.url));
     run.await_checkpoint();
     server.end(Signal::KILL);
-    let ended = run.ended().exits(0);
+    let ended = run.ended().exits(3);
     let (summary, samples) = (ended.summary(), ended.samples());
     assert!(summary.complete);
+    let cause = summary.verdict.first_cause().expect("a cause");
+    let note = cause.note.as_deref().unwrap_or_default();
+    assert_eq!((cause.name.as_str(), summary.verdict.failed().count()), ("server-silent", 1));
+    assert!(note.starts_with("nothing came from the server after second "), "{note}");
+    assert!(ended.stdout.contains(note), "{}", ended.stdout);
     let of = |outcome| count(&summary.steady, outcome);
     assert!(of(Outcome::Ok) > 50 && of(Outcome::ConnectRefused) > 50, "{:?}", summary.steady.outcomes);
     let arrivals = summary.generator.arrivals.expect("an open load");

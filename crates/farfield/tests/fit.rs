@@ -119,6 +119,91 @@ fn advice_from_a_log_is_that_from_its_report() {
     }
 }
 
+/// A page every forty minutes or so, for eleven days: at the log's pace ten minutes show nothing.
+fn slow_log() -> String {
+    (0..400u32).fold(String::new(), |mut log, visit| {
+        let at = visit * 2_400 + (visit * visit * 37) % 1_800;
+        let (day, hour, minute, second) = (1 + at / 86_400, at / 3_600 % 24, at / 60 % 60, at % 60);
+        let _ = writeln!(
+            log,
+            "10.0.{}.{} - - [{day:02}/Feb/2001:{hour:02}:{minute:02}:{second:02} +0000] \"GET /p{}.html HTTP/1.1\" 200 900",
+            visit / 200,
+            visit % 200,
+            visit % 7
+        );
+        log
+    })
+}
+
+#[test]
+fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
+    let place = Place::new();
+    place.write("slow.log", slow_log());
+    let ended = place.farfield("fit slow.log -o slow --single-laws").exits(0);
+    let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
+    assert!(
+        next.contains("slow/scenario.toml   (takes 10.0 min") && next.contains("times the log's pace"),
+        "{next}"
+    );
+    // Its own next, with nothing changed but the plane, on which ten minutes are a moment.
+    let run = place.run("slow/scenario.toml --plane simulated").exits(0);
+    let requests = run.summary().steady.requests;
+    assert!(requests >= 150, "{requests} requests where {next} was said");
+    // Whoever says how fast it goes gets that.
+    let ended = place.farfield("fit slow.log -o as-it-was --single-laws --speed 1").exits(0);
+    assert!(!ended.stdout.contains("times the log's pace"), "{}", ended.stdout);
+    let ended = place.farfield("fit slow.log -o course --single-laws --course").exits(0);
+    let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
+    assert!(next.contains("takes 11.1 days") && next.contains("--speed 1600"), "{next}");
+}
+
+#[test]
+fn a_wrong_date_is_set_aside_and_said() {
+    let place = Place::new();
+    let wrong = "10.0.0.1 - - [01/Jan/1970:00:00:05 +0000] \"GET /p1.html HTTP/1.1\" 200 900\n";
+    place.write("right.log", log());
+    place.write("wrong.log", log() + wrong);
+    let right = place.farfield("fit right.log -o right --single-laws").exits(0);
+    let ended = place.farfield("fit wrong.log -o wrong --single-laws").exits(0);
+    for part in [
+        "dates            2001-02-01 10:00:00 to 2001-02-01 10:",
+        "; 1 set aside",
+        "! 1 requests are set aside: their dates",
+    ] {
+        assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
+    }
+    assert!(!right.stdout.contains("set aside"), "{}", right.stdout);
+    let report = |folder: &str| -> FitReport {
+        let text = fs::read_to_string(place.path(&format!("{folder}/fit.json"))).expect("a report");
+        serde_json::from_str(&text).expect("a report")
+    };
+    let (right, wrong) = (report("right"), report("wrong"));
+    assert_eq!((right.covers, &right.counts, right.arrivals), (wrong.covers, &wrong.counts, wrong.arrivals));
+}
+
+/// Proxies' and scanners' requests: what `run` refuses is not written, and `--show-scenario` refuses what
+/// `run` does.
+#[test]
+fn a_fit_writes_nothing_that_a_run_refuses() {
+    let place = Place::new();
+    let line = |second: u32, request: &str| {
+        format!("10.0.3.1 - - [01/Feb/2001:10:59:{second:02} +0000] \"{request} HTTP/1.1\" 200 900\n")
+    };
+    let noise = line(1, "OPTIONS *")
+        + &line(20, "GET http://other.example/abs.html")
+        + &line(40, "CONNECT other.example:443");
+    place.write("access.log", log() + &noise);
+    place.farfield("fit access.log -o site --single-laws --target http://127.0.0.1:9/").exits(0);
+    let scenario = fs::read_to_string(place.path("site/scenario.toml")).expect("written");
+    assert!(scenario.contains("path = \"/abs.html\"") && !scenario.contains("other.example"), "{scenario}");
+    place.farfield("run site/scenario.toml --show-scenario").exits(0);
+    place.write("bad.toml", "[[requests.request]]\npath = '*'\n");
+    let refused = place.farfield("run bad.toml").exits(2);
+    let shown = place.farfield("run bad.toml --show-scenario").exits(2);
+    assert_eq!(shown.stderr, refused.stderr);
+    assert!(shown.stdout.is_empty(), "{}", shown.stdout);
+}
+
 /// The paths that the log has, for a server that has them.
 #[test]
 fn a_target_gets_the_logs_own_paths() {

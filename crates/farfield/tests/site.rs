@@ -175,3 +175,70 @@ fn a_model_that_is_shown_makes_the_same_site() {
     place.write("bad.toml", "pages = 1\nsizes = { body = '1s' }\n");
     place.farfield("site make bad.toml other").exits(2).says(&["bad.toml: ", "times"]);
 }
+
+/// A server that is a stranger's: its page leads out of any folder, by encoded dots, through a path that no site has, and
+/// to an answer that breaks off. What it has is kept, and made into files inside the folder alone.
+#[test]
+fn a_hostile_server_writes_nothing_outside_the_folder() {
+    let place = Place::new();
+    let page = "<a href='/%2e%2e/%2E%2e/escaped.html'>up</a><a href='/a//b'>empty</a><a href='/broken.html'>cut</a>\
+                <a href='%2e%2e/ok.html'>back</a><img src='/sub/%2e%2e/%2e%2e/escaped.png'>";
+    let reply = |kind: &str, announced: usize, body: &str| {
+        format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {announced}\r\n\r\n{body}")
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let page = reply("text/html", page.len(), page);
+    let replies = move |path: &str| match path {
+        "/" => page.clone(),
+        "/broken.html" => reply("text/html", 1_000, "cut"),
+        _ => reply("image/png", 3, "abc"),
+    };
+    let (tell, asked) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("a connection");
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                match std::io::Read::read(&mut connection, &mut byte) {
+                    Ok(1) => head.push(byte[0]),
+                    _ => break,
+                }
+            }
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let Some(path) = head.split(' ').nth(1) else { continue };
+            let _ = tell.send(path.to_owned());
+            let _ = std::io::Write::write_all(&mut connection, replies(path).as_bytes());
+        }
+    });
+    let ended = place.farfield(&format!("site crawl {url} -o seen.json")).exits(0);
+    assert!(
+        ended.stdout.contains("1 answers did not come or broke off, such as that to /broken.html"),
+        "{}",
+        ended.stdout
+    );
+    let asked: Vec<String> = asked.try_iter().collect();
+    assert!(
+        asked.iter().all(|path| !path.to_lowercase().contains("%2e") && !path.contains("//")),
+        "{asked:?}"
+    );
+    place.farfield("site make seen.json deep/er/www").exits(0);
+    let files: Vec<_> = ["escaped.html", "escaped.png", "ok.html"]
+        .map(|name| {
+            (
+                place.path(&format!("deep/er/www/{name}")).is_file(),
+                place.path(&format!("deep/{name}")).exists(),
+            )
+        })
+        .into();
+    assert_eq!(files, [(true, false); 3]);
+    // And a site that somebody wrote by hand.
+    let written = r#"{"seed":1,"objects":[{"path":"/%2e%2e/%2e%2e/out","kind":"other","size":3}],"pages":[{"object":0,"weight":1}]}"#;
+    place.write("hostile.json", written);
+    place
+        .farfield("site make hostile.json deep/est/www")
+        .exits(2)
+        .says(&["hostile.json", "/%2e%2e/%2e%2e/out"]);
+    assert!(!place.path("out").exists() && !place.path("deep/out").exists());
+}

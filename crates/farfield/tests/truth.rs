@@ -99,7 +99,7 @@ fn a_generator_that_saturates_is_found_out() {
         assert!(failed.iter().any(|failed| failed == check), "{check} is not among {failed:?}");
     }
     assert!(
-        ended.stdout.contains("\nINVALID ") && ended.stdout.contains("  ! send-lateness "),
+        ended.stdout.contains("\nINVALID ") && ended.stdout.contains("send-lateness "),
         "{}",
         ended.stdout
     );

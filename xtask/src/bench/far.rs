@@ -64,7 +64,7 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
     for (reuse, words, receivers) in cases {
         let (mut ours, mut theirs, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..lab.extent.pairs {
-            let summary = Far { reuse, receivers, ..Far::of(lab, FAR) }.run(lab)?;
+            let summary = Far { reuse, ..Far::of(lab, FAR) }.placed(lab, receivers).run(lab)?;
             let per_s = summary.number("/steady/rates/completed_per_s")?;
             cpu_us.push(summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(lab.extent.seconds));
             ours.push(per_s);
@@ -105,8 +105,7 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
 pub fn backbone(lab: &Lab) -> Result<String> {
     let (mut per_s, mut late) = (Vec::new(), Vec::new());
     for _ in 0..lab.extent.pairs {
-        let server = [lab.server_cpu()];
-        let summary = Far { receivers: &server, ..Far::of(lab, BACKBONE) }.run(lab)?;
+        let summary = Far::of(lab, BACKBONE).run(lab)?;
         per_s.push(summary.number("/steady/rates/completed_per_s")?);
         late.push(summary.quantile_us("/network/departure_lateness", "p99.9")?);
     }
@@ -123,8 +122,8 @@ pub fn backbone(lab: &Lab) -> Result<String> {
 pub fn throughput(lab: &Lab) -> Result<String> {
     let mut gigabits = Vec::new();
     for _ in 0..lab.extent.pairs {
-        let (reuse, receivers) = (Reuse::KeepAlive, &[lab.server_cpu()][..]);
-        let summary = Far { reuse, path: "/64k", receivers, ..Far::of(lab, LARGE) }.run(lab)?;
+        let large = Far { reuse: Reuse::KeepAlive, path: "/64k", ..Far::of(lab, LARGE) };
+        let summary = large.placed(lab, &[lab.server_cpu()]).run(lab)?;
         gigabits.push(summary.number("/steady/rates/body_bytes_per_s")? * 8.0 / 1e9);
     }
     let gigabits = Spread::of(gigabits);
@@ -139,23 +138,34 @@ pub struct Far<'a> {
     pub rest: &'a str,
     pub reuse: Reuse,
     pub path: &'a str,
-    /// The processors of the server.
-    pub server: Vec<usize>,
-    /// Those on which its kernel works on what it receives; where the emulator writes it if there are none.
-    pub receivers: &'a [usize],
+    /// Who runs where; farfield chooses by itself, of all processors, if absent.
+    pub placed: Option<Placed<'a>>,
     pub seconds: u32,
 }
 
+/// Who runs on which processors, the emulator being held to the lab's for generators.
+#[derive(Debug, Clone)]
+pub struct Placed<'a> {
+    /// The server.
+    pub server: Vec<usize>,
+    /// Its kernel's work on what it receives; where the emulator writes it if there are none.
+    pub receivers: &'a [usize],
+}
+
 impl<'a> Far<'a> {
-    /// One request for 1 KB on a connection, of a server on a processor of its own.
+    /// One request for 1 KB on a connection, with farfield's defaults.
     pub fn of(lab: &Lab, rest: &'a str) -> Far<'a> {
-        let (reuse, path, server) = (Reuse::OneRequest, "/1k", vec![lab.server_cpu()]);
-        Far { rest, reuse, path, server, receivers: &[], seconds: lab.extent.seconds }
+        Far { rest, reuse: Reuse::OneRequest, path: "/1k", placed: None, seconds: lab.extent.seconds }
+    }
+
+    /// The same with the server on a processor of its own, and its kernel receiving on `receivers`.
+    pub fn placed(self, lab: &Lab, receivers: &'a [usize]) -> Far<'a> {
+        Far { placed: Some(Placed { server: vec![lab.server_cpu()], receivers }), ..self }
     }
 
     /// Runs it after two seconds of warm-up.
     pub fn run(&self, lab: &Lab) -> Result<Summary> {
-        let Far { rest, path, server, receivers, .. } = self;
+        let Far { rest, path, .. } = self;
         let folder = lab.scratch().join("far");
         fs::create_dir_all(&folder)?;
         let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
@@ -164,11 +174,17 @@ impl<'a> Far<'a> {
             Reuse::OneRequest => "one-request",
             Reuse::KeepAlive => "persistent",
         };
+        let placed = match &self.placed {
+            Some(Placed { server, receivers }) => {
+                format!("processors = {server:?}\nreceive-processors = {receivers:?}\n")
+            }
+            None => String::new(),
+        };
         let scenario = format!(
             "plane = \"emulated\"\nconnections = {{ policy = \"{policy}\" }}\n\
              requests = {{ request = [{{ path = \"{path}\" }}] }}\n\
-             [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\nprocessors = {server:?}\n\
-             receive-processors = {receivers:?}\nsomaxconn = 16384\nsyn-backlog = 16384\n{rest}",
+             [server]\ncommand = [\"{}\", \"-e\", \"{}\", \"-c\", \"{}\"]\n{placed}\
+             somaxconn = 16384\nsyn-backlog = 16384\n{rest}",
             nginx.display(),
             folder.join("nginx.log").display(),
             config.display(),
@@ -178,6 +194,9 @@ impl<'a> Far<'a> {
         let file = file.to_str().context("a scratch folder with a plain name")?;
         let mut command = farfield::command(lab.farfield(), file, self.seconds, lab.scratch())?;
         command.args(["--warm-up", "2s"]);
-        Ok(lab.farfield_run(&command, self.seconds)?.0)
+        match self.placed {
+            Some(_) => Ok(lab.farfield_run(&command, self.seconds)?.0),
+            None => lab.farfield_run_anywhere(&command, self.seconds),
+        }
     }
 }

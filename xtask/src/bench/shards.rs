@@ -1,7 +1,7 @@
 //! One shard and two of the emulated plane, in real time, on two processors that the server shares: what a second shard
 //! costs at a rate that one carries with ease, and what it brings where the emulator is what has most to do.
 
-use super::far::Far;
+use super::far::{Far, Placed};
 use super::generator::Reuse;
 use super::lab::Lab;
 use super::page::Table;
@@ -104,11 +104,10 @@ fn turns(lab: &Lab, rest: &str, reuse: Reuse, path: &str) -> Result<Made> {
     for _ in 0..lab.extent.pairs {
         for shards in 1..=2 {
             let rest = format!("{rest}shards = {shards}\nprocessors = {both:?}\n");
-            let (server, seconds) = (both.to_vec(), seconds(lab));
-            let summary =
-                Far { reuse, path, server, receivers: &both, seconds, ..Far::of(lab, &rest) }.run(lab)?;
+            let placed = Some(Placed { server: both.to_vec(), receivers: &both });
+            let summary = Far { reuse, path, placed, seconds: seconds(lab), rest: &rest }.run(lab)?;
             let per_s = summary.number("/steady/rates/completed_per_s")?;
-            let cpu_us = summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(seconds);
+            let cpu_us = summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(seconds(lab));
             made.per_s[shards - 1].push(per_s);
             made.cpu_us[shards - 1].push(cpu_us);
             made.late_us[shards - 1].push(summary.quantile_us("/network/departure_lateness", "p99")?);

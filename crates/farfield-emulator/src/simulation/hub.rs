@@ -1,6 +1,7 @@
 //! The hub: shared links and the server. And the far side: shared links away from the server, where they can be a part
 //! of their own.
 
+use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};
 use crate::server::Core;
 use crate::world::{Crossing, Event, Reach, World};
@@ -38,12 +39,15 @@ impl Links {
         }
     }
 
-    /// Does what is due before `end`; returns how much that was.
-    pub fn run(&mut self, end: Instant) -> u64 {
+    /// Does what is due before `end`, or less if it is to stop; returns how much that was.
+    pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.events;
         while let Some((_, event)) = self.next(end) {
             self.world.look_ahead();
             debug_assert!(!matches!(event, Event::Server(_)), "the server is elsewhere");
+            if self.events.is_multiple_of(EVENTS_A_LOOK) && remote.stops() {
+                break;
+            }
         }
         self.events - before
     }
@@ -79,8 +83,8 @@ impl<T: Tap> Hub<T> {
         Hub { links: Links::new(simulation, directory, reach), server, tap }
     }
 
-    /// Does what is due before `end`; returns how much that was.
-    pub fn run(&mut self, end: Instant) -> u64 {
+    /// Does what is due before `end`, or less if it is to stop; returns how much that was.
+    pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.links.events;
         while let Some((due, event)) = self.links.next(end) {
             self.look_ahead();
@@ -88,6 +92,9 @@ impl<T: Tap> Hub<T> {
                 self.server.handle_alarm(due, alarm);
             }
             self.come_to_rest(due);
+            if self.links.events.is_multiple_of(EVENTS_A_LOOK) && remote.stops() {
+                break;
+            }
         }
         self.links.events - before
     }

@@ -1,6 +1,7 @@
 //! A part of the clients: a shard that reaches as far as the clients' own links do.
 
 use super::Simulation;
+use super::sink::{EVENTS_A_LOOK, Remote};
 use crate::world::{Crossing, Event, Reach};
 use crate::{Directory, Shard};
 use farfield_base::{Duration, Instant, Sample, Window};
@@ -40,23 +41,26 @@ impl Part {
         }
     }
 
-    /// Does what is due before `end`; returns how much that was.
-    pub fn run(&mut self, end: Instant) -> u64 {
+    /// Does what is due before `end`, or less if it is to stop; returns how much that was.
+    pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.events;
         if !self.finished && end > self.window.measure_to {
-            self.run_until(self.window.measure_to);
+            self.run_until(self.window.measure_to, remote);
             self.shard.finish();
             self.finished = true;
         }
-        self.run_until(end.min(self.drain_until));
+        self.run_until(end.min(self.drain_until), remote);
         self.events - before
     }
 
-    fn run_until(&mut self, end: Instant) {
+    fn run_until(&mut self, end: Instant, remote: &Remote) {
         let Some(last) = end.as_ns().checked_sub(1).map(Instant::from_ns) else { return };
         while let Some(was_packet) = self.shard.step_of(last) {
             self.events += 1;
             self.packet_events += u64::from(was_packet);
+            if self.events.is_multiple_of(EVENTS_A_LOOK) && remote.stops() {
+                return;
+            }
         }
     }
 

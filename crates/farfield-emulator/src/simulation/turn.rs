@@ -7,11 +7,12 @@
 use super::barrier::{Barrier, Guard};
 use super::hub::{Hub, Links};
 use super::part::Part;
+use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::Drops;
 use crate::world::Crossing;
-use farfield_base::{Instant, Sample};
+use farfield_base::Instant;
 use farfield_user::Tally;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -48,7 +49,7 @@ struct Side {
     taken: AtomicUsize,
 }
 
-struct Machine<T> {
+struct Machine<'a, T> {
     hub: Mutex<Hub<T>>,
     far: Option<Mutex<Links>>,
     parts: Vec<Mutex<Part>>,
@@ -57,6 +58,11 @@ struct Machine<T> {
     windows: Windows,
     measure_to: Instant,
     drain_until: Instant,
+    outlet: Mutex<Outlet<'a>>,
+    pending: Pending,
+    remote: &'a Remote,
+    /// It was ended before its time. Set while all threads wait, so that they agree.
+    stopped: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -83,13 +89,15 @@ impl Side {
     }
 }
 
-/// Turns them to the end.
+/// Turns them to the end, or until `remote` says to stop.
 pub(crate) fn turn<T: Tap>(
     mut parts: Vec<Part>,
     hub: Hub<T>,
     far: Option<Links>,
     windows: Windows,
     simulation: &Simulation,
+    sink: &mut dyn Sink,
+    remote: &Remote,
 ) -> Simulated {
     parts.iter_mut().for_each(|part| part.shard.start());
     let threads = (simulation.shards.get() as usize).min(parts.len() + 1 + usize::from(far.is_some()));
@@ -103,6 +111,10 @@ pub(crate) fn turn<T: Tap>(
         windows,
         measure_to: simulation.window.measure_to,
         drain_until: simulation.drain_until,
+        outlet: Mutex::new(Outlet::new(sink)),
+        pending: Pending::default(),
+        remote,
+        stopped: AtomicBool::new(false),
     };
     let (ended, turned) = std::thread::scope(|scope| {
         for _ in 1..threads {
@@ -113,7 +125,7 @@ pub(crate) fn turn<T: Tap>(
     machine.conclude(ended, turned)
 }
 
-impl<T: Tap> Machine<T> {
+impl<T: Tap> Machine<'_, T> {
     /// A thread's life; returns when the simulation ended, and in how many windows.
     fn work(&self) -> (Instant, u64) {
         let _guard = Guard(&self.barrier);
@@ -132,12 +144,25 @@ impl<T: Tap> Machine<T> {
                     _ => break,
                 }
             }
-            self.barrier.wait(|| now.taken.store(0, Ordering::Relaxed));
+            self.barrier.wait(|| {
+                now.taken.store(0, Ordering::Relaxed);
+                self.between_windows(k);
+            });
             turned += 1;
             match self.after(k, now) {
                 Some(next) => k = next,
                 None => return (self.windows.clients_end(k).min(self.drain_until), turned),
             }
+        }
+    }
+
+    /// What is done by one thread while the others wait.
+    fn between_windows(&self, k: u64) {
+        if self.remote.stops() {
+            self.stopped.store(true, Ordering::Relaxed);
+        } else if self.pending.is_batch(self.remote) {
+            let now = self.windows.clients_end(k).min(self.drain_until);
+            lock(&self.outlet).hand_on(self.parts.iter().map(lock), now);
         }
     }
 
@@ -147,7 +172,7 @@ impl<T: Tap> Machine<T> {
             hub.links.take(&mut lock(from));
         }
         hub.links.take(&mut lock(&before.back));
-        let did = hub.run(self.windows.hub_end(k));
+        let did = hub.run(self.windows.hub_end(k), self.remote);
         let sent = self.deal(&mut hub.links, &now.down, &now.away);
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.links.next_at()) };
         now.reports[HUB].say(next, true);
@@ -157,7 +182,7 @@ impl<T: Tap> Machine<T> {
         let Some(far) = &self.far else { return now.reports[FAR].say(u64::MAX, true) };
         let far = &mut *lock(far);
         far.take(&mut lock(&before.away));
-        let did = far.run(self.windows.far_end(k));
+        let did = far.run(self.windows.far_end(k), self.remote);
         let sent = self.deal(far, &now.far_down, &now.back);
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_far(far.next_at()) };
         now.reports[FAR].say(next, true);
@@ -189,7 +214,9 @@ impl<T: Tap> Machine<T> {
         let part = &mut *lock(&self.parts[number]);
         part.take(&mut lock(&before.down[number]));
         part.take(&mut lock(&before.far_down[number]));
-        let did = part.run(self.windows.clients_end(k));
+        let held = part.shard.world.samples.len();
+        let did = part.run(self.windows.clients_end(k), self.remote);
+        self.pending.add(part.shard.world.samples.len() - held);
         let crossings = &mut part.shard.world.crossings;
         let sent = !crossings.is_empty();
         if sent {
@@ -203,7 +230,7 @@ impl<T: Tap> Machine<T> {
     /// The window after `k`, the same for every thread; none if the simulation is over.
     fn after(&self, k: u64, side: &Side) -> Option<u64> {
         let done = side.reports.iter().all(|report| report.done.load(Ordering::Relaxed));
-        if done || self.windows.clients_end(k) >= self.drain_until {
+        if done || self.windows.clients_end(k) >= self.drain_until || self.stopped.load(Ordering::Relaxed) {
             return None;
         }
         let next = side.reports.iter().map(|report| report.next.load(Ordering::Relaxed)).min()?;
@@ -230,10 +257,16 @@ impl<T: Tap> Machine<T> {
             whole.events += links.events;
             whole.packet_events += links.packet_events;
         }
+        // A load that is over before its time leaves the rest of the measured part empty.
+        let until = match self.stopped.into_inner() {
+            true => ended,
+            false => ended.max(self.measure_to.min(self.drain_until)),
+        };
+        let mut left = Vec::new();
         for part in self.parts {
             let mut part = part.into_inner().expect("no thread panicked");
-            let (samples, area) = part.end(ended.max(self.measure_to.min(self.drain_until)));
-            whole.samples.extend(samples);
+            let (samples, area) = part.end(until);
+            left.extend(samples);
             whole.in_system_area += area;
             whole.tally.add(&part.shard.tally());
             whole.connects += part.shard.connects();
@@ -241,9 +274,9 @@ impl<T: Tap> Machine<T> {
             whole.events += part.events;
             whole.packet_events += part.packet_events;
         }
-        let order =
-            |sample: &Sample| (sample.done, sample.user, sample.connection, sample.number, sample.due);
-        whole.samples.sort_by_key(order);
+        let standing = Standing { connects: whole.connects, ..Standing::default() };
+        let mut outlet = self.outlet.into_inner().expect("no thread panicked");
+        outlet.hand_on_samples(left, standing, until);
         whole
     }
 }

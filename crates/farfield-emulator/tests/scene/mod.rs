@@ -124,7 +124,7 @@ impl Scene {
         }
         let document: Document = toml::from_str(&format!("load = {}", self.load)).expect("a load");
         let requests = requests(&self.path);
-        let target = Target { host: "server".into(), version: self.version };
+        let target = Target { host: "server".into(), version: self.version, authorization: None };
         let end = Instant::ZERO + self.length;
         Simulation {
             network: Arc::new(self.network()),

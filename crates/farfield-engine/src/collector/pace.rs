@@ -41,6 +41,11 @@ impl Pace {
         self.at_once.set(self.at_once.get().saturating_add(1));
     }
 
+    /// How many parcels came without a wait between them.
+    pub fn at_once(&self) -> u32 {
+        self.at_once.get()
+    }
+
     /// There was nothing to do for a while.
     pub fn rested(&self) {
         self.at_once.set(0);

@@ -17,7 +17,12 @@ impl Clock {
 
     /// The time of the run.
     pub fn now(&self) -> Instant {
-        Instant::from_ns(monotonic_ns().saturating_sub(self.start_ns))
+        self.instant_of(monotonic_ns())
+    }
+
+    /// The time of the run at a reading of [`monotonic_ns`].
+    pub fn instant_of(&self, monotonic_ns: u64) -> Instant {
+        Instant::from_ns(monotonic_ns.saturating_sub(self.start_ns))
     }
 
     /// How long until the run starts.
@@ -26,7 +31,8 @@ impl Clock {
     }
 }
 
-fn monotonic_ns() -> u64 {
+/// `CLOCK_MONOTONIC`: nanoseconds since some moment before the run. A step of the wall clock does not move it.
+pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -35,6 +41,13 @@ fn monotonic_ns() -> u64 {
 pub fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// How long the calling thread was ready to run and had no processor, so far; `None` where the kernel does not count that
+/// (`CONFIG_SCHED_INFO`). The second of the three numbers of `/proc/thread-self/schedstat`.
+pub fn thread_waited() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_ns)
 }
 
 /// Processor time that all threads of the process have used.

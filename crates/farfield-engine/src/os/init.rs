@@ -5,11 +5,22 @@
 //! namespace, where one could be made) and forks once more, and that child goes on to be the server. Two forks of a
 //! process with many threads: only calls that are safe then (signal-safety(7)) are made, and nothing is allocated.
 
-use rustix::fd::{AsFd, OwnedFd};
+use super::user::User;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+/// What the server-to-be becomes between fork and exec.
+#[derive(Debug, Default)]
+pub struct Become {
+    /// The `cgroup.procs` of the control groups that it joins. The init, a copy of this process, stays outside: what it
+    /// holds is not the server's.
+    pub groups: Vec<OwnedFd>,
+    /// Who it runs as; ourselves if absent.
+    pub user: Option<User>,
+}
 
 /// Has `command` run under an init. To be spawned by a thread that outlives the server: with that thread the init dies.
 ///
@@ -19,16 +30,16 @@ use std::process::Command;
 /// # Errors
 /// When no descriptor is left.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be fit for it")]
-pub fn put_under_init(command: &mut Command, own_pid_namespace: bool) -> io::Result<()> {
+pub fn put_under_init(command: &mut Command, own_pid_namespace: bool, server: Become) -> io::Result<()> {
     let owner = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty())?;
     // SAFETY: `split` makes system calls only, allocates nothing and takes no lock, as is asked of what runs there.
-    unsafe { command.pre_exec(move || split(&owner, own_pid_namespace)) };
+    unsafe { command.pre_exec(move || split(&owner, own_pid_namespace, &server)) };
     Ok(())
 }
 
 /// Returns in the server-to-be, never in the init.
 #[expect(unsafe_code, reason = "fork has no safe wrapper")]
-fn split(owner: &OwnedFd, own_pid_namespace: bool) -> io::Result<()> {
+fn split(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &Become) -> io::Result<()> {
     rustix::process::setsid()?;
     // In a PID namespace the init's death is everybody's. Else it gets a chance to take its group along.
     let on_death = if own_pid_namespace { Signal::KILL } else { Signal::HUP };
@@ -48,12 +59,27 @@ fn split(owner: &OwnedFd, own_pid_namespace: bool) -> io::Result<()> {
             if own_pid_namespace {
                 show_own_processes();
             }
+            server_to_be.take_on()?;
             unblock(&mask)
         }
         server => {
             close_all();
             exit(watch(server, own_pid_namespace))
         }
+    }
+}
+
+impl Become {
+    /// Groups first: whoever is no longer root may not join them.
+    #[expect(unsafe_code, reason = "signal-safe writes and raw calls, for between fork and exec")]
+    fn take_on(&self) -> io::Result<()> {
+        for group in &self.groups {
+            // SAFETY: the buffer is a constant of one byte, the descriptor is open.
+            if unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        self.user.as_ref().map_or(Ok(()), User::become_for_good)
     }
 }
 
@@ -121,7 +147,8 @@ fn show_own_processes() {
     }
 }
 
-fn has_ended(process: impl AsFd) -> bool {
+/// Whether the process of this descriptor has ended.
+pub fn has_ended(process: impl AsFd) -> bool {
     let mut fds = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
     let at_once = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
     rustix::event::poll(&mut fds, Some(&at_once)).is_ok_and(|count| count > 0)

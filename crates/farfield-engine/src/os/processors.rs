@@ -1,6 +1,7 @@
 //! Which processors the generator runs on, and how its threads are treated there.
 
 use farfield_base::Duration;
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::Timespec;
 use std::io;
@@ -14,6 +15,11 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 
 /// Confines the calling thread, and those it starts, to `processors`.
 pub fn confine(processors: &[usize]) -> io::Result<()> {
+    put(None, processors)
+}
+
+/// Confines a thread, the calling one if absent, to `processors`.
+pub fn put(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in processors {
         if *cpu >= CpuSet::MAX_CPU {
@@ -21,7 +27,7 @@ pub fn confine(processors: &[usize]) -> io::Result<()> {
         }
         set.set(*cpu);
     }
-    Ok(sched_setaffinity(None, &set)?)
+    Ok(sched_setaffinity(thread, &set)?)
 }
 
 /// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and, on kernels that know
@@ -30,6 +36,89 @@ pub fn confine(processors: &[usize]) -> io::Result<()> {
 pub fn wake_sharply() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     schedule(&short_slices(Duration::from_us(100))?)
+}
+
+/// The processors of a thread, which are its again when this is dropped.
+#[derive(Debug)]
+pub struct Confinement {
+    before: Option<CpuSet>,
+}
+
+impl Confinement {
+    /// Remembers those of the calling thread.
+    pub fn remember() -> Confinement {
+        Confinement { before: sched_getaffinity(None).ok() }
+    }
+}
+
+impl Drop for Confinement {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // They were the thread's before, so that they are refused only if the machine has changed.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// How long processors have been taken away by the machine's host since it started, all added up.
+#[derive(Debug, Clone, Copy)]
+pub struct Steal {
+    ticks: u64,
+}
+
+impl Steal {
+    /// Reads the kernel's account (proc_stat(5)) of `processors`, of all if there are none.
+    pub fn read(processors: &[u32]) -> io::Result<Steal> {
+        let account = std::fs::read_to_string("/proc/stat")?;
+        let of_line = |line: &str| {
+            let mut words = line.split_whitespace();
+            let processor: u32 = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+            let counts = processors.is_empty() || processors.contains(&processor);
+            // user, nice, system, idle, iowait, irq, softirq, steal
+            words.nth(7).filter(|_| counts)?.parse::<u64>().ok()
+        };
+        Ok(Steal { ticks: account.lines().filter_map(of_line).sum() })
+    }
+
+    /// What was taken since an earlier reading.
+    pub fn since(&self, earlier: &Steal) -> Duration {
+        let per_second = rustix::param::clock_ticks_per_second();
+        Duration::from_us(self.ticks.saturating_sub(earlier.ticks) * 1_000_000 / per_second.max(1))
+    }
+}
+
+/// How long two processors have idled since the machine started.
+#[derive(Debug, Clone, Copy)]
+pub struct IdleTimes {
+    ticks: [u64; 2],
+}
+
+impl IdleTimes {
+    /// Reads the kernel's account (proc_stat(5)).
+    pub fn read(processors: [usize; 2]) -> io::Result<IdleTimes> {
+        let account = std::fs::read_to_string("/proc/stat")?;
+        let idle = |processor: usize| {
+            let name = format!("cpu{processor}");
+            let line = account.lines().find(|line| line.split(' ').next() == Some(name.as_str()))?;
+            // user, nice, system, idle, iowait
+            let ticks = line.split_whitespace().skip(4).take(2);
+            ticks.map(|ticks| ticks.parse::<u64>().ok()).sum::<Option<u64>>()
+        };
+        let [Some(first), Some(second)] = processors.map(idle) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        Ok(IdleTimes { ticks: [first, second] })
+    }
+
+    /// The share of `seconds` that each has idled since an earlier reading.
+    pub fn shares_since(&self, earlier: &IdleTimes, seconds: f64) -> [f64; 2] {
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let share = |nth: usize| {
+            let ticks = self.ticks[nth].saturating_sub(earlier.ticks[nth]);
+            ticks as f64 / per_second / seconds.max(f64::MIN_POSITIVE)
+        };
+        [share(0), share(1)]
+    }
 }
 
 /// Leaves the processor for a moment, to whoever is ready, whatever it had before.
@@ -62,10 +151,16 @@ fn normal() -> libc::sched_attr {
 }
 
 /// Has the calling thread scheduled so.
-#[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
 fn schedule(attributes: &libc::sched_attr) -> io::Result<()> {
+    schedule_thread(None, attributes)
+}
+
+/// Has a thread, the calling one if absent, scheduled so.
+#[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
+fn schedule_thread(thread: Option<Pid>, attributes: &libc::sched_attr) -> io::Result<()> {
+    let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
     // SAFETY: the pointer is that of a live `sched_attr`, which the kernel reads as far as its `size` says.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(attributes), 0) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, std::ptr::from_ref(attributes), 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -75,6 +170,22 @@ pub fn stand_back() -> io::Result<()> {
     // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor. As a
     // batch thread it takes the processor from nobody when it wakes itself.
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, sched_nice: 15, ..normal() })
+}
+
+/// Has the calling thread run only where a processor would idle: whoever wakes there takes it over at once.
+pub fn idle_only() -> io::Result<()> {
+    schedule(&libc::sched_attr { sched_policy: libc::SCHED_IDLE as u32, ..normal() })
+}
+
+/// Has `thread` wait, when it is woken, until whoever runs sleeps or has had its turn: batch scheduling, sched(7). Its share of the
+/// processor stays what it was.
+pub fn take_turns(thread: Pid) -> io::Result<()> {
+    schedule_thread(Some(thread), &libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, ..normal() })
+}
+
+/// Ends [`stand_back`], when the workers are gone. Only who may have any priority gets it back (`CAP_SYS_NICE`).
+pub fn come_forward() -> io::Result<()> {
+    schedule(&normal())
 }
 
 #[cfg(test)]

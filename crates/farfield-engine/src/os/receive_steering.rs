@@ -1,8 +1,7 @@
 //! Which processors do the kernel's work on packets that an interface receives (receive packet steering: the
 //! kernel's documentation, networking/scaling).
 
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use crate::os::interface_sysfs::InterfaceSysfs;
 use std::io;
 
 /// Has `processors` do the work on what comes by the first `queues` queues of `interface`, an interface of the calling
@@ -12,17 +11,8 @@ use std::io;
 /// `EPERM` without `CAP_SYS_ADMIN`, or in a user namespace without a full view of sysfs; `NotFound` from a kernel
 /// without receive packet steering; `EINVAL` or `EOVERFLOW` for a processor that is not there.
 pub fn put_on(interface: &str, queues: u32, processors: &[usize]) -> io::Result<()> {
-    // The machine's sysfs shows the interfaces of whoever mounted it: this one is ours, and mounted nowhere.
-    let context = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_create(&context)?;
-    let root = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
-    let mask = mask(processors);
-    for queue in 0..queues {
-        let path = format!("class/net/{interface}/queues/rx-{queue}/rps_cpus");
-        let file = openat(&root, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-        rustix::io::write(&file, mask.as_bytes())?;
-    }
-    Ok(())
+    let (sysfs, mask) = (InterfaceSysfs::open()?, mask(processors));
+    (0..queues).try_for_each(|queue| sysfs.write(interface, &format!("queues/rx-{queue}/rps_cpus"), &mask))
 }
 
 /// A set as the kernel reads it: words of 32 bits in hexadecimal, the highest first, apart by commas.

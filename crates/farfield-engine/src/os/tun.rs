@@ -27,6 +27,11 @@ pub struct TunOptions<'a> {
     pub queues: usize,
     /// Checksums may be left to do, and TCP segments to cut.
     pub offload: bool,
+    /// Bytes that may wait in the kernel to be received, of all queues, where that has threads of its own; packets beyond are
+    /// refused.
+    pub waiting_bytes: usize,
+    /// Its receive work can be given to a thread (`IFF_NAPI`, Linux 4.15; older kernels take no notice).
+    pub threads: bool,
 }
 
 impl Tun {
@@ -40,9 +45,10 @@ impl Tun {
         for _ in 0..options.queues {
             let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let queue = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
-            tun.name = attach(&queue, &tun.name, options.queues > 1)?;
+            tun.name = attach(&queue, &tun.name, options)?;
             set_header_len(&queue)?;
             set_offload(&queue, options.offload)?;
+            set_waiting(&queue, options.waiting_bytes)?;
             tun.queues.push(queue);
         }
         Ok(tun)
@@ -66,7 +72,7 @@ impl Tun {
 
 /// Makes the interface, or adds a queue to it, and tells its name.
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
-fn attach(queue: impl AsFd, name: &str, several: bool) -> io::Result<String> {
+fn attach(queue: impl AsFd, name: &str, options: TunOptions<'_>) -> io::Result<String> {
     // SAFETY: all-zero is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if name.len() >= request.ifr_name.len() {
@@ -76,7 +82,8 @@ fn attach(queue: impl AsFd, name: &str, several: bool) -> io::Result<String> {
         *to = from as libc::c_char;
     }
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-    let flags = if several { flags | libc::IFF_MULTI_QUEUE } else { flags };
+    let flags = if options.queues > 1 { flags | libc::IFF_MULTI_QUEUE } else { flags };
+    let flags = if options.threads { flags | libc::IFF_NAPI } else { flags };
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: the descriptor is open while borrowed; the ioctl reads and writes an `ifreq`, which lives.
     let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
@@ -91,6 +98,14 @@ fn set_header_len(queue: impl AsFd) -> io::Result<()> {
     let length = VNET_LEN as libc::c_int;
     // SAFETY: the descriptor is open while borrowed; the ioctl reads a `c_int`, which lives.
     let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETVNETHDRSZ, &raw const length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
+fn set_waiting(queue: impl AsFd, bytes: usize) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the descriptor is open while borrowed; the ioctl reads a `c_int`, which lives.
+    let result = unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETSNDBUF, &raw const bytes) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

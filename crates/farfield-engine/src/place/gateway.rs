@@ -4,8 +4,8 @@ use super::settings::{self, Wanted};
 use crate::os::namespace::Namespace;
 use crate::os::netlink::{Netlink, Route, VethEnd};
 use crate::os::packet_socket;
-use crate::os::receive_steering;
 use crate::os::tun::{Tun, TunOptions};
+use crate::os::{receive_steering, receive_thread};
 use crate::place::queue::Framing;
 use crate::place::{Device, GatewayDrops, PlaceError, PlaceSpec, Queue};
 use rustix::fd::OwnedFd;
@@ -24,8 +24,40 @@ const SERVER_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const NEXT_HOP_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 const FAR_END_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 3];
 
-/// What a packet of the full queue takes of a packet socket's buffer, about: most hold one MSS.
+/// What a packet of a full queue takes of the kernel's memory, about: most hold one MSS.
 const BYTES_OF_A_PACKET: usize = 2_048;
+
+/// Who does the kernel's receive work on packets for the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ReceiveWork {
+    /// Whoever writes a packet.
+    Writer,
+    /// Whoever writes, since threads are not to be had: why.
+    NoThreads(String),
+    /// Threads of the kernel's, on the receive processors.
+    Threads,
+    /// The receive processors, steered there packet by packet.
+    Steered,
+}
+
+impl ReceiveWork {
+    /// In words.
+    pub fn told(&self) -> &'static str {
+        match self {
+            ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
+            ReceiveWork::Threads => "in a thread for each queue",
+            ReceiveWork::Steered => "steered packet by packet",
+        }
+    }
+
+    /// Why it is not in threads, where it was to be.
+    pub fn refused(&self) -> Option<String> {
+        match self {
+            ReceiveWork::NoThreads(why) => Some(format!("it can have no thread of its own ({why})")),
+            _ => None,
+        }
+    }
+}
 
 /// A device that is up, with its queues.
 #[derive(Debug)]
@@ -39,6 +71,8 @@ pub(super) struct Gateway {
     pub instead_of_tun: Option<String>,
     pub qdisc: Option<String>,
     pub queue_bytes: Option<u64>,
+    /// Who does the kernel's receive work, once it is set up.
+    pub receive: ReceiveWork,
     /// What packet sockets dropped until the last reading, which sets their counters to zero.
     dropped_before: u64,
     /// Whether the device outlives its queues, so that it must be removed by name.
@@ -60,8 +94,13 @@ impl Gateway {
     }
 
     fn tun(spec: &PlaceSpec) -> Result<Gateway, PlaceError> {
-        let options =
-            TunOptions { name: "farfield%d", queues: spec.queues.get() as usize, offload: spec.offload };
+        let options = TunOptions {
+            name: "farfield%d",
+            queues: spec.queues.get() as usize,
+            offload: spec.offload,
+            waiting_bytes: (spec.queue_packets as usize * BYTES_OF_A_PACKET).max(4 << 20),
+            threads: !spec.receive_processors.is_empty(),
+        };
         let tun = Tun::open(options).map_err(|source| PlaceError::Tun { source })?;
         if tun.queues.len() > 1 {
             tun.steer(&spec.steering())
@@ -78,6 +117,7 @@ impl Gateway {
             instead_of_tun: None,
             qdisc: None,
             queue_bytes: None,
+            receive: ReceiveWork::Writer,
             dropped_before: 0,
             remains: false,
         })
@@ -115,6 +155,7 @@ impl Gateway {
             instead_of_tun: None,
             qdisc: None,
             queue_bytes: Some(queue_bytes as u64),
+            receive: ReceiveWork::Writer,
             dropped_before: 0,
             remains: true,
         })
@@ -137,11 +178,8 @@ impl Gateway {
             netlink.add_address(interface, address).map_err(what)?;
         }
         netlink.up(interface).map_err(failed(format!("interface {}", self.name)))?;
-        if !spec.receive_processors.is_empty() {
-            let queues = if tun { spec.queues.get() } else { 1 };
-            receive_steering::put_on(&self.name, queues, &spec.receive_processors)
-                .map_err(failed(format!("receive processors {:?}", spec.receive_processors)))?;
-        }
+        self.receive = receive_work(&self.name, spec, tun)
+            .map_err(failed(format!("receive processors {:?}", spec.receive_processors)))?;
         for route in routes(spec, interface, v6) {
             let what = format!("route to {}/{}", route.to, route.to_bits);
             if let (false, Some(next_hop)) = (tun, route.gateway) {
@@ -183,6 +221,28 @@ impl Drop for Gateway {
             let _ = self.netlink.remove(self.interface);
         }
     }
+}
+
+/// Has the kernel's receive work done on the processors that are meant for it. Where they were not asked for by name, whoever
+/// writes does it if nothing else is to be had.
+fn receive_work(interface: &str, spec: &PlaceSpec, tun: bool) -> io::Result<ReceiveWork> {
+    let processors = &spec.receive_processors;
+    if processors.is_empty() {
+        return Ok(ReceiveWork::Writer);
+    }
+    if tun {
+        match receive_thread::start_on(interface, spec.queues.get() as usize, processors) {
+            Ok(()) => return Ok(ReceiveWork::Threads),
+            // Steering one packet to another processor costs as much as receiving it: only who asks for it gets it.
+            Err(error) if !spec.receive_asked => return Ok(ReceiveWork::NoThreads(error.to_string())),
+            Err(_) => {}
+        }
+    } else if !spec.receive_asked {
+        return Ok(ReceiveWork::NoThreads("the gateway is made of packet sockets".to_owned()));
+    }
+    let queues = if tun { spec.queues.get() } else { 1 };
+    receive_steering::put_on(interface, queues, processors)?;
+    Ok(ReceiveWork::Steered)
 }
 
 /// An IPv6 address is the kernel's own a moment after it was given: a worker of the kernel's sees to it.

@@ -37,8 +37,22 @@ pub struct PlaceReport {
     pub initial_window: Option<u32>,
     /// Processors that do the receive work for the server, if they were chosen.
     pub receive_processors: Vec<usize>,
+    /// How that work gets there, in words.
+    pub receive_work: String,
+    /// Why it could not get there, if it was to and did not.
+    pub receive_refused: Option<String>,
     /// The server's kernel settings: those that were set, and the others that decide how its TCP behaves.
     pub settings: Vec<ServerSetting>,
+}
+
+impl PlaceReport {
+    /// What a placement came to be: that receive work could have no thread of its own is added.
+    pub(crate) fn placed(&self, placement: &str) -> String {
+        match self.receive_refused.as_deref() {
+            Some(why) => format!("{placement}; receive work is done in the shards' writes, since {why}"),
+            None => placement.to_owned(),
+        }
+    }
 }
 
 /// One kernel setting inside the place.

@@ -1,9 +1,13 @@
 //! The server's processes: started inside the place, ready before clients come, and gone afterwards whatever happens.
 
 use super::processes;
-use crate::os::clock::Clock;
+use super::{LimitUse, Limits};
+use crate::os::clock::{Clock, monotonic_ns};
+use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan};
+use crate::os::init::{self, Become};
 use crate::os::namespace::{self, Namespace};
-use crate::os::{init, processors};
+use crate::os::processors;
+use crate::os::user::User;
 use farfield_base::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -11,13 +15,16 @@ use rustix::process::{Signal, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::str::FromStr;
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::{fmt, fs, io, process, thread};
+use std::{fmt, io, process, thread};
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +39,10 @@ pub struct ServerSpec {
     pub stop_timeout: Duration,
     /// The processors it runs on; empty for all that this process may use.
     pub processors: Vec<usize>,
+    /// What all of its processes together may take.
+    pub limits: Limits,
+    /// The user that it runs as, by name or number; whoever runs this if absent. Only root can say another.
+    pub user: Option<String>,
     /// Where its output goes. An old file is overwritten.
     pub log: PathBuf,
     /// What its environment has beside ours.
@@ -47,6 +58,8 @@ impl ServerSpec {
             ready_timeout: Duration::from_secs(10),
             stop_timeout: Duration::from_secs(5),
             processors: Vec::new(),
+            limits: Limits::default(),
+            user: None,
             log,
             env: BTreeMap::new(),
         }
@@ -167,6 +180,27 @@ pub enum ServerError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The limits.
+    #[error(
+        "[server] {key} cannot be kept to: {source}. It takes control groups that this user may write, as root has them \
+         outside most containers; without the key the server has the whole machine"
+    )]
+    Limits {
+        /// "cpu", "memory", or both.
+        key: &'static str,
+        /// What is missing.
+        source: ControlGroupError,
+    },
+    /// The user.
+    #[error(
+        "the server cannot run as user `{user}` ({source}): set [server] user, and run farfield as root for it"
+    )]
+    User {
+        /// Who was asked for.
+        user: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// It ended before it was ready.
     #[error("the server `{command}` ended ({status}) before it was ready; its last words:\n{last_words}")]
     Ended {
@@ -205,6 +239,34 @@ pub struct RunningServer {
     containment: Containment,
     stop_timeout: Duration,
     namespace: Namespace,
+    ending: Arc<OnceLock<Ending>>,
+    log: PathBuf,
+    limits: Limits,
+    /// It goes after the processes in it.
+    group: Option<ControlGroup>,
+}
+
+/// How and when a server's first process and all its children ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending {
+    /// As the init exits: as the server's first process did.
+    pub status: ExitStatus,
+    /// A reading of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+}
+
+impl Ending {
+    /// "exit status: 1", or the signal that killed it.
+    pub fn in_words(&self) -> String {
+        // The init and shells exit with this and the signal's number.
+        const SIGNALLED: i32 = 128;
+        match self.status.code() {
+            Some(code) if code > SIGNALLED && code < SIGNALLED + 64 => {
+                format!("killed by signal {}", code - SIGNALLED)
+            }
+            _ => self.status.to_string(),
+        }
+    }
 }
 
 /// What the keeper tells when the command runs.
@@ -220,14 +282,20 @@ impl RunningServer {
         namespace: &Namespace,
         addresses: &[IpAddr],
         spec: &ServerSpec,
+        group: Option<ControlGroup>,
     ) -> Result<RunningServer, ServerError> {
-        let command = command(spec)?;
+        let user = spec.user.as_deref().map(user).transpose()?;
+        let command = command(spec, user.as_ref())?;
+        let groups = group.as_ref().map_or(Ok(Vec::new()), ControlGroup::entries);
+        let server = Become { groups: groups.map_err(|source| refused(&spec.limits, source))?, user };
         let (tell, told) = mpsc::sync_channel(1);
         let (inside, processors) = (namespace.clone(), spec.processors.clone());
+        let ending = Arc::new(OnceLock::new());
+        let ends = Arc::clone(&ending);
         let failed = |source| ServerError::Start { command: spec.command.to_string(), source };
         let keeper = thread::Builder::new()
             .name("farfield server".into())
-            .spawn(move || keep(&inside, &processors, command, &tell))
+            .spawn(move || keep(&inside, &processors, command, server, &tell, &ends))
             .map_err(failed)?;
         let started = match told.recv() {
             Ok(started) => started,
@@ -250,6 +318,10 @@ impl RunningServer {
             containment: started.containment,
             stop_timeout: spec.stop_timeout,
             namespace: namespace.clone(),
+            ending,
+            log: spec.log.clone(),
+            limits: spec.limits,
+            group,
         };
         server.wait_until_ready(addresses, spec)
     }
@@ -312,6 +384,31 @@ impl RunningServer {
         !self.has_ended_within(Duration::ZERO)
     }
 
+    /// How it ended, if it has: by itself, while nobody has asked it to stop.
+    pub fn ending(&self) -> Option<Ending> {
+        if self.runs() {
+            return None;
+        }
+        // The keeper is about to say so, or has failed to hear.
+        while self.ending.get().is_none() && self.keeper.as_ref().is_some_and(|keeper| !keeper.is_finished())
+        {
+            processors::step_aside();
+        }
+        self.ending.get().copied()
+    }
+
+    /// The end of what it wrote to its log, in one line and without control characters; empty if it wrote nothing.
+    pub fn last_words(&self) -> String {
+        const LINES: usize = 3;
+        const CHARACTERS: usize = 240;
+        let text = tail(&self.log);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let words = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+        let skip = words.chars().count().saturating_sub(CHARACTERS);
+        let cut = if skip > 0 { "…" } else { "" };
+        cut.chars().chain(words.chars().skip(skip)).collect()
+    }
+
     /// Processor time that its processes have used. Of those that have ended, it holds what their parents waited
     /// for, in the kernel's ticks of mostly 10 ms.
     pub fn cpu(&self) -> Duration {
@@ -320,6 +417,11 @@ impl RunningServer {
             Containment::ProcessGroup { .. } => self.inhabitants(),
         };
         processes::cpu(&pids)
+    }
+
+    /// Its limits, and what they did until now; `None` where it has none.
+    pub fn limits(&self) -> Option<(Limits, LimitUse)> {
+        Some((self.limits, self.group.as_ref()?.used()))
     }
 
     /// Asks it to stop, kills it if it does not in time, and tells how its first process ended. When this returns,
@@ -341,7 +443,9 @@ impl RunningServer {
                 }
             }
         }
-        keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let ended = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.group = None;
+        ended
     }
 
     fn inhabitants(&self) -> Vec<u32> {
@@ -367,7 +471,9 @@ fn keep(
     namespace: &Namespace,
     processors: &[usize],
     mut command: process::Command,
+    server: Become,
     tell: &mpsc::SyncSender<Started>,
+    ending: &OnceLock<Ending>,
 ) -> io::Result<ExitStatus> {
     namespace.enter()?;
     if !processors.is_empty() {
@@ -377,7 +483,7 @@ fn keep(
         Ok(()) => Containment::PidNamespace,
         Err(error) => Containment::ProcessGroup { why: error.to_string() },
     };
-    init::put_under_init(&mut command, containment == Containment::PidNamespace)?;
+    init::put_under_init(&mut command, containment == Containment::PidNamespace, server)?;
     let mut child = command.spawn()?;
     let init = child.id();
     let descriptor = match init::descriptor_of(init) {
@@ -390,10 +496,43 @@ fn keep(
     };
     // Whoever started us waits for this.
     let _ = tell.send(Started { init, descriptor, containment });
-    child.wait()
+    let status = child.wait()?;
+    let _ = ending.set(Ending { status, at_ns: monotonic_ns() });
+    Ok(status)
 }
 
-fn command(spec: &ServerSpec) -> Result<process::Command, ServerError> {
+/// Where the server's control group will be, if its limits ask for one.
+pub(super) fn planned_group(limits: &Limits, name: &str) -> Result<Option<ControlGroupPlan>, ServerError> {
+    if limits.is_none() {
+        return Ok(None);
+    }
+    ControlGroupPlan::new(*limits, name).map(Some).map_err(|source| refused(limits, source))
+}
+
+/// Makes the group.
+pub(super) fn make_group(limits: &Limits, plan: ControlGroupPlan) -> Result<ControlGroup, ServerError> {
+    plan.make().map_err(|source| refused(limits, source))
+}
+
+fn refused(limits: &Limits, source: ControlGroupError) -> ServerError {
+    let key = match (limits.cpu, limits.memory) {
+        (Some(_), Some(_)) => "cpu or memory",
+        (None, _) => "memory",
+        (_, None) => "cpu",
+    };
+    ServerError::Limits { key, source }
+}
+
+/// The user that a server is to run as. In a user namespace there is no other than ourselves.
+fn user(name: &str) -> Result<User, ServerError> {
+    let failed = |source| ServerError::User { user: name.to_owned(), source };
+    if !rustix::process::geteuid().is_root() {
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
+    }
+    User::named(name).map_err(failed)
+}
+
+fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, ServerError> {
     let mut command = match &spec.command {
         Command::Shell(line) if line.trim().is_empty() => return Err(ServerError::Empty),
         Command::Shell(line) => {
@@ -409,8 +548,17 @@ fn command(spec: &ServerSpec) -> Result<process::Command, ServerError> {
         }
     };
     let failed = |source| ServerError::Log { path: spec.log.clone(), source };
-    let log = File::create(&spec.log).map_err(failed)?;
+    // What a server says may be anybody's secrets.
+    let log = File::options().write(true).create(true).truncate(true).mode(0o600).open(&spec.log);
+    let log = log.map_err(failed)?;
     let errors = log.try_clone().map_err(failed)?;
+    if let Some(user) = user {
+        // Servers open /dev/stderr again by its name.
+        std::os::unix::fs::fchown(&log, Some(user.uid), Some(user.gid)).map_err(failed)?;
+        let name = user.name.clone().unwrap_or_else(|| user.uid.to_string());
+        command.env("USER", &name).env("LOGNAME", &name);
+        command.env("HOME", user.home.as_deref().unwrap_or(Path::new("/")));
+    }
     command.envs(&spec.env).stdin(Stdio::null()).stdout(log).stderr(errors);
     Ok(command)
 }
@@ -418,10 +566,26 @@ fn command(spec: &ServerSpec) -> Result<process::Command, ServerError> {
 /// The last lines of the log, as far as it can be read.
 fn last_words(log: &Path) -> String {
     const LINES: usize = 10;
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = tail(log);
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return "(none)".to_owned();
     }
     lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+/// The end of a file of any size, as text in which nothing but line ends controls a terminal.
+fn tail(log: &Path) -> String {
+    const BYTES: u64 = 16 * 1024;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+        let mut end = Vec::new();
+        file.take(BYTES).read_to_end(&mut end)?;
+        Ok(end)
+    };
+    let bytes = read().unwrap_or_default();
+    let printable = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    String::from_utf8_lossy(&bytes).chars().map(printable).collect()
 }

@@ -2,8 +2,51 @@
 
 use crate::place::{PlaceError, ServerSetting, ServerTcp};
 use farfield_base::Bytes;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::{fs, io};
+use std::{fmt, fs, io};
+
+/// The name of a setting of a network namespace, such as `net.ipv4.tcp_fin_timeout`. It leads to a file below
+/// `/proc/sys/net` and nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SettingName(String);
+
+/// A name that is not one of a network namespace's settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not the name of a setting of a network namespace: write one such as net.ipv4.tcp_fin_timeout, which begins \
+     with `net.` and has no empty parts; others are the whole machine's, and are set with sysctl"
+)]
+pub struct SettingNameError(pub String);
+
+impl TryFrom<String> for SettingName {
+    type Error = SettingNameError;
+
+    fn try_from(name: String) -> Result<SettingName, SettingNameError> {
+        // A slash stands for a dot in an interface's name, so that a part can be made of nothing but dots.
+        let is_part = |part: &str| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/@:+".contains(&byte);
+            !part.is_empty() && part.bytes().all(plain) && !part.bytes().all(|byte| byte == b'/')
+        };
+        match name.strip_prefix("net.") {
+            Some(below) if below.split('.').all(is_part) => Ok(SettingName(name)),
+            _ => Err(SettingNameError(name)),
+        }
+    }
+}
+
+impl From<SettingName> for String {
+    fn from(name: SettingName) -> String {
+        name.0
+    }
+}
+
+impl fmt::Display for SettingName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// One setting to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +126,7 @@ pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<Wanted> {
     ];
     let metrics = Wanted { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
     let named = asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let others = tcp.settings.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let others = tcp.settings.iter().map(|(name, value)| (name.to_string(), value.clone()));
     std::iter::once(metrics)
         .chain(named.chain(others).map(|(name, value)| Wanted { name, value, asked: true }))
         .collect()
@@ -163,8 +206,10 @@ fn read(name: &str) -> Option<String> {
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// Refuses what is no [`SettingName`], whoever asks: names come from records on the disk as well.
 fn write(name: &str, value: &str) -> io::Result<()> {
-    fs::write(path(name), value)
+    let name = SettingName::try_from(name.to_owned()).map_err(io::Error::other)?;
+    fs::write(path(&name.0), value)
 }
 
 /// Dots stand for slashes, and slashes for the dots of interfaces' names (sysctl(8)).
@@ -178,4 +223,39 @@ fn path(name: &str) -> PathBuf {
         })
         .collect();
     PathBuf::from("/proc/sys").join(swapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_lies_below_net() {
+        for name in ["net.ipv4.tcp_fin_timeout", "net.ipv4.conf.eth0/7.rp_filter", "net.core.somaxconn"] {
+            let path = path(&SettingName::try_from(name.to_owned()).unwrap().0);
+            let plain = |part: std::path::Component<'_>| !matches!(part, std::path::Component::ParentDir);
+            assert!(path.starts_with("/proc/sys/net") && path.components().all(plain), "{path:?}");
+        }
+        for name in [
+            "vm.overcommit_memory",
+            "kernel.core_pattern",
+            "net",
+            "net.",
+            "net..x",
+            ".net.x",
+            "net.ipv4.",
+            "/etc/x",
+            "net.//.kernel.core_pattern",
+            "net.ipv4.//.//.kernel.x",
+            "net./.x",
+            "net.ipv4.a b",
+            "net.\n",
+            "network.x",
+            "net.//.//.//.tmp.x",
+            "",
+        ] {
+            assert!(SettingName::try_from(name.to_owned()).is_err(), "{name}");
+            assert!(write(name, "1").is_err(), "{name}");
+        }
+    }
 }

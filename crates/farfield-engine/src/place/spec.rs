@@ -1,7 +1,7 @@
 //! What a place is to be.
 
 use crate::os::steering::Steering;
-use crate::place::Prefix;
+use crate::place::{Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,9 +32,11 @@ pub struct PlaceSpec {
     pub queue_packets: u32,
     /// What the gateway is made of.
     pub device: Device,
-    /// Processors that do the kernel's work on packets for the server (receive packet steering); empty for those
-    /// that write them.
+    /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded NAPI) or else
+    /// by receive packet steering; empty for those that write them.
     pub receive_processors: Vec<usize>,
+    /// Whether they were asked for by name: if not, and there are no threads, those that write do the work.
+    pub receive_asked: bool,
     /// The server's TCP.
     pub tcp: ServerTcp,
 }
@@ -56,6 +58,7 @@ impl Default for PlaceSpec {
             queue_packets: 32_768,
             device: Device::Auto,
             receive_processors: Vec::new(),
+            receive_asked: false,
             tcp: ServerTcp::default(),
         }
     }
@@ -126,5 +129,5 @@ pub struct ServerTcp {
     /// How far a connection's send buffer grows.
     pub send_buffer_max: Option<Bytes>,
     /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" = "20"`.
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<SettingName, String>,
 }

@@ -41,6 +41,11 @@ struct Socket {
     /// The poll also tells when it can be written.
     told_writable: bool,
     unsent: VecDeque<Bytes>,
+    /// What the kernel said when nothing more could be sent. It says so once, and then of a reset only that there is
+    /// nothing more to read, once that is so.
+    broken: Option<Failure>,
+    /// It waits for its next turn of being read.
+    unread: bool,
 }
 
 /// Something that happened to a connection.
@@ -48,6 +53,8 @@ struct Socket {
 pub(crate) enum Told {
     Connected(ConnectionKey, Instant),
     Failed(ConnectionKey, Failure),
+    /// Nothing more can be sent, and what the server sent before is still to be read.
+    Broken(ConnectionKey),
 }
 
 /// What a read gave.
@@ -94,6 +101,11 @@ impl SocketsHost {
         self.find_mut(key).is_some_and(|socket| std::mem::take(&mut socket.connecting))
     }
 
+    /// Notes whether `key` waits for its next turn of being read: true if that is news.
+    pub fn note_unread(&mut self, key: ConnectionKey, unread: bool) -> bool {
+        self.find_mut(key).is_some_and(|socket| std::mem::replace(&mut socket.unread, unread) != unread)
+    }
+
     pub fn is_open(&self, key: ConnectionKey) -> bool {
         self.find(key).is_some()
     }
@@ -102,7 +114,7 @@ impl SocketsHost {
     pub fn read(&self, key: ConnectionKey, buffer: &mut [u8]) -> Read {
         let Some(socket) = self.find(key) else { return Read::Nothing };
         match rustix::net::recv(&socket.fd, buffer, RecvFlags::empty()) {
-            Ok((0, _)) => Read::Closed,
+            Ok((0, _)) => socket.broken.map_or(Read::Closed, Read::Failed),
             Ok((count, _)) => Read::Bytes(count),
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
             Err(errno) => Read::Failed(failure(errno)),
@@ -136,7 +148,9 @@ impl SocketsHost {
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(errno) => {
-                self.told.push_back(Told::Failed(key, failure(errno)));
+                socket.broken = Some(failure(errno));
+                socket.unsent.clear();
+                self.told.push_back(Told::Broken(key));
                 return false;
             }
         };
@@ -162,8 +176,15 @@ impl SocketsHost {
         let connecting = progress == Progress::UnderWay;
         let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
         epoll::add(&self.epoll, &fd, data_of(key), interest)?;
-        let socket =
-            Socket { fd, serial: key.serial, connecting, told_writable: connecting, unsent: VecDeque::new() };
+        let socket = Socket {
+            fd,
+            serial: key.serial,
+            connecting,
+            told_writable: connecting,
+            unsent: VecDeque::new(),
+            broken: None,
+            unread: false,
+        };
         let place = key.slot as usize;
         if self.sockets.len() <= place {
             self.sockets.resize_with(place + 1, || None);
@@ -205,6 +226,7 @@ impl Host for SocketsHost {
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         let sent = self.clock.now();
         match self.find_mut(key) {
+            Some(socket) if socket.broken.is_some() => {}
             Some(socket) if !socket.unsent.is_empty() => socket.unsent.push_back(bytes.clone()),
             Some(_) => {
                 self.write(key, bytes);

@@ -39,6 +39,11 @@ impl Sources {
         self.blocks.is_empty()
     }
 
+    /// How many addresses there are; 0 if the kernel chooses.
+    pub fn count(&self) -> u128 {
+        self.count
+    }
+
     /// The address of client `number`, the addresses being taken in turn.
     pub fn address(&self, number: u32) -> Option<IpAddr> {
         let mut place = u128::from(number) % self.count.max(1);

@@ -10,6 +10,10 @@
 //! those sends are made that have become due. That ends where the worker has fallen behind: then replies go first, since each
 //! frees a connection that the next arrival would have to open, which costs several times as much, and the worker
 //! would never catch up.
+//!
+//! What a server sent is read before what became of the connection is heard: a reply may lie before a reset, and of a
+//! socket in error the kernel still gives what had come. And no connection is read for longer than a share of a turn:
+//! what is left waits in a list for the next, so that a reply without end holds up neither the others nor time limits.
 
 use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
@@ -22,6 +26,7 @@ use farfield_measure::Histogram;
 use farfield_user::{ConnectionKey, Failure, Population};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventFlags};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +45,8 @@ const BEAT: Duration = Duration::from_ms(100);
 const READ_BUFFER: usize = 512 * 1024;
 /// Room for a reply without which no further socket is read first.
 const READ_LEAST: usize = 64 * 1024;
+/// What is read on from one connection, beyond what was read first, before it is the next one's turn.
+const READ_ON_MOST: usize = 256 * 1024;
 
 pub(crate) struct Worker {
     population: Population,
@@ -52,6 +59,8 @@ pub(crate) struct Worker {
     /// For sockets that have more than was read at first.
     more: Vec<u8>,
     heard: Vec<Heard>,
+    /// Connections that may have more than was read.
+    unread: VecDeque<ConnectionKey>,
     next_beat: Instant,
     meters: Meters,
 }
@@ -75,6 +84,8 @@ enum What {
         bytes: Range<usize>,
         more: bool,
         writable: bool,
+        /// The server sends nothing behind what is there.
+        ending: bool,
     },
 }
 
@@ -90,6 +101,7 @@ impl Worker {
             buffer: vec![0; READ_BUFFER],
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
+            unread: VecDeque::new(),
             next_beat: Instant::ZERO + BEAT,
             meters: Meters::new(phases.window),
         }
@@ -110,7 +122,7 @@ impl Worker {
                 break;
             }
             self.beat(turn);
-            self.sleep(&mut events);
+            self.sleep(turn, &mut events);
             let woken = self.host.clock.now();
             let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
             let mut told = events.drain(..).peekable();
@@ -119,9 +131,12 @@ impl Worker {
                 self.hand_on(behind);
             }
             drop(told);
+            self.read_unread(behind);
+            let handled = self.host.clock.now();
             if self.phases.window.contains(woken) {
-                self.turns.record(self.host.clock.now().since(woken));
+                self.turns.record(handled.since(woken));
             }
+            self.meters.away(woken, handled);
         }
         self.wind_up()
     }
@@ -148,6 +163,10 @@ impl Worker {
                     let now = self.host.clock.now();
                     self.population.handle_failed(&mut self.host, now, key, failure);
                 }
+                Told::Broken(key) => {
+                    self.population.handle_ending(key);
+                    self.read_later(key);
+                }
             }
         }
     }
@@ -164,21 +183,25 @@ impl Worker {
         {
             let Some(key) = self.host.key_of(event.data.u64()) else { continue };
             let flags = event.flags;
-            let readable = flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP);
-            let what = if flags.contains(EventFlags::ERR) {
+            let failed = flags.contains(EventFlags::ERR);
+            let ending = failed || flags.intersects(EventFlags::RDHUP | EventFlags::HUP);
+            let readable = ending || flags.contains(EventFlags::IN);
+            let connecting = flags.contains(EventFlags::OUT) && self.host.take_connecting(key);
+            let what = if failed && connecting {
                 What::Failed(self.host.error(key).unwrap_or(Failure::Reset))
-            } else if flags.contains(EventFlags::OUT) && self.host.take_connecting(key) {
+            } else if connecting {
                 What::Connected { more: readable }
             } else if readable {
-                let writable = flags.contains(EventFlags::OUT);
+                // What cannot be sent any more need not be tried.
+                let writable = flags.contains(EventFlags::OUT) && !failed;
                 match self.host.read(key, &mut self.buffer[filled..]) {
                     Read::Bytes(count) => {
                         let bytes = filled..filled + count;
                         filled += count;
                         // A short read has emptied the socket; what comes later is a new event. A FIN that was
                         // told with it is not.
-                        let more = filled == READ_BUFFER || flags.contains(EventFlags::RDHUP);
-                        What::Bytes { bytes, more, writable }
+                        let more = filled == READ_BUFFER || ending;
+                        What::Bytes { bytes, more, writable, ending }
                     }
                     Read::Nothing => What::Writable,
                     Read::Closed => What::Closed,
@@ -206,9 +229,12 @@ impl Worker {
                 What::Writable => self.host.flush(key),
                 What::Closed => self.population.handle_closed(&mut self.host, at, key),
                 What::Failed(failure) => self.population.handle_failed(&mut self.host, at, key, failure),
-                What::Bytes { bytes, more, writable } => {
+                What::Bytes { bytes, more, writable, ending } => {
                     if writable {
                         self.host.flush(key);
+                    }
+                    if ending {
+                        self.population.handle_ending(key);
                     }
                     self.population.handle_received(&mut self.host, at, key, &self.buffer[bytes]);
                     if more {
@@ -224,13 +250,39 @@ impl Worker {
         self.heard = heard;
     }
 
-    /// Reads until the kernel has no more: the poll tells of each arrival once.
+    /// Goes on with the connections that had more than was read, each of them once.
+    fn read_unread(&mut self, behind: bool) {
+        for _ in 0..self.unread.len() {
+            let Some(key) = self.unread.pop_front() else { return };
+            self.host.note_unread(key, false);
+            self.read_on(key);
+            self.tell();
+            if !behind {
+                self.fire_due(WAKES_A_REPLY);
+            }
+        }
+    }
+
+    fn read_later(&mut self, key: ConnectionKey) {
+        if self.host.note_unread(key, true) {
+            self.unread.push_back(key);
+        }
+    }
+
+    /// Reads until the kernel has no more, since the poll tells of each arrival once, or until the connection has had its
+    /// share of the turn.
     fn read_on(&mut self, key: ConnectionKey) {
+        let mut room = READ_ON_MOST;
         while self.host.is_open(key) {
-            let read = self.host.read(key, &mut self.more);
+            if room == 0 {
+                return self.read_later(key);
+            }
+            let piece = room.min(self.more.len());
+            let read = self.host.read(key, &mut self.more[..piece]);
             let now = self.host.clock.now();
             match read {
                 Read::Bytes(count) => {
+                    room -= count;
                     self.population.handle_received(&mut self.host, now, key, &self.more[..count]);
                 }
                 Read::Nothing => return,
@@ -255,17 +307,22 @@ impl Worker {
         all_begun && self.population.is_done() || now >= self.phases.drain_until
     }
 
-    fn sleep(&mut self, events: &mut Vec<Event>) {
+    /// Sleeps until something is due or comes, after the part of a turn from `turn` on in which wakes were fired.
+    fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
+        self.meters.away(turn, before);
         let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
-        let timeout = until.since(before);
+        // Who has something left to read does not wait.
+        let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
         let timeout = Timespec {
             tv_sec: (timeout.as_ns() / 1_000_000_000) as i64,
             tv_nsec: (timeout.as_ns() % 1_000_000_000) as i64,
         };
         // Interrupted, it comes back with nothing, and the turn goes on.
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-        self.meters.slept = self.meters.slept + self.host.clock.now().since(before);
+        let woken = self.host.clock.now();
+        self.meters.slept = self.meters.slept + woken.since(before);
+        self.meters.away(until.max(before), woken);
     }
 
     fn beat(&mut self, now: Instant) {
@@ -273,6 +330,7 @@ impl Worker {
             return;
         }
         self.next_beat = now + BEAT;
+        self.meters.beat();
         self.host.outbox.beat = self.standing();
         self.host.outbox.post();
     }
@@ -295,6 +353,7 @@ impl Worker {
             lateness: self.lateness,
             turns: self.turns,
             tally: self.population.tally(),
+            last_received: self.population.last_received(),
             in_system_area: self.population.in_system_area(now),
             stalls: self.host.outbox.stalls,
             network: None,

@@ -109,7 +109,7 @@ pub fn place(test: &str, changes: &[(&str, &str)]) -> Option<Place> {
         // Answers to what is refused come at once, not twice a second
         ("net.ipv4.tcp_invalid_ratelimit", "0"),
     ];
-    let settings = common.iter().chain(changes).map(|(name, value)| ((*name).into(), (*value).into()));
+    let settings = common.iter().chain(changes).map(|(name, value)| ((*name).to_owned().try_into().expect("a name"), (*value).into()));
     let tcp = ServerTcp {
         congestion_control: Some("reno".into()),
         settings: settings.collect(),

@@ -11,7 +11,7 @@ use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::emulated::Emulated;
 use farfield_engine::place::{Command, Place, PlaceSpec, Ready, RunningServer, ServerSpec};
 use farfield_engine::plane::{Capture, EmulatedNetwork};
-use farfield_engine::{Output, Plane, RunDirectory, Settings};
+use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
 use farfield_http::http1::Version;
 use farfield_measure::samples::{Keep, read_samples};
 use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
@@ -141,7 +141,8 @@ impl Scene {
             busy_poll: false,
             capture: self.capture.clone(),
         };
-        Emulated { network, server: Some(server), place }
+        let placement = Placement::unbound(self.shards.get() as usize);
+        Emulated { network, placement, server: Some(server), joined: None, place }
     }
 
     fn settings(&self, place: Place, server: RunningServer, folder: &TempDir) -> Settings {
@@ -149,7 +150,7 @@ impl Scene {
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
         let requests = RequestSetSpec::one(request).resolve(nothing, Seed(1)).expect("requests");
-        let target = Target { host: "far.test".to_owned(), version: Version::Http11 };
+        let target = Target { host: "far.test".to_owned(), version: Version::Http11, authorization: None };
         let heading = Heading {
             farfield: String::new(),
             scenario: "scene".to_owned(),

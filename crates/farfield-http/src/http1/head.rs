@@ -7,15 +7,16 @@
 //! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its blank;
 //! - obs-fold continues a field, as a user agent MUST have it (RFC 9112, 5.2);
 //! - a blank between a field's name and its colon, two blanks in the status line, a control character in a field,
-//!   and a version other than 1.0 and 1.1 are refused: no RFC asks a client to accept them, and a benchmark
-//!   should tell of a server that sends them.
+//!   and a major version other than 1 are refused: no RFC asks a client to accept them, and a benchmark should
+//!   tell of a server that sends them;
+//! - HTTP/1.2 to HTTP/1.9 are read as HTTP/1.1, the highest minor version known here (RFC 9110, 2.5).
 
 use super::{Malformed, Version};
 use httparse::{ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 
-/// Fields that a head may have. They lie on the stack, and only those that a head has are written.
-const FIELDS_MAX: usize = 128;
+/// Fields for which there is room on the stack, where only those that a head has are written.
+const FIELDS_ON_STACK: usize = 128;
 
 /// What the reader must know of the request that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,13 +65,45 @@ pub struct Head {
 /// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it says;
 /// or nothing if its end is not among them.
 ///
-/// An interim head (100 to 199 without 101) has no body and its fields mean nothing here.
-pub(super) fn parse(bytes: &[u8], answering: Answering) -> Result<Option<(usize, Head)>, Malformed> {
+/// An interim head (100 to 199 without 101) has no body and its fields mean nothing here. A head of more than
+/// `fields_max` fields is too large.
+pub(super) fn parse(
+    bytes: &[u8],
+    answering: Answering,
+    fields_max: u16,
+) -> Result<Option<(usize, Head)>, Malformed> {
+    if let Some(as_known) = with_known_version(bytes) {
+        return parse(&as_known, answering, fields_max);
+    }
+    let fields_max = usize::from(fields_max);
+    if fields_max <= FIELDS_ON_STACK {
+        let mut slots = [const { MaybeUninit::uninit() }; FIELDS_ON_STACK];
+        return parse_into(bytes, answering, &mut slots[..fields_max]);
+    }
+    parse_into(bytes, answering, &mut vec![MaybeUninit::uninit(); fields_max])
+}
+
+/// A head of HTTP/1.2 to HTTP/1.9, none of which there is yet, as one of HTTP/1.1: a recipient reads what has a
+/// higher minor version than it knows as the highest that it knows (RFC 9110, 2.5).
+fn with_known_version(bytes: &[u8]) -> Option<Vec<u8>> {
+    const PREFIX: &[u8] = b"HTTP/1.";
+    let minor = *bytes.strip_prefix(PREFIX)?.first()?;
+    matches!(minor, b'2'..=b'9').then(|| {
+        let mut known = bytes.to_vec();
+        known[PREFIX.len()] = b'1';
+        known
+    })
+}
+
+fn parse_into<'b>(
+    bytes: &'b [u8],
+    answering: Answering,
+    slots: &mut [MaybeUninit<httparse::Header<'b>>],
+) -> Result<Option<(usize, Head)>, Malformed> {
     let mut config = ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
-    let mut slots = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut response = Response::new(&mut []);
-    let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut slots) {
+    let length = match config.parse_response_with_uninit_headers(&mut response, bytes, slots) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(Malformed::HeadTooLarge),

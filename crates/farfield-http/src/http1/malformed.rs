@@ -9,7 +9,7 @@ pub enum Malformed {
     #[error("the reply's head cannot be read")]
     BadHead,
     /// The heads have more bytes than [`Limits::head_bytes`](super::Limits::head_bytes), or one has more fields
-    /// than a head may.
+    /// than [`Limits::head_fields`](super::Limits::head_fields).
     #[error("the reply's head exceeds the limit")]
     HeadTooLarge,
     /// Content-Length is not a number or says two things, or Transfer-Encoding contradicts itself.

@@ -13,7 +13,7 @@ use super::chunked::{Chunked, Next};
 use super::fields::Fields;
 use super::head::{self, Answering, Framing, Head};
 use super::malformed::Malformed;
-use memchr::memchr_iter;
+use super::scan::{Found, Scan};
 
 /// How much of a reply is put up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +21,16 @@ pub struct Limits {
     /// Bytes of a reply that may pass without a byte of body, whatever they are: interim heads and head, the line
     /// of a chunk, the trailer section.
     pub head_bytes: u32,
+    /// Fields of a head.
+    pub head_fields: u16,
     /// Bytes of a reply's body, transfer codings removed.
     pub body_bytes: u64,
 }
 
 impl Default for Limits {
-    /// 64 KiB for heads, and bodies without limit.
+    /// 64 KiB and 128 fields for heads, and bodies without limit.
     fn default() -> Limits {
-        Limits { head_bytes: 64 * 1024, body_bytes: u64::MAX }
+        Limits { head_bytes: 64 * 1024, head_fields: 128, body_bytes: u64::MAX }
     }
 }
 
@@ -82,7 +84,7 @@ enum State {
     /// Before a head, behind the CR of a blank line.
     BlankLine,
     /// In a head, whose beginning is gathered.
-    Head,
+    Head(Scan),
     /// In a body with so many bytes left. With none left, only the end is still to be told.
     Length(u64),
     /// In a body that comes in chunks.
@@ -127,14 +129,14 @@ impl ReplyReader {
         answering: Answering,
         limits: &Limits,
     ) -> Result<(usize, Event<'b>), Malformed> {
-        if !self.gathered.is_empty() && !matches!(self.state, State::Head) {
+        if !self.gathered.is_empty() && !matches!(self.state, State::Head(_)) {
             self.gathered = Vec::new();
         }
         match self.state {
             State::Length(0) => Ok((0, Event::Done(self.end()))),
             _ if bytes.is_empty() => Ok((0, Event::NeedMore)),
             State::Between | State::BlankLine => self.begin(bytes, answering, limits),
-            State::Head => self.go_on_with_head(bytes, answering, limits),
+            State::Head(scan) => self.go_on_with_head(bytes, scan, answering, limits),
             State::Length(left) => self.read_length(bytes, left, limits),
             State::Chunked(chunked) => self.read_chunked(bytes, chunked, limits),
             State::UntilClose => {
@@ -148,15 +150,11 @@ impl ReplyReader {
     /// connection [was idle](ReplyReader::is_idle).
     ///
     /// # Errors
-    /// [`Malformed::Truncated`] in the middle of a reply, or what else was wrong with the head that was begun.
+    /// [`Malformed::Truncated`] in the middle of a reply.
     pub fn finish(&mut self) -> Result<Option<Reply>, Malformed> {
         match self.state {
             State::UntilClose | State::Length(0) => Ok(Some(self.end())),
             State::Between if self.is_idle() => Ok(None),
-            State::Head => {
-                head::parse(&self.gathered, Answering::Other)?;
-                Err(Malformed::Truncated)
-            }
             // RFC 9112, 8: incomplete without the zero-sized chunk, or with fewer bytes than announced.
             _ => Err(Malformed::Truncated),
         }
@@ -171,6 +169,12 @@ impl ReplyReader {
     /// though it should not.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Between) && self.status == 0
+    }
+
+    /// Whether a byte of a reply was read that is not over: of its head or of what follows. Neither the blank lines
+    /// before a head nor interim heads count.
+    pub fn is_in_reply(&self) -> bool {
+        !matches!(self.state, State::Between | State::BlankLine)
     }
 
     /// What was read of the reply that is not over yet, for a request that fails before it is.
@@ -207,33 +211,47 @@ impl ReplyReader {
             blank += 1;
         }
         let rest = &window[blank..];
-        if !rest.is_empty()
-            && let Some((length, head)) = head::parse(rest, answering)?
-        {
+        if rest.is_empty() {
+            return self.need_more(window.len(), limits, Malformed::HeadTooLarge);
+        }
+        if let Some((length, head)) = head::parse(rest, answering, limits.head_fields)? {
             return Ok(self.take_head(blank + length, head));
         }
-        if !rest.is_empty() {
-            self.gathered.extend_from_slice(rest);
-            self.state = State::Head;
+        let mut scan = Scan::START;
+        match scan.read(rest, limits.head_fields) {
+            Found::Bad => return Err(Malformed::BadHead),
+            Found::TooMany => return Err(Malformed::HeadTooLarge),
+            Found::More | Found::End(_) => {}
         }
+        self.gathered.extend_from_slice(rest);
+        self.state = State::Head(scan);
         self.need_more(window.len(), limits, Malformed::HeadTooLarge)
     }
 
     /// Goes on with a head whose beginning is gathered.
     ///
-    /// It is parsed anew only when its end is there, or when it has doubled, so that a garbled head is found out
-    /// before its end. So a head costs time in proportion to its length, however small the pieces.
-    fn go_on_with_head<'b>(&mut self, bytes: &'b [u8], answering: Answering, limits: &Limits) -> Step<'b> {
+    /// It is scanned as it comes and parsed when its end is there: so a head costs time in proportion to its length,
+    /// however small the pieces, and what is wrong with a line is found out with the byte that is wrong.
+    fn go_on_with_head<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        mut scan: Scan,
+        answering: Answering,
+        limits: &Limits,
+    ) -> Step<'b> {
         let window = self.window(bytes, limits);
-        let end = head_end(&self.gathered, window);
+        let end = match scan.read(window, limits.head_fields) {
+            Found::Bad => return Err(Malformed::BadHead),
+            Found::TooMany => return Err(Malformed::HeadTooLarge),
+            Found::More => None,
+            Found::End(end) => Some(end),
+        };
+        self.state = State::Head(scan);
         let piece = &window[..end.unwrap_or(window.len())];
-        let size_before = self.gathered.len().ilog2();
         self.gathered.extend_from_slice(piece);
-        let doubled = self.gathered.len().ilog2() > size_before;
-        let full = self.bodiless_bytes as usize + piece.len() >= limits.head_bytes as usize;
-        if (end.is_some() || doubled || full)
-            && let Some((_, head)) = head::parse(&self.gathered, answering)?
-        {
+        if end.is_some() {
+            let parsed = head::parse(&self.gathered, answering, limits.head_fields)?;
+            let (_, head) = parsed.ok_or(Malformed::BadHead)?;
             return Ok(self.take_head(piece.len(), head));
         }
         self.need_more(piece.len(), limits, Malformed::HeadTooLarge)
@@ -323,20 +341,4 @@ impl ReplyReader {
         self.bodiless_bytes += taken as u32;
         self.reply_bytes += taken as u64;
     }
-}
-
-/// Where in `more` the empty line ends that ends the head in `gathered` and `more`, if it is there.
-fn head_end(gathered: &[u8], more: &[u8]) -> Option<usize> {
-    // The byte `back` bytes before `more[at]`.
-    let before = |at: usize, back: usize| match at.checked_sub(back) {
-        Some(at) => more.get(at),
-        None => gathered.iter().rev().nth(back - at - 1),
-    };
-    memchr_iter(b'\n', more)
-        .find(|&at| match before(at, 1) {
-            Some(b'\n') => true,
-            Some(b'\r') => before(at, 2) == Some(&b'\n'),
-            _ => false,
-        })
-        .map(|at| at + 1)
 }

@@ -21,7 +21,7 @@ pub enum Told {
 }
 
 /// Limits that a fuzzer's inputs can reach.
-pub const TIGHT: Limits = Limits { head_bytes: 96, body_bytes: 24 };
+pub const TIGHT: Limits = Limits { head_bytes: 96, head_fields: 6, body_bytes: 24 };
 
 /// The law of a fuzzer's input: a first byte that says what is answered and under which limits, a second that
 /// seeds the cuts, then the stream.

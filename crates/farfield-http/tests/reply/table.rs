@@ -274,7 +274,7 @@ fn heads_that_are_none() {
         " HTTP/1.1 200 OK\r\n\r\n",
         "http/1.1 200 OK\r\n\r\n",
         "HTTP/2.0 200 OK\r\n\r\n",
-        "HTTP/1.2 200 OK\r\n\r\n",
+        "HTTP/1.10 200 OK\r\n\r\n",
         "HTTP/1.1  200 OK\r\n\r\n",
         "HTTP/1.1 20 OK\r\n\r\n",
         "HTTP/1.1 2000 OK\r\n\r\n",
@@ -289,11 +289,44 @@ fn heads_that_are_none() {
         "HTTP/1.1 200 OK\r\na: b\rc\r\n\r\n",
     ] {
         check(stream, "BadHead");
+        held_open(stream);
     }
     for stream in
         ["H", "HTTP/1.1", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\na: b\r\n\r", "HTTP/1.1 200 OK\r\na:"]
     {
         check(stream, "Truncated");
+    }
+}
+
+/// A server that sends a head that is none byte by byte, and then nothing more and does not close, is found out by
+/// what it has sent.
+#[track_caller]
+fn held_open(stream: &str) {
+    let mut reader = ReplyReader::new();
+    let mut bytes = stream.as_bytes().chunks(1);
+    let read = |byte| reader.read(byte, Answering::Other, &Limits::default());
+    let wrong = bytes.by_ref().map(read).find_map(Result::err);
+    assert_eq!(wrong, Some(Malformed::BadHead), "{stream}");
+}
+
+/// RFC 9110, 2.5: a minor version that is higher than the highest known is read as that.
+#[test]
+fn later_minor_versions_are_read_as_the_highest_known() {
+    for minor in 2..=9 {
+        let head = format!("HTTP/1.{minor} 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        check(&head, "1.1 200 keep length 2, <ok>");
+        check(head.replace("Content-Length", "Connection: close\r\nX"), "1.1 200 close until-close, <ok>");
+    }
+}
+
+#[test]
+fn the_limit_of_fields_can_be_set() {
+    let limits = |head_fields| Limits { head_fields, ..Limits::default() };
+    let fields = |count: usize| ok(&format!("Content-Length: 1{}", "|a:".repeat(count - 1)), "a");
+    for most in [1_u16, 3, 128, 129, 1000] {
+        let many = usize::from(most);
+        check_as(Answering::Other, &limits(most), fields(many), "1.1 200 keep length 1, <a>");
+        check_as(Answering::Other, &limits(most), fields(many + 1), "HeadTooLarge");
     }
 }
 

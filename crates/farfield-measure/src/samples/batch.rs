@@ -97,12 +97,17 @@ impl Batch {
     }
 
     pub(super) fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Forgets all rows but the first so many.
+    pub(super) fn truncate(&mut self, rows: usize) {
         let times = [&mut self.due, &mut self.done, &mut self.body_bytes, &mut self.reply_bytes];
-        times.into_iter().for_each(Vec::clear);
+        times.into_iter().for_each(|column| column.truncate(rows));
         let stamps = [&mut self.connect_begun, &mut self.connected, &mut self.sent, &mut self.first_byte];
-        stamps.into_iter().for_each(Optional::clear);
+        stamps.into_iter().for_each(|column| column.truncate(rows));
         let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
-        ids.into_iter().for_each(Vec::clear);
+        ids.into_iter().for_each(|column| column.truncate(rows));
         let numbers = [
             &mut self.connection,
             &mut self.syn_tries,
@@ -110,9 +115,9 @@ impl Batch {
             &mut self.out_of_order,
             &mut self.srtt_us,
         ];
-        numbers.into_iter().for_each(Optional::clear);
-        self.page.clear();
-        self.outcome.clear();
+        numbers.into_iter().for_each(|column| column.truncate(rows));
+        self.page.truncate(rows);
+        self.outcome.truncate(rows);
     }
 }
 
@@ -132,9 +137,9 @@ impl<T> Optional<T> {
         }
     }
 
-    fn clear(&mut self) {
-        self.values.clear();
-        self.present.clear();
+    fn truncate(&mut self, rows: usize) {
+        self.present.truncate(rows);
+        self.values.truncate(self.present.iter().filter(|level| **level > 0).count());
     }
 }
 

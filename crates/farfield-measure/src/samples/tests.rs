@@ -5,10 +5,12 @@ use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::num::{NonZeroU8, NonZeroU32};
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
 type Writer = SamplesWriter<Vec<u8>>;
 
@@ -190,22 +192,78 @@ fn a_kill_after_a_checkpoint_leaves_the_rows_up_to_then() {
     }
 }
 
-/// A kill inside a write loses rows, but only back to a footer that stayed, and makes none up.
-#[test]
-fn a_kill_inside_a_write_leaves_what_came_before() {
-    let groups = 3;
-    let samples = run(0..groups * GROUP_ROWS + 10_000);
-    let mut writer = writer(Keep::All);
-    writer.write(&samples).unwrap();
-    let tail = writer.file().len();
-    writer.checkpoint().unwrap();
-    for cut in [tail + 1, tail + 10_000, writer.file().len() - 1] {
-        let torn = SamplesFile::open(in_memory(&writer.file()[..cut])).unwrap();
-        assert!(torn.is_torn());
-        assert_eq!(torn.intact(), Bytes(tail as u64));
-        let rows: Vec<_> = torn.samples().map(Result::unwrap).collect();
-        assert!(rows == samples[..(groups * GROUP_ROWS) as usize], "{} rows", rows.len());
+/// A file that looks, after each thing that is done to it and in the midst of it, at what a kill would leave.
+#[derive(Default)]
+struct Watched {
+    bytes: Vec<u8>,
+    /// The fewest rows and the most that a reader may find: those of the last checkpoint, or of the one under way.
+    rows: Rc<Cell<(u64, u64)>>,
+    /// Its first footer is there.
+    begun: bool,
+    looked: u64,
+}
+
+impl Watched {
+    fn look(&mut self) {
+        let left = SamplesFile::open(in_memory(&self.bytes)).unwrap();
+        let (least, most) = self.rows.get();
+        assert!(!left.is_torn(), "after {} looks", self.looked);
+        assert!((least..=most).contains(&left.kept()), "{} rows, not {least} to {most}", left.kept());
+        self.looked += 1;
+        if self.looked.is_multiple_of(40) {
+            let rows: Vec<_> = left.samples().map(Result::unwrap).collect();
+            assert!(rows == run(0..left.kept()), "other rows after {} looks", self.looked);
+        }
     }
+}
+
+impl SampleFile for Watched {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let is_one_step = bytes.len() == 8 && offset.is_multiple_of(8);
+        if self.begun && !is_one_step {
+            self.bytes.write_at(offset, &bytes[..bytes.len() / 2])?;
+            self.look();
+        }
+        self.bytes.write_at(offset, bytes)?;
+        if self.begun {
+            self.look();
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        SampleFile::truncate(&mut self.bytes, length)?;
+        self.begun = true;
+        self.look();
+        Ok(())
+    }
+}
+
+/// Whenever a kill strikes, also between two writes and in the midst of one, the file is whole, with the rows of the
+/// last checkpoint; and how often it was written leaves no trace in it.
+#[test]
+fn a_kill_at_any_time_leaves_the_rows_of_the_last_checkpoint() {
+    let samples = run(0..GROUP_ROWS + 60_000);
+    let rows = Rc::new(Cell::new((0, 0)));
+    let file = Watched { rows: Rc::clone(&rows), ..Watched::default() };
+    let mut watched = SamplesWriter::create(file, label(), Keep::All, None).unwrap();
+    let mut written = 0;
+    for step in [100, 200, 9_000, 0, 400, 40_000, 400, 60_000, 300, 300, 30_000, 4_000, 20_000] {
+        let piece = &samples[written..(written + step).min(samples.len())];
+        rows.set((written as u64, (written + piece.len()) as u64));
+        watched.write(piece).unwrap();
+        watched.checkpoint().unwrap();
+        written += piece.len();
+        let left = SamplesFile::open(in_memory(&watched.file().bytes)).unwrap();
+        assert_eq!(left.kept(), written as u64);
+    }
+    rows.set((written as u64, samples.len() as u64));
+    watched.write(&samples[written..]).unwrap();
+    let watched = watched.finish().unwrap();
+    assert!(watched.file.looked > 1_000, "{} looks", watched.file.looked);
+    let mut at_once = writer(Keep::All);
+    at_once.write(&samples).unwrap();
+    assert!(at_once.finish().unwrap().file == watched.file.bytes, "checkpoints changed the file");
 }
 
 #[test]
@@ -233,9 +291,9 @@ fn the_budget_holds_and_what_it_costs_is_counted() {
     let mut unlimited = writer(Keep::All);
     unlimited.write(&samples).unwrap();
     let whole = unlimited.finish().unwrap().bytes.0;
-    for budget in [10_000, whole / 3, whole - 1] {
+    for (budget, least) in [(10_000, 0), (100_000, 400), (whole / 3, 30_000), (whole - 1, 80_000)] {
         let mut writer = SamplesWriter::create(Vec::new(), label(), Keep::All, Some(Bytes(budget))).unwrap();
-        for piece in samples.chunks(12_345) {
+        for piece in samples[..400].chunks(200).chain(samples[400..].chunks(12_345)) {
             writer.write(piece).unwrap();
             writer.checkpoint().unwrap();
             assert!(writer.bytes().0 <= budget);
@@ -243,6 +301,7 @@ fn the_budget_holds_and_what_it_costs_is_counted() {
         let written = writer.finish().unwrap();
         assert!(written.file.len() as u64 <= budget, "{} of {budget}", written.file.len());
         assert!(written.left_out > 0 && written.kept + written.left_out == 300_000);
+        assert!(written.kept >= least, "{} samples in {budget} bytes", written.kept);
         let file = SamplesFile::open(in_memory(&written.file)).unwrap();
         assert_eq!((file.kept(), file.left_out()), (written.kept, written.left_out));
         let rows: Vec<_> = file.samples().map(Result::unwrap).collect();
@@ -261,10 +320,10 @@ fn pauses_come_between_small_pieces_and_change_no_byte() {
     paused.write(&samples).unwrap();
     assert!(unpaused.file() == paused.file());
     let columns = super::schema::schema().num_columns() as u64;
-    // At most 512 rows of a column at a time; and what is written, at most 16 KiB of a column at a time.
-    let least = columns * GROUP_ROWS / 512 + (paused.bytes().0 - begun).div_ceil(16_384);
+    // At most 512 rows of a column at a time; and what is written, twice, at most 16 KiB of a column at a time.
+    let least = columns * GROUP_ROWS / 512 + 2 * (paused.bytes().0 - begun).div_ceil(16_384);
     // A column of a batch is also copied, and the last piece of a column, or of the footer, may be small.
-    let most = least + columns * GROUP_ROWS / BATCH_ROWS as u64 + columns + 1;
+    let most = least + columns * GROUP_ROWS / BATCH_ROWS as u64 + 2 * (columns + 1);
     assert!((least..=most).contains(&PAUSES.get()), "{} of {least} to {most}", PAUSES.get());
 }
 
@@ -286,22 +345,36 @@ impl SampleFile for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_leaves_the_finished_row_groups() {
-    let samples = run(0..2 * GROUP_ROWS + 50_000);
-    let mut one_group = writer(Keep::All);
-    one_group.write(&samples[..GROUP_ROWS as usize]).unwrap();
-    let room = one_group.file().len() + 100_000;
-
-    let disk = Disk { bytes: Vec::new(), room };
-    let mut writer = SamplesWriter::create(disk, label(), Keep::All, None).unwrap();
-    let failed = writer.write(&samples).unwrap_err();
-    assert!(matches!(failed, SamplesWriteError::Io(_)), "{failed}");
-    writer.write(&samples[..1_000]).expect("the error was told");
-    writer.checkpoint().expect("there is nothing to write");
-    let written = writer.finish().unwrap();
-    let left_out = samples.len() as u64 + 1_000 - GROUP_ROWS;
-    assert_eq!((written.kept, written.left_out), (GROUP_ROWS, left_out));
-    assert!(read_samples(&written.file.bytes).unwrap() == samples[..GROUP_ROWS as usize]);
+fn a_full_disk_is_told_once_and_leaves_the_last_checkpoint() {
+    let samples = run(0..GROUP_ROWS + 90_000);
+    let mut whole = writer(Keep::All);
+    whole.write(&samples).unwrap();
+    let whole = whole.finish().unwrap().bytes.0 as usize;
+    for room in [whole / 8, whole / 2, whole - 1] {
+        let disk = Disk { bytes: Vec::new(), room };
+        let mut writer = SamplesWriter::create(disk, label(), Keep::All, None).unwrap();
+        let (mut seen, mut safe) = (0, 0);
+        let failed = samples.chunks(7_000).find_map(|piece| {
+            seen += piece.len();
+            let result = writer.write(piece).and_then(|()| writer.checkpoint());
+            safe = if result.is_ok() { seen } else { safe };
+            result.err()
+        });
+        let failed = failed.expect("the disk is too small");
+        assert!(matches!(failed, SamplesWriteError::Io(_)), "{failed}");
+        writer.write(&samples[..1_000]).expect("the error was told");
+        writer.checkpoint().expect("there is nothing to write");
+        let written = writer.finish().expect("there is nothing to write");
+        // A row group that was finished on the way to the failing checkpoint is kept besides.
+        let kept = written.kept as usize;
+        assert!(safe > 0 && (safe..=seen).contains(&kept), "{kept} rows, not {safe} to {seen}");
+        assert_eq!(written.kept + written.left_out, seen as u64 + 1_000);
+        assert_eq!(written.bytes, Bytes(written.file.bytes.len() as u64));
+        let left = SamplesFile::open(in_memory(&written.file.bytes)).unwrap();
+        assert!(!left.is_torn() && !left.is_complete());
+        let rows: Vec<_> = left.samples().map(Result::unwrap).collect();
+        assert!(rows == samples[..written.kept as usize], "{} rows", rows.len());
+    }
 }
 
 #[test]
@@ -309,6 +382,22 @@ fn what_is_no_samples_file_is_refused() {
     for bytes in [&b""[..], b"PAR1", b"PAR1\0\0\0\0PAR1", &[b'x'; 4_096]] {
         let error = read_samples(bytes).unwrap_err();
         assert!(matches!(error, SamplesError::NoFooter), "{error}");
+    }
+}
+
+/// A file of a process that is killed after so many more writes.
+struct Killed {
+    bytes: Vec<u8>,
+    left: Rc<Cell<u64>>,
+}
+
+impl SampleFile for Killed {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.left.set(self.left.get().saturating_sub(1));
+        if self.left.get() == 0 { Ok(()) } else { self.bytes.write_at(offset, bytes) }
+    }
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        if self.left.get() == 0 { Ok(()) } else { SampleFile::truncate(&mut self.bytes, length) }
     }
 }
 
@@ -383,7 +472,7 @@ fn other_reader(name: &str, modules: &str, script: &str) {
     if !importable.is_ok_and(|output| output.status.success()) {
         return skip(&format!("samples::tests::{name}"), &format!("python3 cannot import {modules}"));
     }
-    // As a kill leaves it, with a footer that stayed between two row groups, and values at every edge.
+    // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at every edge.
     let mut samples = run(0..GROUP_ROWS + 20_000);
     let edge = |word: u64, number: u32| Sample {
         due: Instant::from_ns(word),
@@ -397,12 +486,19 @@ fn other_reader(name: &str, modules: &str, script: &str) {
     let words = [0, u64::MAX, 1 << 63, i64::MAX as u64, 1];
     samples.extend(words.map(|word| edge(word, word as u32)));
     samples.extend(Outcome::ALL.map(|outcome| Sample { outcome, ..sample(1) }));
-    let mut writer = writer(Keep::All);
+    let left = Rc::new(Cell::new(u64::MAX));
+    let file = Killed { bytes: Vec::new(), left: Rc::clone(&left) };
+    let mut writer = SamplesWriter::create(file, label(), Keep::All, None).unwrap();
     writer.write(&samples).unwrap();
     writer.checkpoint().unwrap();
+    let whole = writer.file().bytes.len();
+    left.set(20);
+    writer.write(&run(0..5_000)).unwrap();
+    writer.checkpoint().unwrap();
+    assert!(writer.file().bytes.len() > whole + 50_000, "the kill came while the file was grown");
 
     let path = std::env::temp_dir().join(format!("farfield-{}-{name}.parquet", std::process::id()));
-    std::fs::write(&path, writer.file()).unwrap();
+    std::fs::write(&path, &writer.file().bytes).unwrap();
     let rows = python(&format!("{script}{PRINT_ROWS}"), &path).expect("python3 was there");
     std::fs::remove_file(&path).unwrap();
     let expected: Vec<_> = samples.iter().map(printed).collect();

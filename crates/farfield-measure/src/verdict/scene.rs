@@ -1,8 +1,10 @@
 //! A run that is as it should be, to be broken.
 
 use super::*;
-use crate::facts::{Arrivals, NetworkFacts, WorkerFacts};
+use crate::facts::{Arrivals, MachineFacts, NetworkFacts, ServerFacts, WorkerFacts};
 use crate::fold::scene::{fold, sample, window};
+use crate::histogram::Histogram;
+use farfield_base::Duration;
 
 /// A fold of 200 requests of 1 ms each, one every 5 ms, and facts that agree with it in everything.
 pub fn good_run() -> (Fold, EngineFacts) {
@@ -10,24 +12,36 @@ pub fn good_run() -> (Fold, EngineFacts) {
     let mut facts = EngineFacts {
         plane: "sockets".to_owned(),
         processors: vec![1],
+        placement: None,
         workers: vec![WorkerFacts {
             cpu: Duration::from_ms(300),
             wall: Duration::from_secs(1),
             slept: Duration::from_ms(700),
+            waited: Some(Duration::from_ms(10)),
+            stall: Some(Duration::from_ms(2)),
+            stall_waited: None,
         }],
         arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
         in_system_ns: 200_000_000,
         connections_open: vec![1],
+        last_received: Some(Duration::from_ms(996)),
+        server: Some(ServerFacts::default()),
+        machine: Some(MachineFacts { processors: 2, load: Some(0.5), others: 0.02, stolen: 0.0 }),
         ..EngineFacts::default()
     };
-    facts.lateness.record(Duration::from_us(20));
-    facts.loop_lag.record(Duration::from_us(50));
+    fill(&mut facts.lateness, Duration::from_us(20));
+    fill(&mut facts.loop_lag, Duration::from_us(50));
     let mut network = NetworkFacts { clients: 10, shards: 1, ..NetworkFacts::default() };
-    network.departure_lateness.record(Duration::from_us(30));
-    network.arrival_lateness.record(Duration::from_us(40));
-    network.crossing_lateness.record(Duration::from_us(5));
+    fill(&mut network.departure_lateness, Duration::from_us(30));
+    fill(&mut network.arrival_lateness, Duration::from_us(40));
+    fill(&mut network.crossing_lateness, Duration::from_us(5));
     facts.network = Some(network);
     (fold(window(0, 1000), &samples), facts)
+}
+
+/// A hundred times the same time: its p99 is that, and remains it with one other.
+fn fill(times: &mut Histogram, time: Duration) {
+    (0..100).for_each(|_| times.record(time));
 }
 
 /// When that run was over.

@@ -25,8 +25,9 @@ pub fn something_succeeded(asked: Asked<'_>, fold: &Fold) -> Check {
     let seen = steady.requests() - steady.count(Outcome::Unfinished);
     let share = steady.count(Outcome::Ok) as f64 / seen.max(1) as f64;
     let check = Check::at_least(name, what, share, limit, Unit::Share);
-    let note = (check.state == CheckState::Failed).then(|| tale(steady)).flatten();
-    check.noted(note)
+    let failed = check.state == CheckState::Failed;
+    let Some(most) = failed.then(|| most_frequent_failure(steady)).flatten() else { return check };
+    check.noted(Some(tale(steady, most))).advised(|| remedy(most).to_owned())
 }
 
 /// Why the check does not apply, if it does not.
@@ -45,16 +46,19 @@ fn excuse(asked: Asked<'_>, fold: &Fold) -> Option<&'static str> {
     }
 }
 
-/// How many succeeded, what became of most others, and what mends that: one sentence.
-fn tale(part: &Part) -> Option<String> {
+fn most_frequent_failure(part: &Part) -> Option<Outcome> {
     let failures = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok);
-    let most = failures.max_by_key(|outcome| (part.count(*outcome), std::cmp::Reverse(outcome.code())))?;
+    failures.max_by_key(|outcome| (part.count(*outcome), std::cmp::Reverse(outcome.code())))
+}
+
+/// How many succeeded, and what became of most others.
+fn tale(part: &Part, most: Outcome) -> String {
     let (ok, all, count) = (part.count(Outcome::Ok), part.requests(), part.count(most));
-    Some(format!("{ok} of {all} requests succeeded and {count} were {}: {}", most.name(), remedy(most)))
+    format!("{ok} of {all} requests succeeded and {count} were {}", most.name())
 }
 
 /// What a user does about requests that end so.
-fn remedy(outcome: Outcome) -> &'static str {
+pub(super) fn remedy(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "all is well",
         Outcome::Status4xx => "ask for what is there, or name the status in a session's `check.status`",
@@ -65,7 +69,7 @@ fn remedy(outcome: Outcome) -> &'static str {
         Outcome::ConnectAbandoned => "see that the server listens, or lengthen `load.timeout`",
         Outcome::TimedOut => "ask for less, or lengthen `connections.request-timeout`",
         Outcome::NoDescriptor => "raise the limit of open files, `ulimit -n`, or ask for fewer connections",
-        Outcome::NoAddress => "name more addresses in `connections.sources`",
+        Outcome::NoAddress => "name more addresses in `sockets.sources`",
         Outcome::Dropped => "raise `load.users-max`",
         Outcome::Unfinished => "measure for longer with `--duration`, or wait longer with `run.drain`",
         Outcome::BadHead
@@ -75,6 +79,12 @@ fn remedy(outcome: Outcome) -> &'static str {
         | Outcome::Truncated
         | Outcome::Unasked => "see that the target speaks HTTP/1",
         Outcome::BodyTooLarge => "ask for smaller objects",
+        Outcome::RedirectLoop => {
+            "see where the server sends its users, or follow more with `session.redirects`"
+        }
+        Outcome::RedirectElsewhere => "drive the server that it names, over HTTP without TLS",
+        Outcome::LinkElsewhere => "take a link or form that leads to the target",
+        Outcome::BadCoding => "ask for a content coding that the server has, with `Accept-Encoding`",
         Outcome::CheckFailed | Outcome::ExtractFailed => "hold the session's states against the replies",
     }
 }

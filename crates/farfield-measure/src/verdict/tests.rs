@@ -2,11 +2,12 @@
 
 use super::scene::{END, good_run};
 use super::*;
-use crate::facts::NetworkFacts;
+use crate::facts::{MachineFacts, NetworkFacts, ServerEnd};
 use crate::fold::scene::{fold, sample, window};
+use crate::histogram::Histogram;
 use crate::summary::{Heading, LoadKind};
 use crate::threshold::Threshold;
-use farfield_base::{Outcome, Sample};
+use farfield_base::{Duration, Outcome, Sample, Share};
 
 fn judge(fold: &Fold, facts: &EngineFacts) -> Verdict {
     judge_at(fold, facts, END)
@@ -64,6 +65,10 @@ fn network(facts: &mut EngineFacts) -> &mut NetworkFacts {
     facts.network.as_mut().expect("a network")
 }
 
+fn add(times: &mut Histogram, count: u64, time: Duration) {
+    (0..count).for_each(|_| times.record(time));
+}
+
 fn failed(verdict: &Verdict) -> Vec<&str> {
     verdict.failed().map(|check| check.name.as_str()).collect()
 }
@@ -74,25 +79,31 @@ fn a_good_run_is_valid_with_every_check_passed() {
     let verdict = judge(&fold, &facts);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-    assert_eq!(verdict.checks.len(), 16);
+    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (21, 0));
 }
 
 /// Breaks one thing of a good run at a time: that check fails, and no other.
 #[test]
 fn each_check_catches_its_own() {
     type Break = fn(&mut EngineFacts);
-    let breaks: [(&str, Break); 12] = [
+    let breaks: [(&str, Break); 14] = [
         ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
-        ("send-lateness", |facts| facts.lateness.record(Duration::from_us(1_002))),
-        ("loop-lag", |facts| facts.loop_lag.record(Duration::from_ms(6))),
+        ("server-ended", |facts| facts.server.as_mut().expect("a server").ended = Some(ServerEnd::default())),
+        ("send-lateness", |facts| add(&mut facts.lateness, 2, Duration::from_us(1_002))),
+        ("loop-lag", |facts| add(&mut facts.loop_lag, 2, Duration::from_ms(6))),
         ("worker-cpu", |facts| facts.workers[0].slept = Duration::from_ms(99)),
+        ("longest-stall", |facts| facts.workers[0].stall = Some(Duration::from_ms(101))),
         ("achieved-rate", |facts| facts.arrivals.as_mut().expect("open").begun = 197),
         ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
         ("littles-law", |facts| facts.in_system_ns = 189_000_000),
         ("samples-lost", |facts| facts.samples_lost = 1),
-        ("departure-lateness", |facts| network(facts).departure_lateness.record(Duration::from_us(1_002))),
-        ("arrival-lateness", |facts| network(facts).arrival_lateness.record(Duration::from_us(1_002))),
-        ("crossing-lateness", |facts| network(facts).crossing_lateness.record(Duration::from_us(1_002))),
+        ("departure-lateness", |facts| {
+            add(&mut network(facts).departure_lateness, 2, Duration::from_us(1_002));
+        }),
+        ("arrival-lateness", |facts| add(&mut network(facts).arrival_lateness, 2, Duration::from_us(1_002))),
+        ("crossing-lateness", |facts| {
+            add(&mut network(facts).crossing_lateness, 2, Duration::from_us(1_002))
+        }),
         ("gateway-overruns", |facts| network(facts).overruns = 1),
     ];
     for (name, damage) in breaks {
@@ -101,6 +112,9 @@ fn each_check_catches_its_own() {
         let verdict = judge(&fold, &facts);
         assert_eq!(failed(&verdict), [name]);
         assert!(!verdict.valid);
+        assert_eq!(verdict.first_cause().map(|check| check.name.as_str()), Some(name));
+        let advised = verdict.failed().all(|check| check.advice.is_some());
+        assert!(advised || name == "completed", "{name} does not say what to do");
     }
 }
 
@@ -108,6 +122,7 @@ fn each_check_catches_its_own() {
 fn at_its_limit_a_check_passes() {
     let (fold, mut facts) = good_run();
     facts.workers[0].slept = Duration::from_ms(100);
+    facts.workers[0].stall = Some(Duration::from_ms(100));
     facts.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
     assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
 }
@@ -120,7 +135,7 @@ fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
     let verdict = judge(&fold, &facts);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
     let names: Vec<_> = skipped.iter().map(|check| check.name.as_str()).collect();
-    assert_eq!(names, ["send-lateness", "achieved-rate", "dropped-arrivals"]);
+    assert_eq!(names, ["send-lateness", "dropped-arrivals", "achieved-rate"]);
     facts.network = None;
     let verdict = judge(&fold, &facts);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
@@ -175,12 +190,11 @@ fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
         &[(Outcome::Status4xx, 3), (Outcome::ConnectRefused, 190), (Outcome::Unfinished, 7)],
     );
     assert_eq!((check.state, check.measured, check.limit), (CheckState::Failed, Some(0.0), 0.01));
-    let note =
-        "0 of 200 requests succeeded and 190 were connect-refused: start the server, or mend the target";
-    assert_eq!(check.note.as_deref(), Some(note));
+    assert_eq!(check.note.as_deref(), Some("0 of 200 requests succeeded and 190 were connect-refused"));
+    assert_eq!(check.advice.as_deref(), Some("start the server, or mend the target"));
     let check = succeeded(Asking::default(), &[(Outcome::Unfinished, 5)]);
     assert_eq!(check.state, CheckState::Failed, "users who were never answered measured nothing");
-    assert!(check.note.expect("a note").ends_with("`run.drain`"));
+    assert!(check.advice.expect("advice").ends_with("`run.drain`"));
 }
 
 /// The share is that of the requests whose end was seen, and may be just what it must be.
@@ -236,4 +250,202 @@ fn limits_are_read_by_name() {
     assert_eq!(limits.lateness_p99, Duration::from_us(200));
     assert_eq!(limits.loop_lag_p99, Duration::from_ms(5));
     assert!(serde_json::from_str::<VerdictLimits>(r#"{"lateness": "200us"}"#).is_err());
+}
+
+fn check<'a>(verdict: &'a Verdict, name: &str) -> &'a Check {
+    verdict.checks.iter().find(|check| check.name == name).expect("a check")
+}
+
+/// A worker that other work kept from its processor, and that was late with everything: one cause is told, with the
+/// machine's numbers, and the rest as what follows from it.
+#[test]
+fn a_busy_machine_is_the_first_cause() {
+    let (fold, mut facts) = good_run();
+    facts.machine = Some(MachineFacts { processors: 2, load: Some(7.04), others: 0.83, stolen: 0.0 });
+    facts.workers[0].waited = Some(Duration::from_ms(650));
+    facts.workers[0].slept = Duration::from_ms(50);
+    facts.workers[0].stall = Some(Duration::from_ms(150));
+    add(&mut facts.lateness, 50, Duration::from_ms(9));
+    add(&mut facts.loop_lag, 50, Duration::from_ms(9));
+    let verdict = judge(&fold, &facts);
+    let causes: Vec<_> =
+        verdict.failed().map(|check| (check.name.as_str(), check.follows_from.as_deref())).collect();
+    let follows = Some("machine-busy");
+    assert_eq!(
+        causes,
+        [
+            ("machine-busy", None),
+            ("worker-cpu", follows),
+            ("longest-stall", follows),
+            ("loop-lag", follows),
+            ("send-lateness", follows)
+        ]
+    );
+    let busy = verdict.first_cause().expect("a cause");
+    assert_eq!(busy.note.as_deref(), Some("load 7.0 on 2 processors, other processes took 83 % of them"));
+    assert!(busy.advice.as_ref().expect("advice").starts_with("stop other work"), "{busy:?}");
+    // The same machine, and a worker that was on time all the same.
+    let (fold, mut punctual) = good_run();
+    punctual.machine = facts.machine;
+    punctual.workers[0].waited = facts.workers[0].waited;
+    let verdict = judge(&fold, &punctual);
+    assert!(verdict.valid);
+    assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
+}
+
+/// Other work that had the processor for 100 ms of it explains no stall of a second: that is a cause of its own, and the
+/// only one where nothing else was late.
+#[test]
+fn a_stall_that_other_work_does_not_explain_is_a_cause() {
+    let (fold, mut facts) = good_run();
+    facts.machine = Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.8, stolen: 0.0 });
+    facts.workers[0].waited = Some(Duration::from_ms(600));
+    facts.workers[0].slept = Duration::from_ms(200);
+    facts.workers[0].stall = Some(Duration::from_ms(900));
+    facts.workers[0].stall_waited = Some(Duration::from_ms(100));
+    let verdict = judge(&fold, &facts);
+    assert_eq!(failed(&verdict), ["longest-stall"]);
+    assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
+    add(&mut facts.lateness, 50, Duration::from_ms(9));
+    let verdict = judge(&fold, &facts);
+    assert_eq!(failed(&verdict), ["machine-busy", "longest-stall", "send-lateness"]);
+    assert_eq!(check(&verdict, "longest-stall").follows_from, None);
+    assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
+}
+
+/// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95 %; for 60 %
+/// that would be 126/s.
+#[test]
+fn a_full_worker_says_how_much_it_can() {
+    let (fold, mut facts) = good_run();
+    facts.workers[0].slept = Duration::from_ms(40);
+    add(&mut facts.lateness, 50, Duration::from_ms(9));
+    let asking = Asking { load: LoadKind::Open, ..Asking::default() };
+    let verdict = asking.judge(&fold, &facts, END);
+    let full = verdict.first_cause().expect("a cause");
+    assert_eq!(full.name, "worker-cpu");
+    assert_eq!(full.advice.as_deref(), Some("offer at most about 120/s here, or `--workers 2`"));
+    assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("worker-cpu"));
+    facts.machine.as_mut().expect("a machine").processors = 1;
+    let verdict = asking.judge(&fold, &facts, END);
+    let advice = verdict.first_cause().and_then(|check| check.advice.as_deref());
+    assert_eq!(advice, Some("offer at most about 120/s here"), "no processor is left for a second worker");
+}
+
+/// Arrivals that find no idle connection open one each: told with their number and the key that bounds them.
+#[test]
+fn a_storm_of_connections_is_told() {
+    let samples: Vec<_> = (0..1000)
+        .map(|n: u32| Sample {
+            connection: n,
+            number: u32::from(n < 2),
+            ..sample(u64::from(n) * 1_000_000, u64::from(n) * 1_000_000 + 500_000)
+        })
+        .collect();
+    let (mut facts, asking) = (good_run().1, Asking { load: LoadKind::Open, ..Asking::default() });
+    facts.workers[0].slept = Duration::from_ms(40);
+    let verdict = asking.judge(&fold(window(0, 1000), &samples), &facts, END);
+    let advice = check(&verdict, "worker-cpu").advice.clone().expect("advice");
+    assert!(advice.starts_with("1,000/s connections were opened, since"), "{advice}");
+    assert!(advice.contains("`load.users-max`; offer at most about 630/s here"), "{advice}");
+}
+
+/// A percentile of a few values and a share of a moment say nothing.
+#[test]
+fn a_run_of_a_moment_is_not_judged_by_shares() {
+    let (fold, mut facts) = good_run();
+    facts.workers[0] = crate::facts::WorkerFacts {
+        wall: Duration::from_us(700),
+        stall: Some(Duration::from_us(300)),
+        ..Default::default()
+    };
+    (facts.lateness, facts.loop_lag) = (Histogram::new(), Histogram::new());
+    add(&mut facts.lateness, 9, Duration::from_ms(9));
+    add(&mut facts.loop_lag, 9, Duration::from_ms(9));
+    let verdict = judge(&fold, &facts);
+    assert!(verdict.valid, "{:?}", failed(&verdict));
+    for name in ["worker-cpu", "loop-lag", "send-lateness"] {
+        assert_eq!(check(&verdict, name).state, CheckState::Skipped, "{name}");
+    }
+    // From ten on one may be late, as one of a hundred may, and two may not.
+    add(&mut facts.lateness, 1, Duration::from_us(1));
+    assert_eq!(failed(&judge(&fold, &facts)), ["send-lateness"]);
+    facts.lateness = Histogram::new();
+    add(&mut facts.lateness, 9, Duration::from_us(1));
+    add(&mut facts.lateness, 1, Duration::from_ms(9));
+    assert!(judge(&fold, &facts).valid);
+    add(&mut facts.lateness, 1, Duration::from_ms(9));
+    assert_eq!(failed(&judge(&fold, &facts)), ["send-lateness"]);
+}
+
+/// A request each 5 ms, answered in 1 ms until the server falls silent.
+fn silent_from(silent_ms: u64, outcome: Outcome) -> Verdict {
+    const MS: u64 = 1_000_000;
+    let request = |n: u64| match n * 5 < silent_ms {
+        true => sample(n * 5 * MS, n * 5 * MS + MS),
+        false => Sample { outcome, ..sample(n * 5 * MS, 1_200 * MS) },
+    };
+    let fold = fold(window(0, 1000), &(0..200).map(request).collect::<Vec<_>>());
+    let (in_system_ns, last) = (fold.residence().total_ns as u64, Duration::from_ms(silent_ms - 4));
+    let facts = EngineFacts { in_system_ns, last_received: Some(last), ..good_run().1 };
+    Asking { succeeded: 0.0, ..Asking::default() }.judge(&fold, &facts, END)
+}
+
+#[test]
+fn a_server_that_falls_silent_is_named_with_the_second() {
+    for outcome in [Outcome::Unfinished, Outcome::ConnectRefused, Outcome::TimedOut] {
+        let verdict = silent_from(500, outcome);
+        assert_eq!(
+            verdict.first_cause().map(|check| check.name.as_str()),
+            Some("server-silent"),
+            "{outcome:?}"
+        );
+        let silent = check(&verdict, "server-silent");
+        assert_eq!(silent.note.as_deref(), Some("nothing came from the server after second 0.5"));
+        assert_eq!(silent.measured, Some(504e6));
+    }
+    // Errors that the server itself answers with are no silence, nor is a pause that a tenth of the run covers.
+    for outcome in [Outcome::Status5xx, Outcome::Reset, Outcome::NoDescriptor] {
+        let verdict = silent_from(500, outcome);
+        assert_eq!(check(&verdict, "server-silent").state, CheckState::Passed, "{outcome:?}");
+    }
+    assert_eq!(check(&silent_from(850, Outcome::Unfinished), "server-silent").state, CheckState::Passed);
+}
+
+/// Three longest response times are no silence: a slow server's users wait.
+#[test]
+fn a_slow_server_is_not_silent() {
+    const MS: u64 = 1_000_000;
+    let slow: Vec<_> = (0..200).map(|n| sample(n * MS, n * MS + 300 * MS)).collect();
+    let cut = (0..200).map(|n| Sample { outcome: Outcome::Unfinished, ..sample((520 + n) * MS, 1_300 * MS) });
+    let fold = fold(window(0, 1000), &slow.into_iter().chain(cut).collect::<Vec<_>>());
+    let facts = EngineFacts {
+        in_system_ns: fold.residence().total_ns as u64,
+        last_received: Some(Duration::from_ms(499)),
+        ..good_run().1
+    };
+    assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
+}
+
+/// What this machine lacked is the run's fault, in the warm-up as well, and outranks that nothing succeeded.
+#[test]
+fn what_the_generator_lacked_makes_a_run_invalid() {
+    let lack = |outcome| {
+        let samples = [
+            Sample { outcome, ..sample(1, 2) },
+            Sample { outcome, ..sample(200_000_000, 200_000_001) },
+            Sample { outcome, ..sample(200_000_003, 200_000_004) },
+        ];
+        judge(&fold(window(100, 1000), &samples), &good_run().1)
+    };
+    let verdict = lack(Outcome::NoDescriptor);
+    let lacked = verdict.first_cause().expect("a cause");
+    assert_eq!((lacked.name.as_str(), lacked.measured), ("generator-lacked", Some(3.0)));
+    assert_eq!(lacked.note.as_deref(), Some("3 requests found no descriptor"));
+    assert!(lacked.advice.as_ref().expect("advice").contains("ulimit -n"), "{lacked:?}");
+    let succeeded = check(&verdict, "something-succeeded");
+    assert_eq!(succeeded.follows_from.as_deref(), Some("generator-lacked"));
+    let verdict = lack(Outcome::NoAddress);
+    let lacked = verdict.first_cause().expect("a cause");
+    assert!(lacked.advice.as_ref().expect("advice").contains("sockets.sources"), "{lacked:?}");
 }

@@ -3,8 +3,8 @@
 use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
 use farfield_measure::summary::Asked;
 use farfield_measure::{
-    Arrivals, EngineFacts, Fold, Heading, LoadKind, NetworkDrops, NetworkFacts, Summary, Threshold,
-    VerdictLimits, WorkerFacts,
+    Arrivals, EngineFacts, Fold, Heading, LoadKind, MachineFacts, NetworkDrops, NetworkFacts, ServerEnd,
+    ServerFacts, Summary, Threshold, VerdictLimits, WorkerFacts,
 };
 
 const MS: u64 = 1_000_000;
@@ -17,6 +17,7 @@ pub struct Scene {
     pub thresholds: Vec<&'static str>,
     pub classes: Vec<String>,
     pub states: Vec<String>,
+    pub limits: VerdictLimits,
 }
 
 impl Scene {
@@ -26,17 +27,23 @@ impl Scene {
         let mut facts = EngineFacts {
             plane: "sockets".to_owned(),
             processors: vec![1],
+            placement: None,
             workers: vec![WorkerFacts {
                 cpu: Duration::from_ms(680),
                 wall: Duration::from_secs(2),
                 slept: Duration::from_ms(1320),
+                waited: None,
+                stall: Some(Duration::from_ms(2)),
+                stall_waited: None,
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
             connections_open: vec![4, 4, 4],
             ..EngineFacts::default()
         };
-        facts.lateness.record(Duration::from_us(34));
-        facts.loop_lag.record(Duration::from_us(120));
+        for _ in 0..100 {
+            facts.lateness.record(Duration::from_us(34));
+            facts.loop_lag.record(Duration::from_us(120));
+        }
         let samples: Vec<_> = (0..1500).map(request).collect();
         facts.in_system_ns = in_window(&samples);
         let heading = Heading {
@@ -49,7 +56,15 @@ impl Scene {
             started_at: "2026-03-01T12:00:00Z".to_owned(),
         };
         let thresholds = vec!["p99<200ms", "errors<0.1%"];
-        Scene { heading, samples, facts, thresholds, classes: Vec::new(), states: Vec::new() }
+        Scene {
+            heading,
+            samples,
+            facts,
+            thresholds,
+            classes: Vec::new(),
+            states: Vec::new(),
+            limits: VerdictLimits::default(),
+        }
     }
 
     /// The worst that a screen must hold: every outcome, every check failed, far too much of everything.
@@ -70,12 +85,22 @@ impl Scene {
             WorkerFacts {
                 cpu: Duration::from_secs(2),
                 wall: Duration::from_secs(2),
-                slept: Duration::ZERO
+                slept: Duration::ZERO,
+                waited: Some(Duration::from_secs(1)),
+                stall: Some(Duration::from_secs(1)),
+                stall_waited: None,
             };
             16
         ];
-        facts.lateness.record(Duration::from_secs(999));
-        facts.loop_lag.record(Duration::from_secs(999));
+        for _ in 0..2 {
+            facts.lateness.record(Duration::from_secs(999));
+            facts.loop_lag.record(Duration::from_secs(999));
+        }
+        facts.last_received = Some(Duration::from_ms(1500));
+        facts.server = Some(ServerFacts {
+            ended: Some(ServerEnd { at: None, status: long.clone(), last_words: long.clone() }),
+        });
+        facts.machine = Some(MachineFacts { processors: 2, load: Some(99.9), others: 0.9, stolen: 0.1 });
         facts.arrivals =
             Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
         facts.in_system_ns = 1;
@@ -119,9 +144,12 @@ impl Scene {
     fn made_by(&self, make: impl Fn(Asked<'_>, &Fold, &EngineFacts, Instant) -> Summary) -> Summary {
         let thresholds: Vec<Threshold> =
             self.thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
-        let limits = VerdictLimits::default();
-        let asked =
-            Asked { heading: &self.heading, limits: &limits, thresholds: &thresholds, series_file: None };
+        let asked = Asked {
+            heading: &self.heading,
+            limits: &self.limits,
+            thresholds: &thresholds,
+            series_file: None,
+        };
         make(asked, &self.fold(), &self.facts, WINDOW.measure_to)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
-use farfield_base::{Outcome, PagePart};
+use farfield_base::{Duration, Outcome, PagePart};
+use farfield_measure::MachineFacts;
 
 pub(super) fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
@@ -30,7 +31,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       10 checks passed, 6 do not apply
+VALID       12 checks passed, 9 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -60,7 +61,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Five warnings have a line each beside the rest.
     assert_eq!(text.lines().count(), LINES + 5, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     9 of 16", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 21", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -75,11 +76,11 @@ fn the_worst_run_still_fits_and_is_loud() {
 #[test]
 fn a_failed_check_has_its_line() {
     let mut scene = Scene::good();
-    scene.facts.workers[0].slept = farfield_base::Duration::from_ms(60);
+    scene.facts.workers[0].slept = Duration::from_ms(60);
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 16 checks failed, 6 do not apply\n  ! worker-cpu        97%, limit 90%\n"
+            "INVALID     1 of 21 checks failed, 9 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
@@ -109,20 +110,72 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let told = "\
-INVALID     1 of 16 checks failed, 5 do not apply
-  ! something-succeeded 0%, limit 1%
-    0 of 1000 requests succeeded and 1000 were no-descriptor: raise the limit of
-    open files, `ulimit -n`, or ask for fewer connections
+INVALID     2 of 21 checks failed, 8 do not apply
+  ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
+    → raise the limit of open files, `ulimit -n`, or ask for fewer connections
+    from it follow: something-succeeded 0%
 ";
     assert!(text.contains(told), "{text}");
     fits(&text);
+}
+
+/// One cause with what to do, and what follows from it in a line, not five symptoms.
+#[test]
+fn the_first_cause_is_told_first() {
+    let mut scene = Scene::good();
+    let worker = &mut scene.facts.workers[0];
+    worker.slept = Duration::from_ms(60);
+    worker.waited = Some(Duration::from_ms(1500));
+    worker.stall = Some(Duration::from_ms(130));
+    scene.facts.machine = Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.85, stolen: 0.0 });
+    (0..10).for_each(|_| scene.facts.lateness.record(Duration::from_ms(13)));
+    let text = plain(&scene.summary());
+    let told = "\
+INVALID     4 of 19 checks failed, 7 do not apply
+  ! machine-busy      75%, limit 2%
+    load 7.0 on 2 processors, other processes took 85 % of them
+    → stop other work (the server counts, if it runs here), or give the workers
+      processors of their own: `sockets.processors`
+    from it follow: worker-cpu 97%, longest-stall 130ms, send-lateness 13.0ms
+";
+    assert!(text.contains(told), "{text}");
+    fits(&text);
+}
+
+/// What was held against the verdict's limits is told where these are not the defaults.
+#[test]
+fn limits_that_the_scenario_changed_stand_beside_valid() {
+    let mut scene = Scene::good();
+    scene.limits.departure_lateness_p99 = Duration::from_ms(5);
+    let text = plain(&scene.summary());
+    let told = "\
+VALID       11 checks passed, 8 do not apply
+            set by the scenario: departure-lateness-p99 5ms
+";
+    assert!(text.contains(told), "{text}");
+    scene.limits.worker_busy = farfield_base::Share::new(1.0).expect("a share");
+    scene.limits.lateness_p99 = Duration::from_secs(60);
+    scene.limits.arrival_lateness_p99 = Duration::from_secs(60);
+    let text = plain(&scene.summary());
+    let told = "\
+            set by the scenario: arrival-lateness-p99 1m, departure-lateness-p99
+            5ms, lateness-p99 1m, worker-busy 1
+";
+    assert!(text.contains(told), "{text}");
+    fits(&text);
+    assert_eq!(
+        checks::beside_valid("9 checks passed", &scene.limits.changed()[..1], 80, 3),
+        ["9 checks passed; set by the scenario: arrival-lateness-p99 1m"]
+    );
+    let brief = checks::beside_valid("9 checks passed", &scene.limits.changed(), 68, 2);
+    assert_eq!(brief[1], "set by the scenario: arrival-lateness-p99 1m, +3 more");
 }
 
 #[test]
 fn what_does_not_apply_is_told() {
     let mut scene = Scene::good();
     scene.facts.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       8 checks passed, 8 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 11 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to 10 ms.

@@ -63,6 +63,11 @@ pub enum ArrivalError {
     /// A day too short for its points.
     #[error("`day` is shorter than a nanosecond for each point of the `profile`; write a time such as `24h`")]
     NoDay,
+    /// Gaps along a profile that have no mean to scale them by.
+    #[error(
+        "`gaps` along a `profile` need a finite mean above 1ns, and values that are in no file; write another distribution"
+    )]
+    CourseGaps,
     /// A crowd that is no crowd.
     #[error("`to` of a flash crowd is {to}, not above `from`, {from}; write the rate at its height")]
     NoCrowd {

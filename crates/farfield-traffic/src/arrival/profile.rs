@@ -4,6 +4,7 @@
 use super::curve::{Curve, Shape};
 use super::spec::{above_zero, bounded};
 use super::{ArrivalError, ArrivalProcess, Spacing};
+use crate::distribution::TimesSpec;
 use farfield_base::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,10 @@ pub(super) struct DiurnalSpec {
     day: Duration,
     #[serde(default)]
     spacing: Spacing,
+    /// What lies between arrivals where the rate is its mean, of any length: scaled to the rate's own gaps.
+    /// With these arrivals are a renewal process in operational time, and `spacing` says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gaps: Option<TimesSpec>,
 }
 
 fn a_day() -> Duration {
@@ -51,7 +56,12 @@ impl DiurnalSpec {
         };
         let ramps = (0..n).map(ramp).collect::<Result<Vec<_>, ArrivalError>>()?;
         let curve = Curve::schedule(&ramps, true).ok_or(ArrivalError::Profile)?;
-        Ok(ArrivalProcess::along(curve, self.spacing))
+        let Some(gaps) = &self.gaps else { return Ok(ArrivalProcess::along(curve, self.spacing)) };
+        let gaps = gaps.ready().ok_or(ArrivalError::CourseGaps)?;
+        if !(gaps.mean().is_finite() && gaps.mean() > 1e-9) {
+            return Err(ArrivalError::CourseGaps);
+        }
+        Ok(ArrivalProcess::renewal_along(curve, gaps.clone()))
     }
 }
 

@@ -15,6 +15,7 @@ use super::*;
 use crate::alias::WeightError;
 use crate::amount::{Amount, AmountError, Dimension};
 use crate::file::{FileError, Load};
+use crate::fit::{Component, Family, Model};
 use farfield_base::Rate;
 use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -71,6 +72,17 @@ pub enum SpecError {
     /// Times that would be negative, and not only now and then.
     #[error("these times would be negative; write parameters that keep them from 0 up")]
     NegativeTimes,
+    /// A truncated distribution of what has no distribution function here.
+    #[error(
+        "`of` of the truncated distribution is exponential, normal, lognormal, weibull, pareto, inverse-gaussian or gamma, or a \
+         mixture of these; write one of them"
+    )]
+    NotTruncated,
+    /// Thresholds between which there is next to nothing.
+    #[error(
+        "less than a hundredth of the distribution lies between `min` and `max`; write `min` below `max`, and both where its values are"
+    )]
+    NothingBetween,
     /// Times or sizes where counts are wanted.
     #[error("these are {0} where counts are wanted; write them without a unit")]
     NotCounts(Dimension),
@@ -141,6 +153,11 @@ enum Written {
     Mixture {
         parts: Vec<Part>,
     },
+    Truncated {
+        of: Box<DistributionSpec>,
+        min: Amount,
+        max: Amount,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -210,6 +227,32 @@ impl DistributionSpec {
         }
     }
 
+    /// Its distribution function, where one is known.
+    fn model(&self) -> Option<Model> {
+        if let Written::Mixture { parts } = &self.written {
+            let parts: Option<Vec<_>> =
+                parts.iter().map(|part| Some((part.weight, part.of.component()?))).collect();
+            return Model::mixture(parts?);
+        }
+        self.component().map(Model::single)
+    }
+
+    fn component(&self) -> Option<Component> {
+        let (family, theta) = match &self.written {
+            Written::Exponential { .. } => (Family::Exponential, [self.ready()?.mean(), 0.0]),
+            Written::Normal { mean, sigma } => (Family::Normal, [mean.value(), sigma.value()]),
+            Written::Lognormal { mu, sigma } => (Family::Lognormal, [*mu, *sigma]),
+            Written::Weibull { shape, scale } => (Family::Weibull, [*shape, scale.value()]),
+            Written::Pareto { shape, scale } => (Family::Pareto, [*shape, scale.value()]),
+            Written::InverseGaussian { mean, shape } => {
+                (Family::InverseGaussian, [mean.value(), shape.value()])
+            }
+            Written::Gamma { shape, scale } => (Family::Gamma, [*shape, scale.value()]),
+            _ => return None,
+        };
+        Component::new(family, theta).ok()
+    }
+
     fn build(written: Written) -> Result<DistributionSpec, SpecError> {
         let dimension = written.dimension()?;
         let meaning = written.meaning()?;
@@ -271,6 +314,11 @@ impl Written {
                 _ => return Err(SpecError::OneOf { law: "empirical", one: "file", other: "values" }),
             },
             Written::Mixture { parts } => return mixture(parts),
+            Written::Truncated { of, min, max } => {
+                let model = of.model().ok_or(SpecError::NotTruncated)?;
+                let (least, most) = (min.value(), max.value());
+                Distribution::Truncated(Truncated::new(&model, least, most).ok_or(SpecError::NothingBetween)?)
+            }
         };
         Ok(Meaning::Ready(distribution))
     }
@@ -305,6 +353,11 @@ impl Written {
                 values.iter().flatten().try_for_each(|amount| meet(amount.dimension()))?;
             }
             Written::Mixture { parts } => parts.iter().try_for_each(|part| meet(part.of.dimension))?,
+            Written::Truncated { of, min, max } => {
+                meet(of.dimension)?;
+                meet(min.dimension())?;
+                meet(max.dimension())?;
+            }
             Written::Lognormal { .. } | Written::Geometric { .. } | Written::Zipf { .. } => {}
         }
         Ok(found)
@@ -326,6 +379,7 @@ impl Written {
             Written::Zipf { .. } => "zipf",
             Written::Empirical { .. } => "empirical",
             Written::Mixture { .. } => "mixture",
+            Written::Truncated { .. } => "truncated",
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct RequestCounts {
     /// The mean in the quietest and in the busiest of twelve equal parts.
     #[serde(default)]
     pub course: [f64; 2],
+    /// The mean in each hour from the log's begin, over all its days; empty for less than two days.
+    #[serde(default)]
+    pub daily: Vec<f64>,
     /// The share of slots without a request.
     pub empty: f64,
     /// Variance over mean at one time scale after another.
@@ -124,6 +127,25 @@ fn course(series: &[f64]) -> [f64; 2] {
     means.fold([f64::INFINITY, 0.0], |[least, most], part| [least.min(part), most.max(part)])
 }
 
+/// The mean of each of 24 equal parts of a day, over the days of the series; empty for less than two of
+/// them, or for slots that do not divide an hour.
+fn daily(slot: Duration, series: &[f64]) -> Vec<f64> {
+    const HOUR: u64 = 3_600_000_000_000;
+    if !HOUR.is_multiple_of(slot.as_ns()) {
+        return Vec::new();
+    }
+    let hour = (HOUR / slot.as_ns()) as usize;
+    if series.len() < 48 * hour {
+        return Vec::new();
+    }
+    let (mut sums, mut counts) = ([0.0; 24], [0.0; 24]);
+    for (at, count) in series.iter().enumerate() {
+        sums[at / hour % 24] += count;
+        counts[at / hour % 24] += 1.0;
+    }
+    sums.iter().zip(counts).map(|(sum, count)| sum / count).collect()
+}
+
 impl RequestCounts {
     /// Lags of the correlation.
     const LAGS: usize = 100;
@@ -149,6 +171,7 @@ impl RequestCounts {
             variance,
             peak_to_mean: series.iter().copied().fold(0.0, f64::max) / mean,
             course: course(series),
+            daily: daily(slot, series),
             empty: series.iter().filter(|count| **count == 0.0).count() as f64 / series.len() as f64,
             dispersion: dispersion.collect(),
             autocorrelation,
@@ -190,8 +213,49 @@ impl RequestCounts {
         self.doubt();
     }
 
+    /// Which estimates are none, if some are: fractional noise and whatever remembers like it has an H
+    /// between ½ and 1.
+    pub fn meaningless(&self) -> Option<String> {
+        let is_off = |reading: &&HurstReading| {
+            let (low, high) = reading.interval.unwrap_or((reading.hurst, reading.hurst));
+            reading.hurst >= 1.0 || high < 0.5 || (reading.hurst <= 0.5 && low > 0.5)
+        };
+        let off: Vec<String> = self
+            .hurst
+            .iter()
+            .filter(is_off)
+            .map(|reading| format!("{:.2} ({})", reading.hurst, reading.method))
+            .collect();
+        (!off.is_empty()).then(|| {
+            format!(
+                "H outside of ½ to 1 is meaningless, and here it is {}: from 1 up the rate itself moves, below ½ counts alternate. \
+                 Neither is long memory.",
+                off.join(", ")
+            )
+        })
+    }
+
+    /// The daily course, if there is one: its least and its largest hour, as requests a slot, where these
+    /// are further apart than the days' own differences.
+    pub fn daily_course(&self) -> Option<(f64, f64)> {
+        let least = self.daily.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.daily.iter().copied().fold(0.0, f64::max);
+        (!self.daily.is_empty() && most > 1.5 * least.max(1e-9)).then_some((least, most))
+    }
+
+    /// What the daily course does to H, if there is one.
+    pub fn course_in_words(&self) -> Option<String> {
+        let (least, most) = self.daily_course()?;
+        Some(format!(
+            "The rate has a daily course, from {least:.3} requests a slot in its quietest hour to {most:.3} in its busiest: that passes \
+             for long memory, and no H here says anything of users. Fit a part of a day, or generate with --course."
+        ))
+    }
+
     /// The sentences.
     fn doubt(&mut self) {
+        self.caveats.extend(self.course_in_words());
+        self.caveats.extend(self.meaningless());
         self.caveats.extend(self.disagreement());
         let beyond = self.hurst.iter().any(|reading| reading.hurst > 0.98);
         if beyond {
@@ -226,6 +290,7 @@ impl RequestCounts {
         }
         let [slow, fast] = self.course;
         let why = match fast > 1.5 * slow {
+            _ if self.daily_course().is_some() => "the rate has a daily course, which passes for long memory".to_owned(),
             true => format!(
                 "the rate itself moves, from {slow:.3} requests a slot in the quietest twelfth of the log to {fast:.3} in the \
                  busiest, and whatever moves slowly passes for long memory, least with wavelets"
@@ -297,6 +362,47 @@ mod tests {
         let reading = counts.best_hurst().expect("long enough");
         let (low, high) = reading.interval.expect("wavelets have one");
         assert!(low - 0.03 < 0.85 && 0.85 < high + 0.03, "{reading:?}");
+    }
+
+    /// Poisson counts whose rate follows a day, six days of it: no twelfth of the log is busier than
+    /// another, and no user is to blame for the memory.
+    #[test]
+    fn a_daily_course_is_seen_before_users_are_blamed() {
+        use rand_distr::{Distribution as _, Poisson};
+        let mut rng = Seed(9).stream(Purpose::Arrivals, 0);
+        let minute = secs(60);
+        let series: Vec<f64> = (0..6 * 1_440)
+            .map(|at| 20.0 * (1.0 + 0.8 * (f64::from(at) / 1_440.0 * std::f64::consts::TAU).sin()))
+            .map(|rate| Poisson::new(rate).expect("above zero").sample(&mut rng))
+            .collect();
+        let counts = RequestCounts::of(minute, &series).expect("a long series");
+        let (least, most) = counts.daily_course().expect("there is one");
+        assert!((least - 4.0).abs() < 1.0 && (most - 36.0).abs() < 1.5, "{least} to {most}");
+        assert!(counts.caveats.iter().any(|said| said.contains("daily course")), "{:?}", counts.caveats);
+        assert!(counts.disagreement().is_none_or(|said| said.contains("daily course")), "users are blamed");
+        let steady: Vec<f64> =
+            (0..6 * 1_440).map(|_| Poisson::new(20.0).expect("good").sample(&mut rng)).collect();
+        assert_eq!(RequestCounts::of(minute, &steady).expect("long").daily_course(), None);
+    }
+
+    /// A rate that rises throughout: aggregated variance says more than 1.
+    #[test]
+    fn an_h_that_is_none_is_said_to_be_none() {
+        let mut counts = RequestCounts::of(secs(1), &[1.0, 2.0, 0.0, 3.0].repeat(500)).expect("a series");
+        let reading = |method: &str, hurst| HurstReading {
+            method: method.into(),
+            hurst,
+            interval: Some((hurst - 0.02, hurst + 0.02)),
+        };
+        counts.hurst =
+            vec![reading("wavelets", 1.2), reading("local Whittle", 0.51), reading("rescaled range", 0.3)];
+        let said = counts.meaningless().expect("two are off");
+        assert!(
+            said.contains("1.20 (wavelets), 0.30 (rescaled range)") && !said.contains("local Whittle"),
+            "{said}"
+        );
+        counts.hurst = vec![reading("wavelets", 0.49)];
+        assert_eq!(counts.meaningless(), None, "½ is within its interval: no memory");
     }
 
     #[test]

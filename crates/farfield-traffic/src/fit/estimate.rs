@@ -4,8 +4,13 @@
 //! Updates are those of Liu et al. 1999, section 2.3, with what its text leaves out: the Pareto law's scale
 //! (its exponent's update there holds for a scale of 1), the Weibull law's scale (the profile likelihood),
 //! and the gamma law (Minka 2002, "Estimating a Gamma distribution").
+//!
+//! Those are for exact values. Where values were rounded, are differences, or were cut off, they are only
+//! the start: from there the likelihood of the [observation](super::observation) is climbed.
 
+use super::climb::climb;
 use super::family::{Component, Family};
+use super::model::Model;
 use super::points::Points;
 use super::special::{digamma, trigamma};
 
@@ -49,6 +54,37 @@ impl Narrowest {
     }
 }
 
+/// A distribution of which thresholds let less than this through is an extrapolation from what they do.
+pub(super) const SEEN_MIN: f64 = 0.05;
+
+impl Narrowest {
+    /// Whether `law` is not narrower.
+    pub(super) fn allows(self, law: &Component) -> bool {
+        let [.., last] = law.parameters() else { return false };
+        match law.family() {
+            Family::Exponential | Family::Geometric => true,
+            Family::Normal | Family::Lognormal => *last >= self.at_least(0.0),
+            Family::InverseGaussian => *last <= self.at_most(f64::INFINITY),
+            Family::Weibull | Family::Pareto | Family::Gamma => {
+                law.parameters()[0] <= self.at_most(f64::INFINITY)
+            }
+        }
+    }
+
+    /// Whether `law` is as narrow as this allows, to a hundredth.
+    pub(super) fn binds(self, law: &Component) -> bool {
+        let [.., last] = law.parameters() else { return false };
+        match law.family() {
+            Family::Exponential | Family::Geometric => false,
+            Family::Normal | Family::Lognormal => *last <= 1.01 * self.at_least(0.0),
+            Family::InverseGaussian => *last >= 0.99 * self.at_most(f64::INFINITY),
+            Family::Weibull | Family::Pareto | Family::Gamma => {
+                law.parameters()[0] >= 0.99 * self.at_most(f64::INFINITY)
+            }
+        }
+    }
+}
+
 /// Sums over the values that a family needs.
 struct Sums {
     weight: f64,
@@ -56,10 +92,79 @@ struct Sums {
     ln_x: f64,
 }
 
-/// The law of `family` that makes `points`, weighted with `weights`, most likely. `scale` fixes a Pareto law's.
-/// `None` if the weights leave nothing to fit. Of all laws of that scale and within `narrowest` this one is the
-/// likeliest, so that an EM step built on it cannot lose likelihood.
+/// Where [`likeliest`] begins, and how far it goes where there is no closed form.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// From the closed form, all the way.
+    Whole,
+    /// From the closed form, a few steps: a start.
+    Begin,
+    /// From this one, which is near: a step of the EM algorithm.
+    On(Component),
+}
+
+/// The distribution of `family` that makes `points`, weighted with `weights`, most likely, as they were
+/// observed. `scale` fixes a Pareto distribution's. `None` if the weights leave nothing to fit. Exact
+/// values: of all distributions of that scale and within `narrowest` this one is the likeliest. Others:
+/// none that [`Way::On`] returns is less likely than the one it began with, so that an EM step built on
+/// either cannot lose likelihood.
 pub(super) fn likeliest(
+    family: Family,
+    points: &Points,
+    weights: &[f64],
+    scale: Option<f64>,
+    narrowest: Narrowest,
+    way: Way,
+) -> Option<Component> {
+    let observation = points.observation;
+    let is_whole =
+        family == Family::Geometric && observation.is_grouped() && observation.least == observation.tick;
+    if observation.is_plain() || (is_whole && observation.between.is_none()) {
+        return closed_form(family, points, weights, scale, narrowest);
+    }
+    let (start, steps) = match way {
+        Way::On(law) => (law, 1),
+        Way::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
+        Way::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
+    };
+    let start = observable(start, points, scale);
+    let total: f64 = weights.iter().sum();
+    let objective = |model: &Model| {
+        let law = &model.parts()[0].1;
+        let seen = if observation.between.is_some() { observation.seen(law) } else { 1.0 };
+        if !narrowest.allows(law) || seen < SEEN_MIN {
+            return f64::NEG_INFINITY;
+        }
+        let mut sum = -total * seen.ln();
+        observation.ln_each(law, &points.values, &points.logs, |at, ln| {
+            if weights[at] > 0.0 {
+                sum += weights[at] * ln;
+            }
+        });
+        sum
+    };
+    let model = climb(Model::single(start), points, steps, 1e-9 * total, &objective);
+    let law = model.parts()[0].1;
+    objective(&model).is_finite().then_some(law)
+}
+
+/// A start from which the likelihood can be climbed: a Pareto distribution's scale is below the least
+/// rounded value and, where nothing is known of what lies under a threshold, at the threshold.
+fn observable(start: Component, points: &Points, scale: Option<f64>) -> Component {
+    let observation = points.observation;
+    if start.family() != Family::Pareto || scale.is_some() {
+        return start;
+    }
+    let least = match observation.between {
+        Some(_) if observation.lower_end() > 0.0 => observation.lower_end(),
+        Some(_) => points.least(),
+        None => (points.least() - 0.3 * observation.tick).max(0.3 * observation.tick),
+    };
+    let shape = start.parameters()[0];
+    Component::known(Family::Pareto, [shape.min(20.0), least])
+}
+
+fn closed_form(
     family: Family,
     points: &Points,
     weights: &[f64],
@@ -98,7 +203,7 @@ pub(super) fn likeliest(
         }
         Family::InverseGaussian => {
             // The paper's Σ w (x − μ)² / μ² x, summed without cancelling.
-            let spread = average(&|at| (points.values[at] / mean - 1.0).powi(2) / points.values[at]);
+            let spread = average(&|at| (points.values[at] / mean - 1.0).powi(2) / points.logs[at].exp());
             [mean, narrowest.at_most(if spread > 0.0 { 1.0 / spread } else { 1e12 })]
         }
         Family::Weibull => weibull(points, weights, ln_mean, narrowest),
@@ -116,7 +221,8 @@ fn average(weights: &[f64], total: f64, of: &dyn Fn(usize) -> f64) -> f64 {
 
 fn least(points: &Points, weights: &[f64]) -> f64 {
     let first = weights.iter().position(|weight| *weight > 0.0).unwrap_or(0);
-    points.values[first]
+    let value = points.values[first];
+    if value > 0.0 { value } else { points.logs[first].exp() }
 }
 
 /// The shape k solves ln k − ψ(k) = `s`, where s is the logarithm of the mean less the mean of the logarithms.

@@ -4,13 +4,13 @@
 //! scenario. Everything is exact to about 1e-12 also far out in a tail, where the statistics of Anderson and
 //! Darling look.
 
-use super::special::{incomplete_gamma, ln_normal_cdf, normal_cdf};
+use super::special::{erfcx, incomplete_gamma, normal_cdf};
 use crate::distribution::{
     Distribution, Exponential, Gamma, Geometric, InverseGaussian, Lognormal, Normal, ParameterError, Pareto,
     Weibull,
 };
 use serde::{Deserialize, Serialize};
-use std::f64::consts::PI;
+use std::f64::consts::{PI, SQRT_2};
 use std::fmt;
 
 /// A family of laws.
@@ -84,6 +84,16 @@ impl Family {
             Family::Lognormal => &["mu", "sigma"],
             Family::InverseGaussian => &["mean", "shape"],
             Family::Weibull | Family::Pareto | Family::Gamma => &["shape", "scale"],
+        }
+    }
+
+    /// What the family cannot explain among observed values: those that rounding may have brought to zero
+    /// it can.
+    pub(super) fn refuses_observed(self, value: f64, tick: f64) -> Option<&'static str> {
+        match self {
+            Family::Normal | Family::Exponential | Family::Geometric => self.refuses(value),
+            _ if tick > 0.0 && value >= 0.0 => None,
+            _ => self.refuses(value),
         }
     }
 
@@ -214,8 +224,16 @@ impl Component {
             Family::InverseGaussian => {
                 let root = (b / x).sqrt();
                 let (low, high) = (root * (x / a - 1.0), root * (x / a + 1.0));
-                let mirrored = (2.0 * b / a + ln_normal_cdf(-high)).exp();
-                ((normal_cdf(low) + mirrored).min(1.0), (normal_cdf(-low) - mirrored).max(0.0))
+                // e^(2b/a) Φ(−high) with the two large exponents taken together, which is e^(−low²/2) times
+                // a scaled function: neither overflows, and far out the tail is a difference of scaled
+                // functions and not of two that vanish.
+                let (half_square, scaled_high) = ((-low * low / 2.0).exp() / 2.0, erfcx(high / SQRT_2));
+                let mirrored = half_square * scaled_high;
+                let tail = match low > 0.0 {
+                    true => half_square * (erfcx(low / SQRT_2) - scaled_high),
+                    false => normal_cdf(-low) - mirrored,
+                };
+                ((normal_cdf(low) + mirrored).min(1.0), tail.max(0.0))
             }
             Family::Gamma => incomplete_gamma(a, x / b),
         }

@@ -53,7 +53,7 @@ pub fn goodness(model: &Model, points: &Points) -> Goodness {
     let cells = cells(model, points);
     let estimated = model.free_parameters();
     let wanted = wanted_bins(points.n, estimated);
-    if points.tick > 0.0 {
+    if points.observation.is_grouped() {
         grouped(&cells, points.n, lambda_squared(&joined_bins(&cells, wanted), points.n, estimated))
     } else {
         exact(&cells, points.n, lambda_squared(&equal_bins(&cells, wanted), points.n, estimated))
@@ -72,9 +72,10 @@ struct Cell {
 const CELLS_MAX: f64 = 200_000.0;
 
 fn cells(model: &Model, points: &Points) -> Vec<Cell> {
-    let half = points.tick / 2.0;
+    let (observation, tick) = (points.observation, points.tick());
+    let is_grouped = observation.is_grouped();
     let cell = |value: f64, count: f64| {
-        let (mut cdf, mut tail) = model.cdf_and_tail(value + half);
+        let (mut cdf, mut tail) = observation.cdf_and_tail(model, value);
         if cdf == 0.0 && count > 0.0 && model.ln_density(value, value.ln()) > f64::NEG_INFINITY {
             // At the very end of the support, where a Pareto law's scale is put by the least value: half of it
             // counts as inside. Without that the Anderson–Darling statistic would be infinite.
@@ -83,17 +84,18 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
         }
         Cell { count, cdf, tail }
     };
-    let filled = points.tick > 0.0 && (points.largest() - points.least()) / points.tick < CELLS_MAX;
+    let filled = is_grouped && (points.largest() - points.least()) / tick < CELLS_MAX;
     let mut cells = Vec::with_capacity(points.values.len() + 1);
-    if points.tick > 0.0 && points.least() > points.tick {
-        // What the law has below the least value is a misfit. Down at one tick it is not: draws are rounded up.
-        cells.push(cell(points.least() - points.tick, 0.0));
+    if is_grouped && points.least() > observation.least + tick / 2.0 {
+        // What the law has below the least value is a misfit. At the least that rounding can give it is
+        // none.
+        cells.push(cell(points.least() - tick, 0.0));
     }
     for (at, (value, count)) in points.values.iter().zip(&points.counts).enumerate() {
         if filled && at > 0 {
             let before = points.values[at - 1];
-            let empty = ((value - before) / points.tick).round() as u64;
-            cells.extend((1..empty).map(|i| cell(before + i as f64 * points.tick, 0.0)));
+            let empty = ((value - before) / tick).round() as u64;
+            cells.extend((1..empty).map(|i| cell(before + i as f64 * tick, 0.0)));
         }
         cells.push(cell(*value, *count));
     }
@@ -212,12 +214,13 @@ pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: 
 
 /// What the law's distribution function makes of a value: uniform between 0 and 1, if the law is right.
 fn level(model: &Model, points: &Points, value: f64, rng: &mut Stream) -> f64 {
-    if points.tick == 0.0 {
-        return model.cdf_and_tail(value).0;
+    let observation = points.observation;
+    if !observation.is_grouped() {
+        return observation.cdf_and_tail(model, value).0;
     }
-    let half = points.tick / 2.0;
-    let below = if value <= points.tick { 0.0 } else { model.cdf_and_tail(value - half).0 };
-    below + rng.random::<f64>() * (model.cdf_and_tail(value + half).0 - below)
+    let is_least = value <= observation.least + observation.tick / 2.0;
+    let below = if is_least { 0.0 } else { observation.cdf_and_tail(model, value - observation.tick).0 };
+    below + rng.random::<f64>() * (observation.cdf_and_tail(model, value).0 - below)
 }
 
 /// Whether sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von Mises, and Kolmogorov and

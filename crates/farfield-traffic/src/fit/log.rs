@@ -32,8 +32,9 @@ pub enum LogFormat {
     },
     /// The W3C's Extended Log File Format, whose `#Fields:` line says what is where.
     Extended {
-        /// The unit of `time-taken`: the format says seconds, some servers write milliseconds.
-        transfer: TransferUnit,
+        /// The unit of `time-taken`. The format says seconds, Microsoft's servers write milliseconds: if
+        /// none is given, the `#Software:` line tells.
+        transfer: Option<TransferUnit>,
     },
     /// One JSON object a line.
     Json(Box<FieldMap>),
@@ -130,7 +131,7 @@ impl LogFormat {
             [LogFormat::Json(Box::default()), LogFormat::Gn, LogFormat::Common { transfer: None }];
         let mut lines = start.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(20);
         if start.starts_with(b"#") {
-            return Some(LogFormat::Extended { transfer: TransferUnit::Seconds });
+            return Some(LogFormat::Extended { transfer: None });
         }
         lines.find_map(|line| {
             let reads = |format: &&LogFormat| matches!(LogParser::new(format).parse(line), Line::Request(_));

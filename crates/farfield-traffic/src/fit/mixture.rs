@@ -8,8 +8,17 @@
 //! A Pareto part keeps the scale that its start gave it: below the scale its density is zero, so that no step could
 //! ever lower it. Other parts keep a least width (see `estimate`), without which a tied value would draw
 //! one of them to a spike of unbounded likelihood.
+//!
+//! The search goes over values of which near ones are joined, so that its length does not grow with the
+//! log. What it finds is polished on all of them: Newton's method in all parameters at once, from where the
+//! EM algorithm crawls.
+//!
+//! Rounded and cut values are fitted by the probabilities of what was observed. Cut off, each part is the
+//! conditional distribution between the thresholds, with the share of what is *seen* for a weight; at the
+//! end weights become shares of all.
 
-use super::estimate::{Narrowest, likeliest};
+use super::climb::climb;
+use super::estimate::{Narrowest, SEEN_MIN, Way, likeliest};
 use super::family::{Component, Family};
 use super::model::Model;
 use super::points::Points;
@@ -39,7 +48,9 @@ impl Default for Effort {
 pub struct MixtureFit {
     /// The likeliest mixture that was found.
     pub model: Model,
-    /// The logarithm of the likelihood before each step of the best start, and after the last. It never falls.
+    /// The logarithm of the likelihood before each step of the best start, after the last, and after the
+    /// polish; where near values were joined for the search, before and after the polish alone. It never
+    /// falls.
     pub ln_likelihoods: Vec<f64>,
     /// True if the last step gained next to nothing; false if the steps ran out.
     pub converged: bool,
@@ -54,9 +65,10 @@ pub fn fit_mixture(
     rng: &mut Stream,
 ) -> Option<MixtureFit> {
     let kinds = kinds(families, points)?;
+    let few = points.condensed(SEARCHED_PARTS);
     let mut best: Option<Em<'_>> = None;
     for start in starts(families.len(), effort.random_starts, rng) {
-        let Some(mut em) = Em::begin(points, &kinds, &start) else { continue };
+        let Some(mut em) = Em::begin(&few, &kinds, &start) else { continue };
         em.run(effort.short_steps);
         if em.sound() && best.as_ref().is_none_or(|best| em.latest() > best.latest()) {
             best = Some(em);
@@ -64,7 +76,68 @@ pub fn fit_mixture(
     }
     let mut em = best?;
     em.run(effort.steps);
-    em.finish()
+    let fit = em.finish()?;
+    polished(fit, &kinds, points, few.values.len() < points.values.len())
+}
+
+/// Near values are joined for the search if they are closer than this part of themselves.
+const SEARCHED_PARTS: f64 = 48.0;
+/// And for the polish.
+pub(super) const POLISHED_PARTS: f64 = 256.0;
+
+/// The mixture after Newton's steps on all values.
+fn polished(fit: MixtureFit, kinds: &[Kind], points: &Points, was_joined: bool) -> Option<MixtureFit> {
+    const STEPS: u32 = 12;
+    let fine = points.condensed(POLISHED_PARTS);
+    let allowed = |model: &Model| {
+        let parts = || model.parts().iter().zip(kinds);
+        let seen = |law: &Component| {
+            points.observation.between.is_none() || points.observation.seen(law) >= SEEN_MIN
+        };
+        parts().all(|((_, law), kind)| kind.narrowest.allows(law) && seen(law))
+    };
+    let objective = |model: &Model| match allowed(model) {
+        true => model.ln_likelihood(&fine),
+        false => f64::NEG_INFINITY,
+    };
+    let mut ln_likelihoods = fit.ln_likelihoods;
+    if was_joined {
+        ln_likelihoods = vec![fit.model.ln_likelihood(points)];
+    }
+    let found = climb(fit.model.clone(), &fine, STEPS, 1e-9 * points.n, &objective);
+    let after = found.ln_likelihood(points);
+    let is_better = ln_likelihoods.last().is_none_or(|before| after > *before);
+    let mut parts = if is_better { found } else { fit.model }.parts().to_vec();
+    if is_better {
+        ln_likelihoods.push(after);
+    }
+    in_order_of_means(&mut parts);
+    Some(MixtureFit { model: Model::mixture(parts)?, ln_likelihoods, converged: fit.converged })
+}
+
+/// The part of `model` that hardly explains more than one value that came again and again, and the value:
+/// no distribution of what goes on, and nothing to generate with.
+pub(super) fn spike(model: &Model, points: &Points) -> Option<(usize, f64)> {
+    const MOST: f64 = 0.8;
+    if model.parts().len() < 2 {
+        return None;
+    }
+    let mut shares: Vec<Vec<f64>> = Vec::new();
+    for (weight, law) in model.parts() {
+        let mut own = vec![0.0; points.values.len()];
+        points.observation.ln_each(law, &points.values, &points.logs, |at, ln| own[at] = weight.ln() + ln);
+        shares.push(own);
+    }
+    for at in 0..points.values.len() {
+        let most = shares.iter().map(|own| own[at]).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = shares.iter().map(|own| (own[at] - most).exp()).sum();
+        shares.iter_mut().for_each(|own| own[at] = points.counts[at] * (own[at] - most).exp() / total);
+    }
+    shares.iter().enumerate().find_map(|(part, own)| {
+        let all: f64 = own.iter().sum();
+        let (at, share) = own.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+        (points.counts[at] > 2.0 && *share > MOST * all).then_some((part, points.values[at]))
+    })
 }
 
 /// A family with the bound on its narrowness.
@@ -78,6 +151,12 @@ fn kinds(families: &[Family], points: &Points) -> Option<Vec<Kind>> {
     let complete = |family: Family| points.values.iter().all(|x| family.refuses(*x).is_none());
     // A probability of whole numbers and a density do not compare where values are not all whole.
     let compares = |family: Family| family != Family::Geometric || complete(family);
+    let tick = points.tick();
+    if !points.observation.is_plain()
+        && points.values.iter().any(|x| families.iter().any(|f| f.refuses_observed(*x, tick).is_some()))
+    {
+        return None;
+    }
     let kind = |family: &Family| Kind { family: *family, narrowest: Narrowest::part_of(*family, points) };
     families.iter().all(|family| compares(*family)).then(|| families.iter().map(kind).collect())
 }
@@ -161,17 +240,18 @@ impl<'a> Em<'a> {
         for (own, kind) in kinds.iter().enumerate() {
             let place = start.order.iter().position(|part| *part == own)?;
             let first = (0..points.values.len()).find(|at| band(*at) >= place)?;
-            let scale =
-                (kind.family == Family::Pareto).then(|| points.values[if start.apart { first } else { 0 }]);
+            let from = points.values[if start.apart { first } else { 0 }] - points.tick() / 2.0;
+            let scale = (kind.family == Family::Pareto).then(|| from.max(points.observation.ln(0.0).exp()));
             let share = |at: usize| {
                 let x = points.values[at];
-                let possible = kind.family.refuses(x).is_none() && scale.is_none_or(|scale| x >= scale);
+                let refused = kind.family.refuses_observed(x, points.tick()).is_some();
+                let possible = !refused && scale.is_none_or(|scale| x + points.tick() / 2.0 > scale);
                 let share = if start.order[band(at)] == own { favour } else { others };
                 if possible { share * points.counts[at] } else { 0.0 }
             };
             let own_shares: Vec<f64> = (0..points.values.len()).map(share).collect();
             let weight = own_shares.iter().sum::<f64>() / points.n;
-            let law = likeliest(kind.family, points, &own_shares, scale, kind.narrowest)?;
+            let law = likeliest(kind.family, points, &own_shares, scale, kind.narrowest, Way::Begin)?;
             parts.push(Part { kind: *kind, weight, law, scale });
             shares.push(own_shares);
         }
@@ -209,14 +289,15 @@ impl<'a> Em<'a> {
 
     /// The E step. Returns the logarithm of the likelihood of the present parts.
     fn expect(&mut self) -> f64 {
-        let mut ln_likelihood = 0.0;
-        for at in 0..self.points.values.len() {
-            let (x, ln_x, count) = (self.points.values[at], self.points.logs[at], self.points.counts[at]);
-            let mut most = f64::NEG_INFINITY;
-            for (part, shares) in self.parts.iter().zip(&mut self.shares) {
-                shares[at] = part.weight.ln() + part.law.ln_density(x, ln_x);
-                most = most.max(shares[at]);
-            }
+        let (points, mut ln_likelihood) = (self.points, 0.0);
+        for (part, shares) in self.parts.iter().zip(&mut self.shares) {
+            let ln_weight = part.weight.ln() - points.observation.seen(&part.law).ln();
+            points
+                .observation
+                .ln_each(&part.law, &points.values, &points.logs, |at, ln| shares[at] = ln_weight + ln);
+        }
+        for (at, count) in points.counts.iter().enumerate() {
+            let most = self.shares.iter().map(|shares| shares[at]).fold(f64::NEG_INFINITY, f64::max);
             if !most.is_finite() {
                 return f64::NEG_INFINITY;
             }
@@ -234,16 +315,16 @@ impl<'a> Em<'a> {
         for (part, shares) in self.parts.iter_mut().zip(&self.shares) {
             part.weight = shares.iter().sum::<f64>() / self.points.n;
             let narrowest = part.kind.narrowest;
-            if let Some(law) = likeliest(part.kind.family, self.points, shares, part.scale, narrowest) {
+            let way = Way::On(part.law);
+            if let Some(law) = likeliest(part.kind.family, self.points, shares, part.scale, narrowest, way) {
                 part.law = law;
             }
         }
     }
 
     fn finish(self) -> Option<MixtureFit> {
-        let mut parts: Vec<(f64, Component)> =
-            self.parts.iter().map(|part| (part.weight, part.law)).collect();
-        in_order_of_means(&mut parts);
+        let seen = |law: &Component| self.points.observation.seen(law);
+        let parts = self.parts.iter().map(|part| (part.weight / seen(&part.law), part.law)).collect();
         let model = Model::mixture(parts)?;
         Some(MixtureFit { model, ln_likelihoods: self.ln_likelihoods, converged: self.converged })
     }

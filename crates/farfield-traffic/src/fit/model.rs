@@ -69,6 +69,14 @@ impl Model {
         serde_json::from_value(written).expect("what a component writes, a spec reads")
     }
 
+    /// The law as a scenario writes it, drawn between two thresholds where there are any.
+    pub fn spec_between(&self, between: Option<(f64, f64)>) -> DistributionSpec {
+        let Some((min, max)) = between else { return self.spec() };
+        let written = json!({ "law": "truncated", "of": self.spec(), "min": min, "max": max });
+        // A geometric distribution cannot be cut: its draws are counts.
+        serde_json::from_value(written).unwrap_or_else(|_| self.spec())
+    }
+
     /// ln of the density at `x`; `ln_x` is ln `x`.
     pub(super) fn ln_density(&self, x: f64, ln_x: f64) -> f64 {
         match self.parts.as_slice() {
@@ -97,16 +105,28 @@ impl Model {
         })
     }
 
-    /// The logarithm of the likelihood of `points`: of their densities, or of the probabilities of whole numbers
-    /// where the law is a geometric one.
+    /// The logarithm of the likelihood of `points` as they were observed: of the probabilities of what was
+    /// rounded, of the densities of what is exact, and among what lies between the thresholds where there
+    /// are any.
     pub fn ln_likelihood(&self, points: &Points) -> f64 {
-        points
-            .values
-            .iter()
-            .zip(&points.logs)
-            .zip(&points.counts)
-            .map(|((x, ln_x), count)| count * self.ln_density(*x, *ln_x))
-            .sum()
+        let observation = points.observation;
+        let weighted = |of: &dyn Fn(&Component) -> f64| -> f64 {
+            self.parts.iter().map(|(weight, part)| weight * of(part)).sum()
+        };
+        let seen = match observation.between {
+            None => 0.0,
+            Some(_) => weighted(&|part| observation.seen(part)).ln(),
+        };
+        let mut all = vec![f64::NEG_INFINITY; points.values.len()];
+        for (weight, part) in &self.parts {
+            let ln_weight = weight.ln();
+            observation.ln_each(part, &points.values, &points.logs, |at, own| {
+                let (own, other) = (ln_weight + own, all[at]);
+                let (most, least) = if own > other { (own, other) } else { (other, own) };
+                all[at] = if least == f64::NEG_INFINITY { most } else { most + (least - most).exp().ln_1p() };
+            });
+        }
+        all.iter().zip(&points.counts).map(|(ln, count)| count * (ln - seen)).sum()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Logs round: a clock of one second and counts of clicks give a million values of which a few hundred differ.
 //! Keeping each once makes likelihoods and statistics as fast as that allows, and exact.
 
+use super::observation::Observation;
 use farfield_base::random::Stream;
 use rand::RngExt;
 
@@ -14,7 +15,7 @@ pub struct Points {
     pub(super) counts: Vec<f64>,
     /// How many values there are, repeated ones counted as often as they came.
     pub(super) n: f64,
-    pub(super) tick: f64,
+    pub(super) observation: Observation,
 }
 
 /// Why values cannot be fitted at all.
@@ -45,9 +46,14 @@ impl Points {
         Points::with_tick(values, 0.0)
     }
 
-    /// From values that were rounded to a multiple of `tick` (1 for counts; 1 s for a clock of whole seconds);
-    /// 0 means that they are exact. Goodness of fit then compares rounded with rounded.
-    pub fn with_tick(mut values: Vec<f64>, tick: f64) -> Result<Points, PointsError> {
+    /// From values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0 means
+    /// that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
+    pub fn with_tick(values: Vec<f64>, tick: f64) -> Result<Points, PointsError> {
+        Points::observed(values, Observation { least: tick, ..Observation::rounded(tick) })
+    }
+
+    /// From values that were observed in the way given.
+    pub fn observed(mut values: Vec<f64>, observation: Observation) -> Result<Points, PointsError> {
         if let Some((at, value)) = values.iter().copied().enumerate().find(|(_, v)| !v.is_finite()) {
             return Err(PointsError::NotFinite { at, value });
         }
@@ -66,8 +72,47 @@ impl Points {
         if distinct.len() < Points::DISTINCT_MIN {
             return Err(PointsError::TooFew { distinct: distinct.len() });
         }
-        let logs = distinct.iter().map(|v| if *v > 0.0 { v.ln() } else { f64::NEG_INFINITY }).collect();
-        Ok(Points { values: distinct, logs, counts, n, tick })
+        let multiple = |v: &f64| (v / observation.tick - (v / observation.tick).round()).abs() < 1e-6;
+        let on_grid = observation.tick == 0.0 || distinct.iter().all(multiple);
+        let logs = distinct.iter().map(|v| observation.ln(*v)).collect();
+        Ok(Points { values: distinct, logs, counts, n, observation: Observation { on_grid, ..observation } })
+    }
+
+    /// The same values, near ones joined into their mean: nothing is further from it than about a part in
+    /// `parts` of its distance from zero and from the median (or half of the quartiles' distance, near
+    /// that). Their number no longer grows with the log's, and what is lost of the likelihood is of the
+    /// square of that part.
+    pub(super) fn condensed(&self, parts: f64) -> Points {
+        let (low, middle, high) = (self.quantile(0.25), self.quantile(0.5), self.quantile(0.75));
+        let or_else = |spread: f64, other: f64| if spread > 0.0 { spread } else { other };
+        let spread = or_else((high - low) / 2.0, self.deviation());
+        let least = if self.observation.is_grouped() {
+            self.observation.tick * 0.999
+        } else {
+            self.observation.tick / 8.0
+        };
+        let mut joined = Points { values: Vec::new(), logs: Vec::new(), counts: Vec::new(), ..self.clone() };
+        let mut end = f64::NEG_INFINITY;
+        for (at, value) in self.values.iter().enumerate() {
+            let count = self.counts[at];
+            match joined.counts.last_mut() {
+                Some(counts) if *value < end => {
+                    *counts += count;
+                    let share = count / *counts;
+                    let last = joined.values.len() - 1;
+                    joined.values[last] += share * (value - joined.values[last]);
+                    joined.logs[last] += share * (self.logs[at] - joined.logs[last]);
+                }
+                _ => {
+                    let wide = value.abs().min((value - middle).abs().max(spread)) / parts;
+                    end = value + wide.max(least);
+                    joined.values.push(*value);
+                    joined.logs.push(self.logs[at]);
+                    joined.counts.push(count);
+                }
+            }
+        }
+        joined
     }
 
     /// How many values there are.
@@ -77,7 +122,12 @@ impl Points {
 
     /// The multiple that values were rounded to; 0 if they are exact.
     pub fn tick(&self) -> f64 {
-        self.tick
+        self.observation.tick
+    }
+
+    /// How the values came to be seen.
+    pub fn observation(&self) -> Observation {
+        self.observation
     }
 
     /// The least value.
@@ -131,7 +181,7 @@ impl Points {
         }
         let cumulative = self.cumulative();
         let values = (0..size).map(|_| self.draw(&cumulative, rng)).collect();
-        Points::with_tick(values, self.tick).unwrap_or_else(|_| self.clone())
+        Points::observed(values, self.observation).unwrap_or_else(|_| self.clone())
     }
 
     /// How many values there are up to each distinct one.

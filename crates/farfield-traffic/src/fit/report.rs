@@ -1,12 +1,14 @@
 //! Everything that a log says, in one value: variables with their laws, sessions, crawlers, popularity, locality and
 //! the site. It serializes, and every law in it is one that a scenario takes.
 
-use super::arrivals::{SessionArrivals, gaps};
+use super::arrivals::{SessionArrivals, logged_gaps, operational_gaps, spread};
 use super::counts::{Counting, RequestCounts};
 use super::crawler::{CrawlerSigns, CrawlerTally, Crawlers};
+use super::dates::LogDates;
 use super::locality::StackDistances;
 use super::log::ReadTally;
 use super::model::Model;
+use super::observation::Observation;
 use super::points::Points;
 use super::popularity::Popularity;
 use super::ranking::{Candidate, Ranking, Trials, rank};
@@ -58,6 +60,9 @@ pub struct FitReport {
     pub left_out: u64,
     /// From the first to the last request.
     pub covers: Duration,
+    /// First and last date, order and silences.
+    #[serde(default)]
+    pub dates: LogDates,
     /// Whether the log's clock ticks in whole seconds.
     pub whole_seconds: bool,
     /// Who is no user.
@@ -71,10 +76,17 @@ pub struct FitReport {
     /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of them.
     #[serde(default)]
     pub course: Vec<u64>,
+    /// Gaps between sessions in operational time, where their rate is one along the course: what `--course`
+    /// generates with if they are no Poisson process. In units of their mean.
+    #[serde(default)]
+    pub operational: Option<VariableFit>,
     /// Users' requests by slot of time; none for a log that covers too little.
     pub counts: Option<RequestCounts>,
     /// The variables of the traffic model that the log has.
     pub variables: Vec<VariableFit>,
+    /// Those that are always the same, to which nothing is fitted.
+    #[serde(default)]
+    pub constants: Vec<ConstantVariable>,
     /// How requests share out among objects.
     pub popularity: Popularity,
     /// The share of users' requests whose object had been asked for before.
@@ -139,10 +151,24 @@ pub struct VariableFit {
     pub deviation: f64,
     /// The multiple that values are rounded to; 0 if they are exact.
     pub tick: f64,
+    /// How the values came to be seen: rounded, cut, differences.
+    #[serde(default)]
+    pub observation: Observation,
     /// The laws, best first.
     pub ranking: Ranking,
     /// The data beside the [preferred](Ranking::preferred) law, for a plot.
     pub curve: Vec<CurvePoint>,
+}
+
+/// A variable whose values do not differ, as far as the log shows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ConstantVariable {
+    /// The variable.
+    pub variable: Variable,
+    /// How many values the log has.
+    pub values: u64,
+    /// What they all are.
+    pub value: f64,
 }
 
 /// How many values are above `value`.
@@ -193,21 +219,31 @@ impl FitReport {
         let (slot, series) = gathered.counting.series();
         let course = course(&gathered.starts, visits);
         let mut rng = settings.seed.stream(Purpose::User, 1);
-        let gaps = gaps(std::mem::take(&mut gathered.starts), visits.whole_seconds(), &mut rng);
+        let mut starts = std::mem::take(&mut gathered.starts);
+        let logged = logged_gaps(&mut starts);
+        let is_constant = logged.iter().all(|gap| *gap == logged[0]);
+        let tick = if is_constant { Duration::ZERO } else { visits.tick() };
+        let mut starts = spread(starts, tick, &mut rng);
+        let arrivals = SessionArrivals::of(&logged_gaps(&mut starts));
+        let operational = operational(arrivals, &starts, visits, &course, settings);
+        let (variables, constants) = gathered.variables(&logged, &series, visits.tick(), settings);
         FitReport {
             read: read.clone(),
             left_out: visits.left_out(),
             covers: visits.covers(),
+            dates: visits.dates(),
             whole_seconds: visits.whole_seconds(),
             crawlers: crawlers.tally,
             thresholds: settings.thresholds,
             sensitivity,
-            arrivals: SessionArrivals::of(&gaps),
+            arrivals,
+            operational,
             course,
             counts: RequestCounts::of(slot, &series),
             repeated: again as f64 / (popularity.requests as f64).max(1.0),
             popularity,
-            variables: gathered.variables(&gaps, &series, visits.whole_seconds(), settings),
+            variables,
+            constants,
             site: gathered.site.site(visits, settings.objects),
         }
     }
@@ -357,13 +393,14 @@ impl Gathered {
         self.stack.seen()
     }
 
+    /// What is fitted, and what is always the same.
     fn variables(
         &mut self,
         gaps: &[f64],
         counts: &[f64],
-        whole_seconds: bool,
+        clock: Duration,
         settings: &FitSettings,
-    ) -> Vec<VariableFit> {
+    ) -> (Vec<VariableFit>, Vec<ConstantVariable>) {
         let mut sample = |values: &mut dyn Iterator<Item = f64>| {
             let mut reservoir = Reservoir::new(settings.values);
             values.for_each(|value| reservoir.push(value, &mut self.rng));
@@ -372,42 +409,98 @@ impl Gathered {
         let gaps = sample(&mut gaps.iter().copied());
         let sizes = sample(&mut self.site.sizes());
         let counts = sample(&mut counts.iter().copied());
-        let clock = if whole_seconds { 1.0 } else { 0.0 };
+        let (clock, exact, whole) = (clock.as_secs_f64(), Observation::EXACT, Observation::counts());
+        let Thresholds { t_min, t_max } = settings.thresholds;
+        let instants = Observation::differenced(clock);
+        let thinks = instants.cut(t_min.as_secs_f64(), t_max.as_secs_f64());
         let take = |reservoir: &mut Reservoir| std::mem::replace(reservoir, Reservoir::new(0));
-        [
-            (Variable::SessionGap, gaps, 0.0),
-            (Variable::Clicks, take(&mut self.clicks), 1.0),
-            (Variable::ThinkTime, take(&mut self.thinks), clock),
-            (Variable::PageObjects, take(&mut self.objects), 1.0),
-            (Variable::ReplySize, take(&mut self.replies), 0.0),
-            (Variable::ObjectSize, sizes, 0.0),
-            (Variable::TransferTime, take(&mut self.transfers), 0.0),
-            (Variable::StackDistance, take(&mut self.stack), 1.0),
-            (Variable::RequestCount, counts, 1.0),
+        let transfers = take(&mut self.transfers);
+        let transfer = Observation::rounded(tick_of(transfers.values()));
+        let mut found = (Vec::new(), Vec::new());
+        for (at, (variable, reservoir, observation)) in [
+            (Variable::SessionGap, gaps, instants),
+            (Variable::Clicks, take(&mut self.clicks), whole),
+            (Variable::ThinkTime, take(&mut self.thinks), thinks),
+            (Variable::PageObjects, take(&mut self.objects), whole),
+            (Variable::ReplySize, take(&mut self.replies), exact),
+            (Variable::ObjectSize, sizes, exact),
+            (Variable::TransferTime, transfers, transfer),
+            (Variable::StackDistance, take(&mut self.stack), whole),
+            (Variable::RequestCount, counts, whole),
         ]
         .into_iter()
         .enumerate()
-        .filter_map(|(at, (variable, reservoir, tick))| {
+        {
             let mut rng = settings.seed.stream(Purpose::User, 2 + at as u64);
-            fit(variable, reservoir, tick, &settings.trials, &mut rng)
-        })
-        .collect()
+            if let Some(constant) = constant(variable, &reservoir) {
+                found.1.push(constant);
+            }
+            found.0.extend(fit(variable, reservoir, observation, &settings.trials, &mut rng));
+        }
+        found
     }
+}
+
+/// The gaps in operational time, fitted; none where there is no course, or where a Poisson process does.
+fn operational(
+    arrivals: Option<SessionArrivals>,
+    starts: &[Instant],
+    visits: &Visits,
+    course: &[u64],
+    settings: &FitSettings,
+) -> Option<VariableFit> {
+    if course.len() < 2 || arrivals.is_none_or(|arrivals| arrivals.is_poisson_enough()) {
+        return None;
+    }
+    let mut rng = settings.seed.stream(Purpose::User, 20);
+    let mut gaps = Reservoir::new(settings.values);
+    for gap in operational_gaps(starts, visits.begins(), visits.covers(), course) {
+        gaps.push(gap, &mut rng);
+    }
+    let trials = Trials { mixtures: Vec::new(), ..settings.trials.clone() };
+    fit(Variable::SessionGap, gaps, Observation::EXACT, &trials, &mut rng)
+}
+
+/// The multiple of decimal parts of a second that all values are: the values say it, whatever wrote them.
+/// 0, for exact, where that is none, or too fine to matter.
+fn tick_of(values: &[f64]) -> f64 {
+    let multiple =
+        |tick: f64| values.iter().all(|v| (v / tick - (v / tick).round()).abs() < 1e-6 * (v / tick).max(1.0));
+    let tick = [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6].into_iter().find(|tick| multiple(*tick));
+    tick.unwrap_or(0.0)
+}
+
+/// A tick so much finer than the middle value changes nothing that can be seen.
+const TICK_MATTERS: f64 = 1e-3;
+
+fn constant(variable: Variable, reservoir: &Reservoir) -> Option<ConstantVariable> {
+    let values = reservoir.values();
+    let value = *values.first()?;
+    let same = values.len() > 1 && values.iter().all(|other| *other == value);
+    same.then_some(ConstantVariable { variable, values: reservoir.seen(), value })
 }
 
 fn fit(
     variable: Variable,
     reservoir: Reservoir,
-    tick: f64,
+    mut observation: Observation,
     trials: &Trials,
     rng: &mut Stream,
 ) -> Option<VariableFit> {
     let values = reservoir.seen();
-    let kept = reservoir.into_values();
+    let mut kept = reservoir.into_values();
     let all = kept.len();
-    let positive: Vec<f64> = kept.into_iter().filter(|value| *value > 0.0).collect();
-    let zeros = (all - positive.len()) as u64;
-    let points = Points::with_tick(positive, tick).ok()?;
+    if observation.tick > 0.0 && observation.least == 0.0 && all > 0 {
+        let (_, middle, _) = kept.select_nth_unstable_by(all / 2, f64::total_cmp);
+        if observation.tick < TICK_MATTERS * *middle {
+            observation = Observation { between: observation.between, ..Observation::EXACT };
+        }
+    }
+    // A zero that rounding made is a value like another.
+    let is_zero_rounded = observation.tick > 0.0 && observation.least == 0.0;
+    let used: Vec<f64> = kept.into_iter().filter(|value| is_zero_rounded || *value > 0.0).collect();
+    let zeros = (all - used.len()) as u64;
+    let points = Points::observed(used, observation).ok()?;
     let ranking = rank(&points, trials, rng);
     let preferred = ranking.preferred(points.mean()).and_then(Candidate::model);
     let curve = preferred.map(|law| curve(&points, &law)).unwrap_or_default();
@@ -418,7 +511,8 @@ fn fit(
         zeros,
         mean: points.mean(),
         deviation: points.deviation(),
-        tick,
+        tick: points.tick(),
+        observation: points.observation(),
         ranking,
         curve,
     })
@@ -433,7 +527,7 @@ fn curve(points: &Points, law: &Model) -> Vec<CurvePoint> {
     for p in even.chain(far) {
         let value = points.quantile(p);
         if curve.last().is_none_or(|last| last.value < value) {
-            let law = law.cdf_and_tail(value + points.tick() / 2.0).1;
+            let law = points.observation().cdf_and_tail(law, value).1;
             curve.push(CurvePoint { value, data: points.share_above(value), law });
         }
     }

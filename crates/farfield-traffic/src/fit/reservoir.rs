@@ -35,6 +35,11 @@ impl Reservoir {
         self.seen
     }
 
+    /// Those that are kept so far.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Those that were kept.
     pub fn into_values(self) -> Vec<f64> {
         self.values

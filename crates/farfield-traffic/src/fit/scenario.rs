@@ -144,7 +144,9 @@ impl FitReport {
         }
         let model = preferred.model()?;
         let times = !matches!(variable, Variable::Clicks | Variable::StackDistance);
-        Some(if times { model.scaled(factor).spec() } else { model.spec() })
+        let factor = if times { factor } else { 1.0 };
+        let between = fit.observation.between.map(|(least, most)| (factor * least, factor * most));
+        Some(if times { model.scaled(factor).spec_between(between) } else { model.spec() })
     }
 
     /// The law to generate a variable with, if the log has enough of its values.
@@ -159,35 +161,39 @@ impl FitReport {
             let rate = Rate::per_second((rate * speed).clamp(1e-9, 1e9)).expect("a rate above zero");
             ArrivalSpec::poisson(rate).expect("a rate above zero")
         };
-        let clustered = self.arrivals.is_some_and(|arrivals| arrivals.renewal && !arrivals.poisson);
-        if course && clustered {
-            told.doubts.push(
-                "The rate of sessions keeps to its mean: gaps between them have a law of their own, which a rate that moves \
-                 would lose."
-                    .to_owned(),
-            );
-        } else if let Some(along) = self.along_course(rate * speed, speed).filter(|_| course) {
-            told.words.push(format!(
-                "The rate of sessions moves as over the log, in {} parts, and inside them sessions arrive as a Poisson process.",
-                self.course.len()
-            ));
+        if course && let Some(along) = self.along_course(rate * speed, speed, told) {
             return along;
         }
         match self.arrivals {
-            Some(arrivals) if arrivals.poisson => {
-                told.words.push("Sessions arrive as a Poisson process, which the test does not reject.".to_owned());
+            Some(arrivals) if arrivals.is_poisson_enough() => {
+                told.words.push(match arrivals.poisson {
+                    true => "Sessions arrive as a Poisson process, which the test does not reject.".to_owned(),
+                    false => format!(
+                        "Sessions arrive as a Poisson process: the test on {} stretches rejects it, but their gaps are no further \
+                         than {:.3} from it and their correlation is {:.2}.",
+                        arrivals.stretches, arrivals.distance, arrivals.correlation
+                    ),
+                });
                 return poisson();
             }
             None => {
                 told.doubts.push("Too few sessions to test their arrivals: taken as a Poisson process.".to_owned());
                 return poisson();
             }
-            Some(arrivals) if !arrivals.renewal => told.doubts.push(
+            Some(arrivals) if !arrivals.is_renewal_enough() => told.doubts.push(
                 "Gaps between sessions depend on those before, as where the rate moves over a day: the scenario has the \
-                 gaps' law and not their order."
+                 gaps' law and not their order. --course has both."
                     .to_owned(),
             ),
             Some(_) => {}
+        }
+        if let Some(constant) =
+            self.constants.iter().find(|constant| constant.variable == Variable::SessionGap)
+        {
+            told.words.push(format!("Sessions come every {} s: all gaps are alike.", constant.value));
+            let gap = Duration::from_secs_f64(constant.value / speed);
+            let renewal = serde_json::from_value(json!({ "process": "renewal", "gaps": gap }));
+            return renewal.unwrap_or_else(|_| poisson());
         }
         let gaps = self.law(Variable::SessionGap, 1.0 / speed, "gaps between sessions", told);
         let renewal = gaps
@@ -196,18 +202,41 @@ impl FitReport {
         renewal.unwrap_or_else(poisson)
     }
 
-    /// Arrivals of this mean rate that come and go as the log's sessions did; none if it has too few.
-    fn along_course(&self, mean: f64, speed: f64) -> Option<ArrivalSpec> {
+    /// Arrivals of this mean rate that come and go as the log's sessions did: a Poisson process along the
+    /// course, or a renewal process in operational time where gaps are clustered; none if the log has too
+    /// few.
+    fn along_course(&self, mean: f64, speed: f64, told: &mut Told) -> Option<ArrivalSpec> {
+        if self.course.len() < 2 {
+            return None;
+        }
         let day = Duration::from_secs_f64(self.covers.as_secs_f64() / speed);
         let rate = Rate::per_second(mean.clamp(1e-9, 1e9)).ok()?;
-        let written = json!({ "process": "diurnal", "rate": rate, "profile": self.course, "day": day });
-        serde_json::from_value(written).ok()
+        let mut written = json!({ "process": "diurnal", "rate": rate, "profile": self.course, "day": day });
+        let fit = self.operational.as_ref();
+        let gaps = fit.and_then(|fit| fit.ranking.preferred(fit.mean)).filter(|gaps| gaps.mean().is_finite());
+        let inside = match gaps {
+            Some(gaps) => format!("a renewal process in operational time: gaps {}", gaps.name),
+            None => "a Poisson process".to_owned(),
+        };
+        if let Some(gaps) = gaps {
+            written["gaps"] = serde_json::to_value(&gaps.law).ok()?;
+        }
+        let along = serde_json::from_value(written).ok()?;
+        let parts = self.course.len();
+        told.words.push(format!(
+            "The rate of sessions moves as over the log, in {parts} parts, and inside them sessions arrive as {inside}."
+        ));
+        Some(along)
     }
 
     /// The pages with their weights.
     fn own_paths(&self, told: &mut Told) -> Result<RequestSetSpec, ScenarioError> {
-        let targets: Vec<Option<Target>> =
-            self.site.objects.iter().map(|object| object.path.clone().try_into().ok()).collect();
+        let targets: Vec<Option<Target>> = self
+            .site
+            .objects
+            .iter()
+            .map(|object| origin_form(&object.path)?.to_owned().try_into().ok())
+            .collect();
         let mut specs = Vec::new();
         let mut unsendable = 0;
         for page in &self.site.pages {
@@ -231,6 +260,16 @@ impl FitReport {
     }
 }
 
+/// The target as a server is asked for it (RFC 9112 section 3.2.1): the path of an absolute URL, as proxies
+/// and scanners send it, and nothing for `*` or an authority, which are for other methods than GET.
+fn origin_form(target: &str) -> Option<&str> {
+    let path = match target.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |at| &rest[at..]),
+        _ => target,
+    };
+    path.starts_with('/').then_some(path)
+}
+
 /// With how many objects a page is asked for, and how often: the whole numbers around the mean.
 fn variants(page: &FittedPage) -> Vec<(usize, f64)> {
     let (clicks, mean) = (page.clicks as f64, embedded_mean(page));
@@ -245,6 +284,13 @@ fn variants(page: &FittedPage) -> Vec<(usize, f64)> {
 mod tests {
     use super::super::site::Follower;
     use super::*;
+
+    #[test]
+    fn targets_are_asked_for_in_origin_form() {
+        let forms = ["/a?b=http://c/", "http://host/a", "https://host", "*", "host:443", "a"];
+        let wanted = [Some("/a?b=http://c/"), Some("/a"), Some("/"), None, None, None];
+        assert_eq!(forms.map(origin_form), wanted);
+    }
 
     #[test]
     fn a_page_keeps_its_mean_of_embedded_objects() {

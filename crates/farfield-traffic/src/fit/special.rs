@@ -1,5 +1,6 @@
 //! The special functions that likelihoods and distribution functions need and `libm` has not: ψ, ψ′, the
-//! incomplete gamma function and ln Φ. Formulas: NIST Digital Library of Mathematical Functions.
+//! incomplete gamma function and the scaled error function. Formulas: NIST Digital Library of Mathematical
+//! Functions.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -73,13 +74,15 @@ pub(super) fn normal_cdf(z: f64) -> f64 {
     libm::erfc(-z / SQRT_2) / 2.0
 }
 
-/// ln Φ(z), also where Φ(z) underflows (Mills' ratio, DLMF 7.12.1).
-pub(super) fn ln_normal_cdf(z: f64) -> f64 {
-    if z > -30.0 {
-        return normal_cdf(z).ln();
+/// e^(x²) erfc(x) for x ≥ 0, which underflows nowhere: the product itself below 5, Laplace's continued
+/// fraction above (DLMF 7.9.1).
+pub(super) fn erfcx(x: f64) -> f64 {
+    if x < 5.0 {
+        return (x * x).exp() * libm::erfc(x);
     }
-    let y = 1.0 / (z * z);
-    -z * z / 2.0 - (2.0 * PI).sqrt().ln() - (-z).ln() + (-y * (1.0 - y * (3.0 - y * 15.0))).ln_1p()
+    const TERMS: u32 = 40;
+    let fraction = (1..=TERMS).rev().fold(x, |below, term| x + f64::from(term) / 2.0 / below);
+    1.0 / (PI.sqrt() * fraction)
 }
 
 #[cfg(test)]
@@ -105,10 +108,16 @@ mod tests {
         }
     }
 
+    /// Against its own asymptotic series (DLMF 7.12.1) far out, and where product and fraction meet.
     #[test]
-    fn the_tail_of_the_normal_joins_its_expansion() {
-        let (above, below) = (ln_normal_cdf(-30.0 + 1e-9), ln_normal_cdf(-30.0 - 1e-9));
-        assert!((above - below).abs() < 1e-6, "{above} and {below}");
-        assert!((ln_normal_cdf(-40.0) + 804.608_442_2).abs() < 1e-6, "{}", ln_normal_cdf(-40.0));
+    fn the_scaled_error_function_is_one_function() {
+        let (below, above) = (erfcx(5.0 - 1e-12), erfcx(5.0));
+        assert!((below / above - 1.0).abs() < 1e-12, "{below} and {above}");
+        for x in [30.0f64, 1e3, 1e6] {
+            let y = 1.0 / (2.0 * x * x);
+            let series = (1.0 - y * (1.0 - y * (3.0 - y * 15.0))) / (x * PI.sqrt());
+            assert!((erfcx(x) / series - 1.0).abs() < 1e-10, "{x}: {} and {series}", erfcx(x));
+        }
+        assert!((erfcx(0.0) - 1.0).abs() < 1e-15);
     }
 }

@@ -4,6 +4,7 @@
 //! Ten million requests of a million visitors take some 500 MiB. What comes after a limit is counted and left
 //! out: the log's beginning is a sample of its own kind, a random choice of requests would tear sessions apart.
 
+use super::dates::LogDates;
 use super::intern::Interner;
 use super::log::Record;
 use super::session::{Kind, Kinds};
@@ -83,10 +84,15 @@ pub struct Visits {
     transfer_us: Vec<u32>,
     flags: Vec<u8>,
     left_out: u64,
-    whole_seconds: bool,
+    set_aside: u64,
+    absurd_ns: Option<u64>,
+    /// The coarsest tick that all times so far are multiples of, in nanoseconds.
+    tick_ns: u64,
     key: Vec<u8>,
 }
 
+/// A clock of whole minutes is the coarsest that is looked for; then a second and its decimal parts.
+const TICK_MAX_NS: u64 = 60_000_000_000;
 const NO_BYTES: u64 = u64::MAX;
 const NO_TRANSFER: u32 = u32::MAX;
 /// It was served.
@@ -113,7 +119,9 @@ impl Visits {
             transfer_us: Vec::new(),
             flags: Vec::new(),
             left_out: 0,
-            whole_seconds: true,
+            set_aside: 0,
+            absurd_ns: None,
+            tick_ns: TICK_MAX_NS,
             key: Vec::new(),
         }
     }
@@ -150,7 +158,10 @@ impl Visits {
             }
             _ => record.at.as_ns(),
         };
-        self.whole_seconds &= at % 1_000_000_000 == 0;
+        // The clock is the log's own: a transfer that was subtracted says nothing of it.
+        while !record.at.as_ns().is_multiple_of(self.tick_ns) {
+            self.tick_ns = if self.tick_ns == TICK_MAX_NS { 1_000_000_000 } else { self.tick_ns / 10 };
+        }
         self.at.push(at);
         self.visitor.push(visitor);
         self.path.push(path);
@@ -178,9 +189,15 @@ impl Visits {
         self.left_out
     }
 
-    /// True if every time is a whole second: the clock's tick, which ties gaps.
+    /// The log's clock: the coarsest tick that all its times are multiples of, a second with its decimal
+    /// parts or a minute. Times are taken to be rounded down to it.
+    pub fn tick(&self) -> Duration {
+        Duration::from_ns(self.tick_ns)
+    }
+
+    /// True if the clock ticks in whole seconds at best, which ties gaps.
     pub fn whole_seconds(&self) -> bool {
-        self.whole_seconds
+        self.tick_ns >= 1_000_000_000
     }
 
     /// The request at `index`, in the order of the log.
@@ -200,6 +217,33 @@ impl Visits {
             bytes: (bytes != NO_BYTES).then_some(bytes),
             transfer: (us != NO_TRANSFER).then(|| Duration::from_us(u64::from(us))),
         }
+    }
+
+    /// Sets requests aside whose dates cannot be. To be called once, when all have been read.
+    pub fn set_aside_absurd(&mut self) {
+        let found = super::dates::absurd(&self.at);
+        let Some(first) = found.first() else { return };
+        self.absurd_ns = Some(self.at[*first]);
+        self.set_aside += found.len() as u64;
+        fn without<T: Copy>(column: &mut Vec<T>, found: &[usize]) {
+            let (mut place, mut next) = (0, found.iter().peekable());
+            column.retain(|_| {
+                let is_found = next.next_if(|at| **at == place).is_some();
+                place += 1;
+                !is_found
+            });
+        }
+        without(&mut self.at, &found);
+        without(&mut self.visitor, &found);
+        without(&mut self.path, &found);
+        without(&mut self.bytes, &found);
+        without(&mut self.transfer_us, &found);
+        without(&mut self.flags, &found);
+    }
+
+    /// What the dates of the requests that are kept look like.
+    pub fn dates(&self) -> LogDates {
+        LogDates { set_aside: self.set_aside, absurd_ns: self.absurd_ns, ..LogDates::of(&self.at) }
     }
 
     /// When the first request came; the start of 1970 if there is none.

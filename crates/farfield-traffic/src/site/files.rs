@@ -3,7 +3,7 @@
 //! Opening and writing files is the business of whoever wires it; here are names and texts.
 
 use super::html::{self, Reference};
-use super::{Kind, Link, Object, Site, SiteError, SitePage};
+use super::{Kind, Link, Object, Site, SiteError, SitePage, path};
 use farfield_base::{Bytes, Duration};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,12 +68,11 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
 }
 
 /// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead on the same
-/// server, in order, without what stands behind a `?`.
-pub fn named(html: &str, own: &str) -> Vec<String> {
-    let path = |reference: &Reference| match reference {
-        Reference::Embedded(to) | Reference::Link(to) => resolved(own, to),
-    };
-    html::references(html).iter().filter_map(path).collect()
+/// server, in order, without what stands behind a `?`. One at a time, since a page from a stranger may name millions.
+pub fn named(html: &str, own: &str) -> impl Iterator<Item = String> {
+    html::references(html).into_iter().filter_map(move |reference| match reference {
+        Reference::Embedded(to) | Reference::Link(to) => resolved(own, &to),
+    })
 }
 
 /// What a page names, as places, each once and in order.
@@ -86,15 +85,16 @@ struct Found {
 impl Found {
     fn in_page(text: &str, own: &str, place: &BTreeMap<&str, u32>) -> Found {
         let mut found = Found::default();
+        let mut seen = BTreeSet::new();
         for reference in html::references(text) {
-            let (to, list) = match &reference {
-                Reference::Embedded(to) => (to, &mut found.embedded),
-                Reference::Link(to) => (to, &mut found.links),
+            let (to, list, is_link) = match &reference {
+                Reference::Embedded(to) => (to, &mut found.embedded, false),
+                Reference::Link(to) => (to, &mut found.links, true),
             };
             let Some(path) = resolved(own, to) else { continue };
             let index = format!("{}/{INDEX}", path.trim_end_matches('/'));
             let at = place.get(path.as_str()).or_else(|| place.get(index.as_str()));
-            if let Some(at) = at.filter(|at| path != own && !list.contains(at)) {
+            if let Some(at) = at.filter(|at| path != own && seen.insert((is_link, **at))) {
                 list.push(*at);
             }
         }
@@ -102,7 +102,8 @@ impl Found {
     }
 }
 
-/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without hosts).
+/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without hosts), or to
+/// what is no path of a site, such as one with empty parts.
 fn resolved(own: &str, to: &str) -> Option<String> {
     let to = to.split(['?', '#']).next().unwrap_or_default().trim();
     let scheme = to.split('/').next().unwrap_or_default().contains(':');
@@ -113,13 +114,14 @@ fn resolved(own: &str, to: &str) -> Option<String> {
     let whole = if to.starts_with('/') { to.to_owned() } else { format!("{folder}/{to}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split('/').skip(1) {
-        match part {
-            "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
+        // Dots may be percent-encoded, and are dots then (RFC 3986, section 6.2.2.2).
+        match path::decoded(part).as_slice() {
+            b"." => {}
+            b".." => drop(parts.pop()),
+            _ => parts.push(part),
         }
     }
-    Some(encoded(&format!("/{}", parts.join("/"))))
+    Some(encoded(&format!("/{}", parts.join("/")))).filter(|path| path::is_path(path))
 }
 
 /// `path` with all that a request's target cannot have percent-encoded. What is encoded already stays.

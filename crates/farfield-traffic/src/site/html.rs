@@ -83,12 +83,19 @@ pub fn references(html: &str) -> Vec<Reference> {
         }
         // What is inside a script or a style sheet is no HTML.
         if name == "script" || name == "style" {
-            let end = format!("</{name}");
-            let lower = rest.to_ascii_lowercase();
-            rest = lower.find(&end).map_or("", |at| &rest[at..]);
+            rest = from_end_tag(rest, &name);
         }
     }
     found
+}
+
+/// `text` from the end tag of `name` on; nothing where there is none.
+fn from_end_tag<'a>(text: &'a str, name: &str) -> &'a str {
+    let is_end = |at: &usize| {
+        let tag = text.as_bytes()[*at..].strip_prefix(b"</");
+        tag.and_then(|tag| tag.get(..name.len())).is_some_and(|tag| tag.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    text.match_indices('<').map(|(at, _)| at).find(is_end).map_or("", |at| &text[at..])
 }
 
 /// A tag without its brackets, and what follows it. A `>` inside quotes does not end it.

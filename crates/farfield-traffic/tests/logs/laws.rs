@@ -18,7 +18,8 @@ pub fn of_common(input: &[u8]) {
 
 /// As a log in the W3C's Extended Log File Format.
 pub fn of_extended(input: &[u8]) {
-    of_a_log(&LogFormat::Extended { transfer: TransferUnit::Milliseconds }, input);
+    of_a_log(&LogFormat::Extended { transfer: None }, input);
+    of_a_log(&LogFormat::Extended { transfer: Some(TransferUnit::Milliseconds) }, input);
 }
 
 /// As JSON lines.

@@ -7,7 +7,11 @@ mod seeds;
 use seeds::Target;
 
 /// The targets with their laws.
-const TARGETS: [Target; 2] = [("site_manifest", laws::of_manifest, 3), ("site_page", laws::of_page, 3)];
+const TARGETS: [Target; 3] = [
+    ("site_folder", laws::of_folder, 6),
+    ("site_manifest", laws::of_manifest, 3),
+    ("site_page", laws::of_page, 3),
+];
 
 #[test]
 fn the_corpus_obeys_the_laws() {

@@ -120,17 +120,19 @@ impl Form {
     /// What is sent of it, in order, with what was `given` in place of what it has, and the button that is pressed.
     pub fn entries<'a>(&'a self, given: &[Entry<'a>], submit: Option<&'a str>) -> Vec<Entry<'a>> {
         let mut entries = Vec::with_capacity(self.fields.len() + given.len() + 1);
-        for (place, field) in self.fields.iter().enumerate() {
-            let earlier = self.fields[..place].iter().any(|own| own.name == field.name);
-            match given.iter().find(|entry| entry.name == field.name) {
+        // In one pass, however many fields a page has.
+        let mut stood = vec![false; given.len()];
+        for field in &self.fields {
+            match given.iter().position(|entry| entry.name == field.name) {
                 // What is given takes the place of all of its name.
-                Some(_) if earlier => {}
-                Some(entry) => entries.push(entry.clone()),
+                Some(place) if std::mem::replace(&mut stood[place], true) => {}
+                Some(place) => entries.push(given[place].clone()),
                 None => entries.push(field.entry()),
             }
         }
-        let more = given.iter().filter(|entry| !self.fields.iter().any(|field| field.name == entry.name));
-        entries.extend(more.cloned());
+        let of_field =
+            |entry: &Entry<'_>| given.iter().zip(&stood).any(|(own, stood)| *stood && own.name == entry.name);
+        entries.extend(given.iter().filter(|entry| !of_field(entry)).cloned());
         if let Some(name) = submit {
             let button = self.buttons.iter().find(|(own, _)| own == name);
             let value = button.map_or(&[][..], |(_, value)| value.as_bytes()).into();

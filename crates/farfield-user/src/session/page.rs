@@ -39,6 +39,8 @@ pub(crate) struct Scanner {
     parser: Option<Parser>,
     // The parser's handlers must be free to go to another thread, though they never do.
     named: Arc<Mutex<Vec<Named>>>,
+    /// The page has said what it is relative to.
+    has_base: bool,
 }
 
 impl fmt::Debug for Scanner {
@@ -65,7 +67,7 @@ impl Scanner {
             .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(PARSER_BYTES_MAX))
             .append_element_content_handler((Cow::Borrowed(embedding.selector()), handlers));
         let nowhere: fn(&[u8]) = |_| {};
-        Scanner { parser: Some(HtmlRewriter::new(settings, nowhere)), named }
+        Scanner { parser: Some(HtmlRewriter::new(settings, nowhere)), named, has_base: false }
     }
 
     /// Reads a piece of the page: what it names, in order.
@@ -75,7 +77,10 @@ impl Scanner {
         {
             self.parser = None;
         }
-        std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut named = std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner));
+        // The first base counts (WHATWG HTML section 4.2.3).
+        named.retain(|one| !matches!(one, Named::Base(_)) || !std::mem::replace(&mut self.has_base, true));
+        named
     }
 }
 

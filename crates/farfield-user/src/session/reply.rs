@@ -1,12 +1,13 @@
 //! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it leads to.
 
 use super::cache::{self, Ask, Kept};
+use super::coding::{Coding, Decoder};
 use super::form::Form;
 use super::jar::Setter;
 use super::page::{Named, Scanner};
-use super::request::{Derived, Written};
+use super::request::{Derived, Own, Written};
 use super::text::{Filling, Place};
-use super::{Errand, Kind, Sessions, find, urls};
+use super::{Errand, Kind, Sessions, find};
 use crate::connection::Job;
 use crate::user::User;
 use bytes::BytesMut;
@@ -34,17 +35,42 @@ pub(super) struct Needs {
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     /// Where the reply sends the user instead.
-    location: Option<String>,
+    onward: Option<Onward>,
     body: Vec<u8>,
     /// A header does not hold.
     unwell: bool,
     /// Values of headers, by the place of their extraction.
     headers: Vec<(usize, Option<Box<[u8]>>)>,
+    /// Takes the content's coding off.
+    decoder: Option<Box<Decoder>>,
+    /// The content is in a coding that is not known.
+    undecodable: bool,
     /// Finds what the page embeds.
     scanner: Option<Box<Scanner>>,
     /// What a cache may keep of an object.
     kept: Option<Kept>,
 }
+
+/// Where a redirect leads.
+#[derive(Debug)]
+enum Onward {
+    /// There: path and query.
+    To(String),
+    /// To where it is not followed, for this reason.
+    Nowhere(Outcome),
+}
+
+impl Onward {
+    /// Whether the user goes on there, so that this reply is of no more interest.
+    fn is_followed(onward: &Option<Onward>) -> bool {
+        matches!(onward, Some(Onward::To(_)))
+    }
+}
+
+/// Bytes of a page that are decoded at most, where no more are kept.
+const SCANNED_BYTES_MAX: usize = 16 << 20;
+/// Objects that are fetched for one page.
+const OBJECTS_MAX: usize = 4096;
 
 impl Sessions {
     /// The head of the reply to `job` has come.
@@ -62,14 +88,19 @@ impl Sessions {
             }
             return;
         };
-        if redirects > 0
+        if self.session.redirects > 0
             && matches!(head.status, 301 | 302 | 303 | 307 | 308)
             && let Some(location) = fields.named("location").last()
-            && let Ok(location) = std::str::from_utf8(location)
         {
-            intake.location = urls::resolve(written.target(), location, &self.writer.host);
+            let server = &self.writer.server;
+            let target = server.resolve(&server.page(written.target()), &String::from_utf8_lossy(location));
+            intake.onward = Some(match target {
+                None => Onward::Nowhere(Outcome::RedirectElsewhere),
+                Some(_) if redirects == 0 => Onward::Nowhere(Outcome::RedirectLoop),
+                Some(target) => Onward::To(target),
+            });
         }
-        if intake.location.is_some() {
+        if Onward::is_followed(&intake.onward) {
             return;
         }
         let state = usize::from(visit.state);
@@ -82,13 +113,30 @@ impl Sessions {
         {
             intake.scanner = Some(Box::new(Scanner::new(&self.embedding)));
         }
+        if intake.scanner.is_some() || self.needs[state].body {
+            match Coding::of(fields) {
+                Ok(coding) => {
+                    let most = self.session.body_limit.max(SCANNED_BYTES_MAX);
+                    intake.decoder = coding.map(|coding| Box::new(Decoder::new(coding, most)));
+                }
+                Err(_) => intake.undecodable = true,
+            }
+        }
     }
 
     /// Bytes of the body of the reply to `job` have come. What they embed is queued.
     pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
         let Errand { kind, intake, .. } = &mut self.errands[job.errand as usize];
         let visit = user.visit.as_mut().expect("the user is in a session");
-        let main = matches!(kind, Kind::Main { .. }) && intake.location.is_none();
+        let main = matches!(kind, Kind::Main { .. }) && !Onward::is_followed(&intake.onward);
+        let decoded;
+        let bytes = match &mut intake.decoder {
+            Some(decoder) => {
+                decoded = decoder.read(bytes);
+                &decoded
+            }
+            None => bytes,
+        };
         if main && self.needs[usize::from(visit.state)].body {
             if intake.body.capacity() == 0 {
                 intake.body = self.bodies.pop().unwrap_or_default();
@@ -98,19 +146,27 @@ impl Sessions {
         }
         let Some(scanner) = &mut intake.scanner else { return };
         let named = scanner.read(bytes);
+        if named.is_empty() {
+            return;
+        }
         let request = self.session.found(visit.state);
+        let mut base =
+            visit.base.take().unwrap_or_else(|| Box::new(self.writer.server.page(&visit.location)));
         for named in named {
-            let visit = user.visit.as_mut().expect("the user is in a session");
-            let base = visit.base.as_deref().unwrap_or(&visit.location);
             match named {
-                Named::Base(href) => visit.base = urls::resolve(base, &href, &self.writer.host),
+                Named::Base(href) => {
+                    if let Ok(url) = base.join(&href) {
+                        *base = url;
+                    }
+                }
                 Named::Object(reference) => {
-                    if let Some(target) = urls::resolve(base, &reference, &self.writer.host) {
+                    if let Some(target) = self.writer.server.resolve(&base, &reference) {
                         self.object(user, job, now, request, &target);
                     }
                 }
             }
         }
+        user.visit.as_mut().expect("the user is in a session").base = Some(base);
     }
 
     /// An errand is over, with a reply of this `status` or, without one, with `outcome`: what became of it, and what it
@@ -123,7 +179,12 @@ impl Sessions {
         status: Option<u16>,
         outcome: Outcome,
     ) -> Outcome {
-        let Errand { written, kind, intake, .. } = self.errands.remove(job.errand as usize);
+        let Errand { written, kind, mut intake, .. } = self.errands.remove(job.errand as usize);
+        if let Some(decoder) = &mut intake.decoder {
+            self.counts.coded_bytes += decoder.coded_bytes;
+            self.counts.decoded_bytes += decoder.decoded_bytes;
+            intake.undecodable |= decoder.finish().is_err();
+        }
         let session = Arc::clone(&self.session);
         let visit = user.visit.as_mut().expect("the user is in a session");
         let Kind::Main { redirects } = kind else {
@@ -137,12 +198,15 @@ impl Sessions {
             return outcome;
         };
         let state = &session.states[usize::from(visit.state)];
-        if let Some(target) = &intake.location {
-            self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
-            return Outcome::of_status(status);
-        }
-        let outcome = match outcome {
-            Outcome::Unasked => outcome,
+        let expected = state.check.spec.status.as_ref().is_some_and(|statuses| statuses.have(status));
+        let outcome = match &intake.onward {
+            Some(Onward::To(target)) => {
+                self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
+                return outcome;
+            }
+            _ if outcome == Outcome::Unasked => outcome,
+            // Who asks for such a status has it.
+            Some(Onward::Nowhere(reason)) if !expected => *reason,
             _ => self.judge(user, state, status, &intake, now),
         };
         self.recycle(intake.body);
@@ -169,9 +233,11 @@ impl Sessions {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let lines = written.body_lines();
+        let (referer, own) = (visit.referer.as_str(), Own::default());
+        let get = Derived { method: &Method::GET, target, lines: b"", referer, own, body: None };
         let derived = match matches!(status, 307 | 308) {
-            true => Derived { method: &written.method, target, lines: &lines, body: written.body() },
-            false => Derived { method: &Method::GET, target, lines: b"", body: None },
+            true => Derived { method: &written.method, lines: &lines, body: written.body(), ..get },
+            false => get,
         };
         let next = self.writer.derived(derived, jar);
         visit.location.clear();
@@ -184,17 +250,21 @@ impl Sessions {
     fn object(&mut self, user: &mut User, job: Job, now: Instant, request: u32, target: &str) {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let key = cache::key(target);
-        if visit.seen.contains(&key) {
+        if visit.seen.len() >= OBJECTS_MAX {
+            self.counts.objects_left_out += u64::from(!visit.seen.contains(&key));
             return;
         }
-        visit.seen.push(key);
+        if !visit.seen.insert(key) {
+            return;
+        }
         let lines = match self.session.cache {
             true => visit.cache.ask(key, now),
             false => Ask::With(Vec::new()),
         };
         let Ask::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
-        let derived = Derived { method: &Method::GET, target, lines: &lines, body: None };
+        let (referer, own) = (visit.location.as_str(), Own::default());
+        let derived = Derived { method: &Method::GET, target, lines: &lines, referer, own, body: None };
         let written = self.writer.derived(derived, jar);
         let errand = self.errand(written, Kind::Object);
         user.embed(job.led_to(request, errand, now));
@@ -227,6 +297,9 @@ impl Sessions {
         };
         if well != Outcome::Ok {
             return well;
+        }
+        if intake.undecodable {
+            return Outcome::BadCoding;
         }
         let mut holds =
             !intake.unwell && state.check.spec.regex.iter().all(|regex| regex.regex().is_match(&intake.body));

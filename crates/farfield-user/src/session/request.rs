@@ -4,15 +4,16 @@ use super::encoding::{Encoding, Entry, FileFacts};
 use super::form::Form;
 use super::jar::Jar;
 use super::text::{Filling, Place};
-use super::urls;
+use super::urls::Server;
 use crate::book::Target;
 use bytes::{Bytes, BytesMut};
 use farfield_base::Instant;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
-use farfield_traffic::session::{FormOf, State, Text, UploadContent};
+use farfield_traffic::session::{FormOf, Piece, State, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use url::Url;
 
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
@@ -83,16 +84,35 @@ pub(crate) struct Recipe {
     fields: Vec<(Box<[u8]>, Text)>,
     /// The state writes its own Cookie field.
     own_cookies: bool,
+    own: Own,
     body: Option<Text>,
+}
+
+/// Which of the fields that browsers send a state writes itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Own {
+    encoding: bool,
+    language: bool,
+    referer: bool,
+}
+
+impl Own {
+    fn of(state: &State) -> Own {
+        let has = |name: &str| state.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        Own { encoding: has("accept-encoding"), language: has("accept-language"), referer: has("referer") }
+    }
 }
 
 /// What writes requests: whom for, and where they are written.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     pub host: Box<str>,
+    pub server: Server,
     version: Version,
     /// The lines of a request without fields of its own.
     lines: Box<[u8]>,
+    /// Requests have the fields that those of browsers have.
+    browser: bool,
     arena: BytesMut,
     scratch: BytesMut,
 }
@@ -109,6 +129,9 @@ pub(crate) struct Derived<'a> {
     pub target: &'a str,
     /// More header lines, each with its line end.
     pub lines: &'a [u8],
+    /// The page that it follows from, as it was asked for; empty if there is none.
+    pub referer: &'a str,
+    pub own: Own,
     pub body: Option<&'a [u8]>,
 }
 
@@ -144,6 +167,7 @@ impl Recipe {
                 .into_iter()
                 .map(|(name, text)| (format!("{name}: ").into_bytes().into(), text))
                 .collect(),
+            own: Own::of(state),
             own_cookies: state.headers.iter().any(|(name, _)| name == "cookie"),
             body: state.body.clone(),
         })
@@ -179,6 +203,9 @@ fn common_lines(
     constant: &[(String, String)],
     varying: &[(String, Text)],
 ) -> Result<Box<[u8]>, RequestError> {
+    let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
+    let authorization = target.authorization_beside(own.map(String::as_str));
+    let constant: Vec<(String, String)> = constant.iter().cloned().chain(authorization).collect();
     let head = RequestHead {
         method: "GET",
         target: "/",
@@ -186,7 +213,7 @@ fn common_lines(
         version: target.version,
         // What its version takes for granted, so that no word is said about it.
         persistent: target.version == Version::Http11,
-        headers: constant,
+        headers: &constant,
         body_length: None,
     };
     let encoded = head.encode()?;
@@ -199,40 +226,41 @@ fn common_lines(
 }
 
 impl Writer {
-    /// A writer of requests for `target`.
-    pub fn new(target: &Target) -> Result<Writer, RequestError> {
+    /// A writer of requests for `target`, as a `browser` writes them or without its fields.
+    pub fn new(target: &Target, browser: bool) -> Result<Writer, RequestError> {
+        let no_host = || RequestError::Host(target.host.clone());
         Ok(Writer {
+            server: Server::of(&target.host).ok_or_else(no_host)?,
             host: target.host.as_str().into(),
             version: target.version,
             lines: common_lines(target, &[], &[])?,
+            browser,
             arena: BytesMut::new(),
             scratch: BytesMut::new(),
         })
     }
 
-    /// Writes the request of a state, with the user's cookies.
+    /// Writes the request of a state on the page `base`, with the user's cookies; nothing if it leads elsewhere.
     pub fn state(
         &mut self,
         recipe: &Recipe,
+        base: &Url,
         mut filling: Filling<'_>,
         jar: Option<(&Jar, Instant)>,
-    ) -> Written {
+    ) -> Option<Written> {
+        let varying = recipe.path.as_ref().filter(|_| recipe.fixed_path.is_none());
+        let target = match varying {
+            Some(path) => Some(self.target(path, base, &mut filling)?),
+            None => None,
+        };
         self.scratch.clear();
         if let Some(body) = &recipe.body {
             filling.write(body, Place::Body, &mut self.scratch);
         }
         self.begin(&recipe.method);
         let start = self.arena.len();
-        match (&recipe.fixed_path, &recipe.path) {
-            (Some(fixed), _) => self.arena.extend_from_slice(fixed.as_bytes()),
-            (None, Some(path)) => {
-                filling.write(path, Place::Target, &mut self.arena);
-                if self.arena.get(start) != Some(&b'/') {
-                    self.make_origin_form(start, &filling.visit.location);
-                }
-            }
-            (None, None) => self.arena.extend_from_slice(b"/"),
-        }
+        let target = target.as_deref().or(recipe.fixed_path.as_deref()).unwrap_or("/");
+        self.arena.extend_from_slice(target.as_bytes());
         let end = self.arena.len();
         self.end_line(&recipe.lines);
         for (name, text) in &recipe.fields {
@@ -240,6 +268,7 @@ impl Writer {
             filling.write(text, Place::Field, &mut self.arena);
             self.arena.extend_from_slice(b"\r\n");
         }
+        self.browser_lines(&filling.visit.location, recipe.own);
         if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
             self.cookies(jar, (start, end), now);
         }
@@ -247,7 +276,19 @@ impl Writer {
         let has_body = recipe.body.is_some() || matches!(recipe.method.as_str(), "POST" | "PUT" | "PATCH");
         let written = self.finish(&recipe.method, (start, end), has_body.then_some(&body[..]));
         self.scratch = body;
-        written
+        Some(written)
+    }
+
+    /// What a path with holes asks for on the page `base`. One that begins with a hole is a reference, as a page has it;
+    /// nothing if that leads to another server or is no matter of HTTP.
+    fn target(&mut self, path: &Text, base: &Url, filling: &mut Filling<'_>) -> Option<String> {
+        self.scratch.clear();
+        if !matches!(path.0.first(), Some(Piece::Value(..))) {
+            filling.write(path, Place::Target, &mut self.scratch);
+            return Some(String::from_utf8_lossy(&self.scratch).into_owned());
+        }
+        filling.write_reference(path, &mut self.scratch);
+        self.server.resolve(base, &String::from_utf8_lossy(&self.scratch))
     }
 
     /// Writes a request that follows from a reply, with the user's cookies.
@@ -260,21 +301,23 @@ impl Writer {
         self.end_line(&lines);
         self.lines = lines;
         self.arena.extend_from_slice(derived.lines);
+        self.browser_lines(derived.referer, derived.own);
         if let Some((jar, now)) = jar {
             self.cookies(jar, (start, end), now);
         }
         self.finish(derived.method, (start, end), derived.body)
     }
 
-    /// Writes a form of the page before as it is filled in, sent where it says or where the state does.
+    /// Writes a form of the page `base` as it is filled in, sent where it says or where the state does; nothing if that
+    /// leads elsewhere.
     pub fn form(
         &mut self,
         recipe: &Recipe,
-        form: &Form,
-        given: &FormOf,
+        base: &Url,
+        (form, given): (&Form, &FormOf),
         mut filling: Filling<'_>,
         jar: Option<(&Jar, Instant)>,
-    ) -> Written {
+    ) -> Option<Written> {
         let entries = given_entries(given, &mut filling);
         let entries = form.entries(&entries, given.submit.as_deref());
         let mut body = BytesMut::new();
@@ -282,15 +325,13 @@ impl Writer {
             true => form.encoding.write(&entries, &mut body),
             false => Encoding::Url.write(&entries, &mut body),
         };
-        let base = &filling.visit.location;
         let mut target = match &recipe.path {
-            Some(path) => {
-                let mut target = BytesMut::new();
-                filling.write(path, Place::Target, &mut target);
-                String::from_utf8_lossy(&target).into_owned()
-            }
-            None => urls::resolve(base, form.action.as_deref().unwrap_or_default(), &self.host)
-                .unwrap_or_else(|| "/".to_owned()),
+            Some(path) => self.target(path, base, &mut filling)?,
+            // An action that is empty or absent is the page itself, whatever its base (WHATWG HTML section 4.10.22.3).
+            None => match form.action.as_deref().filter(|action| !action.is_empty()) {
+                Some(action) => self.server.resolve(base, action)?,
+                None => filling.visit.location.clone(),
+            },
         };
         let mut lines = recipe.own_lines.to_vec();
         for (name, text) in &recipe.fields {
@@ -298,16 +339,18 @@ impl Writer {
             filling.write(text, Place::Field, &mut value);
             lines.extend_from_slice(&[name, &value[..], b"\r\n"].concat());
         }
+        let (referer, own) = (filling.visit.location.as_str(), recipe.own);
         if form.post {
             lines.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
-            let derived =
-                Derived { method: &Method::POST, target: &target, lines: &lines, body: Some(&body) };
-            return self.derived(derived, jar);
+            let method = &Method::POST;
+            let derived = Derived { method, target: &target, lines: &lines, referer, own, body: Some(&body) };
+            return Some(self.derived(derived, jar));
         }
         target.truncate(target.find('?').unwrap_or(target.len()));
         target.push('?');
         target.push_str(std::str::from_utf8(&body).expect("an encoded form is ASCII"));
-        self.derived(Derived { method: &Method::GET, target: &target, lines: &lines, body: None }, jar)
+        let method = &Method::GET;
+        Some(self.derived(Derived { method, target: &target, lines: &lines, referer, own, body: None }, jar))
     }
 
     /// Begins a request where the last one ended.
@@ -327,12 +370,23 @@ impl Writer {
         self.arena.extend_from_slice(lines);
     }
 
-    /// A target that began with a variable may be any reference in the page before.
-    fn make_origin_form(&mut self, start: usize, location: &str) {
-        let reference = String::from_utf8_lossy(&self.arena[start..]).into_owned();
-        let target = urls::resolve(location, &reference, &self.host).unwrap_or_else(|| "/".to_owned());
-        self.arena.truncate(start);
-        self.arena.extend_from_slice(target.as_bytes());
+    /// The fields that a browser sends beside those that all requests have, but for the state's own. The codings are those
+    /// that browsers ask for over HTTP without TLS.
+    fn browser_lines(&mut self, referer: &str, own: Own) {
+        if !self.browser {
+            return;
+        }
+        if !own.encoding {
+            self.arena.extend_from_slice(b"Accept-Encoding: gzip, deflate\r\n");
+        }
+        if !own.language {
+            self.arena.extend_from_slice(b"Accept-Language: en-US,en;q=0.5\r\n");
+        }
+        if !own.referer && !referer.is_empty() {
+            for part in ["Referer: ", self.server.origin(), referer, "\r\n"] {
+                self.arena.extend_from_slice(part.as_bytes());
+            }
+        }
     }
 
     fn cookies(&mut self, jar: &Jar, (from, to): (usize, usize), now: Instant) {

@@ -39,6 +39,19 @@ impl Filling<'_> {
         }
     }
 
+    /// Writes `text` as a reference: what it begins with may be a link as a page had it, whose parts are its own.
+    pub fn write_reference(&mut self, text: &Text, out: &mut BytesMut) {
+        for (place, piece) in text.0.iter().enumerate() {
+            match piece {
+                Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Value(value, escape) => {
+                    let place = if place == 0 { Place::Body } else { Place::Target };
+                    self.write_value(*value, *escape, place, out);
+                }
+            }
+        }
+    }
+
     fn write_value(&mut self, value: Value, escape: Escape, place: Place, out: &mut BytesMut) {
         let mut digits = itoa::Buffer::new();
         let bytes = match value {

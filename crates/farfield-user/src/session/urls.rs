@@ -1,95 +1,52 @@
 //! References in pages and heads, made into what is asked of the one server that users talk to (RFC 3986 section 5).
+//!
+//! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed). What leads to
+//! another server, another port or another scheme is nothing that can be asked for here, and is not turned into
+//! something that can.
 
-/// What to ask for when the page at `base` (path and query) names `reference`, on the server called `host`; nothing if
-/// that is another server's, or no matter of HTTP.
-pub(crate) fn resolve(base: &str, reference: &str, host: &str) -> Option<String> {
-    let reference = reference.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
-    let reference = reference.split('#').next().unwrap_or_default();
-    let reference = match scheme(reference) {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-        Some(_) => return None,
-        None => reference,
-    };
-    if let Some(rest) = reference.strip_prefix("//") {
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        if !without_usual_port(authority).eq_ignore_ascii_case(without_usual_port(host)) {
-            return None;
-        }
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        return Some(cleaned(&path));
-    }
-    let base_path = base.split('?').next().unwrap_or_default();
-    Some(match reference.chars().next() {
-        None => base.to_owned(),
-        Some('/') => cleaned(reference),
-        Some('?') => cleaned(&format!("{base_path}{reference}")),
-        Some(_) => {
-            let folder = base_path.rfind('/').map_or("/", |at| &base_path[..=at]);
-            cleaned(&format!("{folder}{reference}"))
-        }
-    })
+use url::{Position, Url};
+
+/// The server that users talk to.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// Its root.
+    root: Url,
+    /// `http://` and its name or address, with the port where that is not 80.
+    origin: Box<str>,
 }
 
-/// An authority without the port that is understood, which some servers write out (RFC 3986 section 6.2.3).
-fn without_usual_port(authority: &str) -> &str {
-    let bare = authority.strip_suffix(":80").or_else(|| authority.strip_suffix(':'));
-    bare.unwrap_or(authority)
-}
+impl Server {
+    /// The server that requests call `host`; nothing if that is no host of a URL.
+    pub fn of(host: &str) -> Option<Server> {
+        let root = Url::parse(&format!("http://{host}/")).ok()?;
+        let origin = root[..Position::BeforePath].into();
+        Some(Server { root, origin })
+    }
 
-/// A scheme and what follows its colon, if there is one.
-fn scheme(reference: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = reference.split_once(':')?;
-    let first = scheme.chars().next()?.is_ascii_alphabetic();
-    let fits = scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    (first && fits).then_some((scheme, rest))
-}
+    /// `http://` and its name or address.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
 
-/// A path without dot segments (section 5.2.4), in which what cannot be sent is percent-encoded.
-fn cleaned(target: &str) -> String {
-    let (path, query) = match target.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (target, None),
-    };
-    let mut kept: Vec<&str> = Vec::new();
-    let last = path.split('/').count() - 1;
-    for (place, segment) in path.split('/').enumerate().skip(1) {
-        match segment {
-            ".." => {
-                kept.pop();
-                if place == last {
-                    kept.push("");
-                }
-            }
-            "." if place == last => kept.push(""),
-            "." => {}
-            _ => kept.push(segment),
-        }
+    /// The page that was asked for at `location`: path and query.
+    pub fn page(&self, location: &str) -> Url {
+        // Not a reference to resolve: what begins with two slashes is a path here.
+        Url::parse(&[self.origin(), location].concat()).unwrap_or_else(|_| self.root.clone())
     }
-    let mut clean = String::with_capacity(target.len());
-    for segment in kept {
-        clean.push('/');
-        push_sendable(&mut clean, segment);
-    }
-    if clean.is_empty() {
-        clean.push('/');
-    }
-    if let Some(query) = query {
-        clean.push('?');
-        push_sendable(&mut clean, query);
-    }
-    clean
-}
 
-fn push_sendable(clean: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match is_sendable(byte) {
-            true => clean.push(char::from(byte)),
-            false => {
-                let digit = |value: u8| char::from(HEX[usize::from(value)]);
-                clean.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-            }
-        }
+    /// What to ask for at `url`: path and query, without the fragment; nothing if it is another server's, or no matter
+    /// of HTTP without TLS.
+    pub fn target<'u>(&self, url: &'u Url) -> Option<&'u str> {
+        let here = url.scheme() == self.root.scheme()
+            && url.host() == self.root.host()
+            && url.port_or_known_default() == self.root.port_or_known_default();
+        here.then(|| &url[Position::BeforePath..Position::AfterQuery])
+    }
+
+    /// What to ask for when the page at `base` names `reference`.
+    pub fn resolve(&self, base: &Url, reference: &str) -> Option<String> {
+        let url = base.join(reference).ok()?;
+        self.target(&url).map(str::to_owned)
     }
 }
 
@@ -105,11 +62,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn resolved(reference: &str) -> Option<String> {
-        resolve("/b/c/d?q", reference, "shop:8080")
+    fn resolve(base: &str, reference: &str, host: &str) -> Option<String> {
+        let server = Server::of(host).expect("a host");
+        server.resolve(&server.page(base), reference)
     }
 
-    /// The examples of RFC 3986 section 5.4, as far as they are of one server.
+    fn resolved(reference: &str) -> Option<String> {
+        resolve("/b/c/d;p?q", reference, "shop:8080")
+    }
+
+    /// The examples of RFC 3986 sections 5.4.1 and 5.4.2, and more of their kind.
     #[test]
     fn references_are_resolved_as_in_the_rfc() {
         let check = |reference: &str, expected: &str| {
@@ -120,12 +82,29 @@ mod tests {
             ("./g", "/b/c/g"),
             ("g/", "/b/c/g/"),
             ("/g", "/g"),
-            ("?y", "/b/c/d?y"),
-            ("g?y", "/b/c/g?y"),
-            ("#s", "/b/c/d?q"),
-            ("g#s", "/b/c/g"),
+            ("?y", "/b/c/d;p?y"),
+            ("g?y#s", "/b/c/g?y"),
             (";x", "/b/c/;x"),
-            ("", "/b/c/d?q"),
+            ("g;x", "/b/c/g;x"),
+            ("g;x?y#s", "/b/c/g;x?y"),
+            ("../../", "/"),
+            ("../../../../g", "/g"),
+            (".g", "/b/c/.g"),
+            ("g..", "/b/c/g.."),
+            ("..g", "/b/c/..g"),
+            ("./../g", "/b/g"),
+            ("g/./h", "/b/c/g/h"),
+            ("g;x=1/./y", "/b/c/g;x=1/y"),
+            ("g;x=1/../y", "/b/c/y"),
+            ("g?y/./x", "/b/c/g?y/./x"),
+            ("g#s/./x", "/b/c/g"),
+            ("g#s/../x", "/b/c/g"),
+            ("http:g", "/b/c/g"),
+            ("//shop:8080/x#s", "/x"),
+            ("g?y", "/b/c/g?y"),
+            ("#s", "/b/c/d;p?q"),
+            ("g#s", "/b/c/g"),
+            ("", "/b/c/d;p?q"),
             (".", "/b/c/"),
             ("./", "/b/c/"),
             ("..", "/b/"),
@@ -167,9 +146,21 @@ mod tests {
 
     #[test]
     fn what_is_another_servers_is_not_asked_for() {
-        for reference in
-            ["http://other/", "//other/x", "https://shop:8080/", "data:text/plain,x", "mailto:a@b"]
-        {
+        for reference in [
+            "http://other/",
+            "//other/x",
+            "//g",
+            "g:h",
+            "http://shop/",
+            "http://shop:8081/",
+            "http://shop.:8080/",
+            "https://shop:8080/",
+            "data:text/plain,x",
+            "mailto:a@b",
+            "javascript:void(0)",
+            "tel:+44",
+            "http://",
+        ] {
             assert_eq!(resolved(reference), None, "{reference}");
         }
     }
@@ -178,6 +169,8 @@ mod tests {
         #[test]
         fn what_comes_out_can_be_asked_for(base in "/[a-z/?.]{0,12}", reference in "\\PC{0,20}") {
             if let Some(target) = resolve(&base, &reference, "shop") {
+                prop_assert_eq!(resolve("/elsewhere", &target, "shop").filter(|_| !target.starts_with("//")),
+                    Some(target.clone()).filter(|_| !target.starts_with("//")));
                 prop_assert!(target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'), "{}", target);
             }
         }

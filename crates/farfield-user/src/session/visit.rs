@@ -7,6 +7,8 @@ use super::form::Form;
 use super::jar::Jar;
 use farfield_traffic::session::path::Progress;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use url::Url;
 
 /// The session of one user.
 #[derive(Debug, Clone, Default)]
@@ -24,12 +26,14 @@ pub(crate) struct Visit {
     pub failed: bool,
     /// What was asked for last: path and query.
     pub location: String,
+    /// The page before, where requests tell of it.
+    pub referer: String,
     pub jar: Jar,
     pub cache: Cache,
     /// What the page has been seen to embed, by key.
-    pub seen: Vec<u64>,
+    pub seen: BTreeSet<u64>,
     /// What the page's references are relative to, if it says.
-    pub base: Option<String>,
+    pub base: Option<Box<Url>>,
     variables: Box<[Option<Box<[u8]>>]>,
     rows: SmallVec<[u32; 2]>,
     /// The forms of the page, by number.
@@ -52,6 +56,11 @@ impl Visit {
         self.failed = false;
         self.seen.clear();
         self.base = None;
+    }
+
+    /// The page that links stand on: what was asked for last or, before that, the server's root.
+    pub fn page(&self) -> &str {
+        if self.location.is_empty() { "/" } else { &self.location }
     }
 
     /// The value of a variable; empty if it has none.

@@ -3,13 +3,13 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_http::http1::Version;
-use farfield_traffic::LoadSpec;
 use farfield_traffic::session::data::DataSpec;
 use farfield_traffic::session::template::Template;
 use farfield_traffic::session::{Session, SessionSpec};
-use farfield_user::{ConnectionKey, Host, Itinerary, Plan, Policy, Population, Target, Wake};
+use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::{ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, Target, Wake};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -22,20 +22,22 @@ enum Event {
 
 #[derive(Default)]
 struct Stage {
+    now: Instant,
     events: VecDeque<Event>,
     sent: Vec<Bytes>,
     samples: usize,
+    first: Option<Sample>,
 }
 
 impl Host for Stage {
     fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
         self.events.push_back(Event::Connected(connection));
-        Instant::ZERO
+        self.now
     }
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant {
         self.sent.push(bytes.clone());
         self.events.push_back(Event::Reply(connection));
-        Instant::ZERO
+        self.now
     }
     fn close(&mut self, _connection: ConnectionKey) {}
     fn abandon(&mut self, _connection: ConnectionKey) {}
@@ -44,8 +46,10 @@ impl Host for Stage {
             self.events.push_back(Event::Wake(wake));
         }
     }
-    fn record(&mut self, _sample: Sample) {
+    fn record(&mut self, sample: Sample) {
+        assert!(sample.is_ordered(), "{sample:?}");
         self.samples += 1;
+        self.first.get_or_insert(sample);
     }
 }
 
@@ -57,15 +61,14 @@ fn play(session: &str, replies: &[u8]) {
     }
 }
 
-fn play_resolved(session: Session, replies: &[u8]) {
-    let target = Target { host: "shop:80".into(), version: Version::Http11 };
-    let Ok(itinerary) = Itinerary::sessions(session, &target) else { return };
+/// One worker's users on this load, for a few requests.
+fn population(itinerary: Itinerary, load: &str) -> Population {
     #[derive(serde::Deserialize)]
     struct Document {
         load: LoadSpec,
     }
-    let load: Document = toml::from_str("load = { model = 'closed', users = 1 }").expect("a load");
-    let mut population = Population::new(Plan {
+    let load: Document = toml::from_str(&format!("load = {load}")).expect("a load");
+    Population::new(Plan {
         load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary,
         policy: Policy::default(),
@@ -74,11 +77,19 @@ fn play_resolved(session: Session, replies: &[u8]) {
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: Instant::MAX },
         requests_max: Some(12),
-    });
+    })
+}
+
+/// Plays a few pages, and returns the requests that were sent.
+fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
+    let target = Target { host: "shop:80".into(), version: Version::Http11, authorization: None };
+    let Ok(itinerary) = Itinerary::sessions(session, &target) else { return Vec::new() };
+    let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
     let mut stage = Stage::default();
     population.start(&mut stage);
     for turn in 0..400 {
         let now = Instant::ZERO + Duration::from_ms(turn);
+        stage.now = now;
         match stage.events.pop_front() {
             None => break,
             Some(Event::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
@@ -94,6 +105,7 @@ fn play_resolved(session: Session, replies: &[u8]) {
     assert_eq!(population.in_system(), 0, "every request ends as a sample");
     assert!(stage.samples >= 1);
     stage.sent.iter().for_each(|request| assert_whole(request));
+    stage.sent
 }
 
 /// One request, no more and no less, in which nothing broke out of its place.
@@ -134,6 +146,109 @@ pub fn of_reply(input: &[u8]) {
         [[state]]\nname = 'c'\npath = '${c}'\n\
         [[state]]\nname = 'd'\nform = { fields = { a = '${t}' } }\n";
     play(session, input);
+}
+
+/// Any bytes as a link and as the action of a form: what is asked for is the server's own, and is named by the link.
+pub fn of_link(input: &[u8]) {
+    let bytes = input.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    let link: Vec<u8> = bytes.collect();
+    let link = link.trim_ascii();
+    let reply = [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ", link, b"\r\n\r\n"].concat();
+    let session = "[[state]]\nname = 'a'\npath = '/x/a?q'\nextract.h = { header = 'x', default = '' }\n\
+                   [[state]]\nname = 'b'\npath = '${h}'\n";
+    let spec: SessionSpec = toml::from_str(session).expect("a session");
+    let session = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("a session");
+    let sent = play_resolved(session, &reply);
+    let followed: Vec<&str> = sent
+        .iter()
+        .filter_map(|request| std::str::from_utf8(request).ok()?.split(' ').nth(1))
+        .filter(|target| *target != "/x/a?q")
+        .collect();
+    // Told from the link's own text, without resolving it: what has another scheme leads nowhere here.
+    let text = String::from_utf8_lossy(link).to_ascii_lowercase();
+    for scheme in ["https:", "mailto:", "javascript:", "data:", "ftp:", "tel:"] {
+        assert!(!text.starts_with(scheme) || followed.is_empty(), "{text} became {followed:?}");
+    }
+    // And what is all plain letters below the root is asked for as it is, without its fragment.
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'/');
+    let (path, _) = text.split_once('#').unwrap_or((&text, ""));
+    if text.starts_with('/') && !text.starts_with("//") && plain(path) {
+        let own = std::str::from_utf8(link).map_or("", |link| link.split('#').next().unwrap_or(link));
+        assert!(followed.iter().all(|target| *target == own), "{own} became {followed:?}");
+    }
+}
+
+/// Any bytes as a stream of replies, cut by the input's first byte, from a server that then closes, resets or holds the
+/// connection open: whatever it does, samples are in order and each request ends, and the first reply is told alike however
+/// the stream was cut.
+pub fn of_stream(input: &[u8]) {
+    let [how, stream @ ..] = input else { return };
+    let end = match how % 3 {
+        0 => StreamEnd::Closes,
+        1 => StreamEnd::Resets,
+        _ => StreamEnd::Holds,
+    };
+    let think = if how & 4 == 0 { "0s" } else { "5ms" };
+    let whole = play_stream(stream, usize::MAX, end, think);
+    for size in [1, usize::from(how >> 3) + 2] {
+        assert_eq!(
+            play_stream(stream, size, end, think),
+            whole,
+            "in pieces of {size}: {}",
+            stream.escape_ascii()
+        );
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StreamEnd {
+    Closes,
+    Resets,
+    Holds,
+}
+
+/// What became of the first request: its outcome, status and bytes of body. Bytes behind a reply are seen with it or later,
+/// which changes whether it is the last on its connection and not what it is.
+fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Option<(Outcome, u16, u64)> {
+    let requests: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
+    let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
+    let target = Target { host: "shop:80".into(), version: Version::Http11, authorization: None };
+    let itinerary = Itinerary::pages(requests, &target).expect("requests that can be written");
+    let mut population =
+        population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));
+    let mut stage = Stage::default();
+    population.start(&mut stage);
+    let mut answered = false;
+    for turn in 0..60 {
+        let now = Instant::ZERO + Duration::from_ms(turn * 10);
+        stage.now = now;
+        match stage.events.pop_front() {
+            None => break,
+            Some(Event::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
+            Some(Event::Connected(key)) => population.handle_connected(&mut stage, now, key),
+            // Nothing but the first request is answered, and of that connection nothing more is heard.
+            Some(Event::Reply(_)) if answered => {}
+            Some(Event::Reply(key)) => {
+                answered = true;
+                for piece in stream.chunks(size.max(1)) {
+                    population.handle_received(&mut stage, now, key, piece);
+                }
+                match end {
+                    StreamEnd::Closes => population.handle_closed(&mut stage, now, key),
+                    StreamEnd::Resets => population.handle_failed(&mut stage, now, key, Failure::Reset),
+                    StreamEnd::Holds => {}
+                }
+            }
+        }
+    }
+    population.cut(&mut stage, Instant::from_ns(1 << 40));
+    assert_eq!(population.in_system(), 0, "every request ends as a sample");
+    let first = stage.first?;
+    let outcome = match first.outcome {
+        Outcome::Unasked => Outcome::of_status(first.status),
+        outcome => outcome,
+    };
+    Some((outcome, first.status, first.body_bytes))
 }
 
 /// Any bytes as a cookie that a server sets.
@@ -216,7 +331,9 @@ pub fn of_document(input: &[u8]) {
     assert_eq!(toml::from_str::<SessionSpec>(&shown).as_ref(), Ok(&spec), "{shown}");
     let mut no_files = |_: &Path| Err(io::ErrorKind::NotFound.into());
     match spec.resolve(&mut no_files, Seed(1)) {
-        Ok(session) => play_resolved(session, b"HTTP/1.1 200 OK\r\nX: a\r\nContent-Length: 3\r\n\r\nx=1"),
+        Ok(session) => {
+            play_resolved(session, b"HTTP/1.1 200 OK\r\nX: a\r\nContent-Length: 3\r\n\r\nx=1");
+        }
         Err(error) => assert!(!error.key.is_empty() && !error.sentence.contains('\n'), "{error}"),
     }
 }

@@ -7,8 +7,10 @@ mod seeds;
 use seeds::Target;
 
 /// The targets with their laws.
-const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 8] = [
     ("session_reply", laws::of_reply, 3),
+    ("session_link", laws::of_link, 8),
+    ("session_stream", laws::of_stream, 8),
     ("session_cookie", laws::of_cookie, 3),
     ("session_template", laws::of_template, 3),
     ("session_form", laws::of_form, 3),

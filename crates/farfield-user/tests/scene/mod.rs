@@ -34,10 +34,14 @@ pub struct Server {
     /// Replies after which it closes without having said so.
     pub closes_silently_after: Option<u32>,
     pub reply: &'static str,
-    /// The reply to a request, where they are not all alike.
+    /// The reply to a request, where they are not all alike; each character is a byte.
     pub script: Option<fn(&str) -> String>,
     /// Bytes of the pieces that a reply comes in, at instants a millisecond apart; whole if absent.
     pub pieces: Option<usize>,
+    /// What comes behind each reply that no request asked for, and how long behind it; at once in the reply's own piece.
+    pub behind: Option<(Duration, &'static str)>,
+    /// It resets the connection behind each reply.
+    pub resets: bool,
 }
 
 impl Default for Server {
@@ -53,6 +57,8 @@ impl Default for Server {
             reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
             script: None,
             pieces: None,
+            behind: None,
+            resets: false,
         }
     }
 }
@@ -60,7 +66,7 @@ impl Default for Server {
 enum Event {
     Wake(Wake),
     Connected(ConnectionKey),
-    Bytes(ConnectionKey, String),
+    Bytes(ConnectionKey, Vec<u8>, bool),
     Closed(ConnectionKey),
     Failed(ConnectionKey, Failure),
 }
@@ -120,10 +126,23 @@ impl Stage {
             true => reply.replacen("\r\n", "\r\nConnection: close\r\n", 1),
             false => reply,
         };
-        let pieces = reply.as_bytes().chunks(server.pieces.unwrap_or(usize::MAX));
+        let mut reply: Vec<u8> = reply.chars().map(|byte| u8::try_from(byte).expect("a byte")).collect();
+        match server.behind {
+            Some((Duration::ZERO, more)) => reply.extend_from_slice(more.as_bytes()),
+            Some((later, more)) => {
+                let event = Event::Bytes(key, more.into(), false);
+                self.wheel.schedule(back + later, event);
+            }
+            None => {}
+        }
+        let pieces = reply.chunks(server.pieces.unwrap_or(usize::MAX));
         for (number, piece) in pieces.enumerate() {
-            let piece = String::from_utf8(piece.to_vec()).expect("scripts are in ASCII");
-            self.wheel.schedule(back + ms(number as u64), Event::Bytes(key, piece));
+            let event = Event::Bytes(key, piece.to_vec(), server.resets);
+            self.wheel.schedule(back + ms(number as u64), event);
+        }
+        if server.resets {
+            self.wires.get_mut(&key.serial).expect("it is there").closed = true;
+            self.wheel.schedule(back, Event::Failed(key, Failure::Reset));
         }
         if last {
             self.wheel.schedule(back, Event::Closed(key));
@@ -174,6 +193,7 @@ impl Host for Stage {
     }
 
     fn record(&mut self, sample: Sample) {
+        assert!(sample.is_ordered(), "{sample:?}");
         self.samples.push(sample);
     }
 }
@@ -246,7 +266,7 @@ impl Scene {
     /// Plays one worker's share.
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
-        let target = Target { host: "server".into(), version: Version::Http11 };
+        let target = Target { host: "server".into(), version: Version::Http11, authorization: None };
         let itinerary = match (&self.session, &self.replay) {
             (_, Some(replay)) => Itinerary::replays(replay.clone(), &target),
             (Some(session), None) => Itinerary::sessions(session.clone(), &target),
@@ -305,10 +325,13 @@ impl Stage {
         match event {
             Event::Wake(wake) => population.handle_wake(self, at, due, wake),
             Event::Connected(key) => population.handle_connected(self, at, key),
-            Event::Bytes(key, bytes) => {
+            Event::Bytes(key, bytes, ends) => {
+                if ends {
+                    population.handle_ending(key);
+                }
                 let waiting = self.waiting.entry(key.serial).or_default();
                 *waiting = waiting.saturating_sub(1);
-                population.handle_received(self, at, key, bytes.as_bytes());
+                population.handle_received(self, at, key, &bytes);
             }
             Event::Closed(key) => population.handle_closed(self, at, key),
             Event::Failed(key, failure) => population.handle_failed(self, at, key, failure),

@@ -31,8 +31,8 @@ const FILES: [&str; 4] = ["scenario.toml", "site.json", "fit.json", "report.html
 
 /// Fits the logs and writes the folder.
 pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
-    if !(flags.speed.is_finite() && flags.speed > 0.0) {
-        return Err(Problem::usage(format!("--speed {}: write a factor above 0, such as 60", flags.speed)));
+    if let Some(speed) = flags.speed.filter(|speed| !(speed.is_finite() && *speed > 0.0)) {
+        return Err(Problem::usage(format!("--speed {speed}: write a factor above 0, such as 60")));
     }
     let target = match &flags.target {
         Some(url) => Some(url.parse::<Url>().map_err(|error| Problem::usage(format!("--target: {error}")))?),
@@ -49,13 +49,15 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
         Some(_) => Asked::Paths,
         None => Asked::Site(FILES[1].into()),
     };
-    let wanted = TrafficSettings { speed: flags.speed, asked, course: flags.course };
-    let traffic = report.traffic(&wanted).map_err(Problem::failed)?;
+    let pace = Pace::of(&report, flags);
+    let wanted = TrafficSettings { speed: pace.speed, asked, course: flags.course };
+    let mut traffic = report.traffic(&wanted).map_err(Problem::failed)?;
+    traffic.words.extend(pace.words());
     let site = site_folder::as_json(&report.to_site(flags.log.seed).map_err(Problem::failed)?);
-    let scenario = scenario(&report, &traffic, target, flags);
+    let scenario = scenario(&traffic, target, flags, &pace);
     fs::create_dir_all(&flags.out).map_err(|error| unwritable(&flags.out, &error))?;
     let contents = [
-        (heading(&report, &traffic, flags) + &scenario.to_toml()).into_bytes(),
+        (heading(&report, &traffic, &pace) + &scenario.to_toml()).into_bytes(),
         site,
         written(&report).into_bytes(),
         page::page(&report, &traffic).into_bytes(),
@@ -63,21 +65,77 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     for (file, content) in FILES.iter().zip(contents) {
         write(&flags.out.join(file), &content)?;
     }
-    output::put(&summary::summary(&report, &traffic, &flags.out))?;
+    let takes = pace.takes(&report, &scenario);
+    output::put(&summary::summary(&report, &traffic, &flags.out, &takes))?;
     Ok(Exit::Fine)
 }
 
-fn scenario(report: &FitReport, traffic: &FittedTraffic, target: Option<Url>, flags: &FitFlags) -> Scenario {
+/// How fast the scenario goes, and how long.
+struct Pace {
+    speed: f64,
+    /// It was chosen here.
+    is_chosen: bool,
+    /// What the log covers, at this speed.
+    covered: Duration,
+}
+
+impl Pace {
+    /// A run lasts no longer than this, unless it follows the log's course.
+    const LONGEST: Duration = Duration::from_secs(600);
+    /// Requests that the first run of a slow log shows.
+    const REQUESTS: f64 = 300.0;
+
+    /// As it was asked for; else as in the log, or so much faster that the longest run shows something: by
+    /// 2, 5, 10, 20, …
+    fn of(report: &FitReport, flags: &FitFlags) -> Pace {
+        let covers_s = report.covers.as_secs_f64();
+        let shown = report.popularity.requests as f64 * Self::LONGEST.as_secs_f64() / covers_s.max(1.0);
+        let is_slow = !flags.course && report.covers > Self::LONGEST && shown < Self::REQUESTS;
+        let steps = (0..).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
+        let wanted = Self::REQUESTS / shown.max(1e-9);
+        let chosen = steps.take(40).find(|step| is_slow && *step >= wanted).unwrap_or(1.0);
+        let speed = flags.speed.unwrap_or(chosen);
+        let is_chosen = flags.speed.is_none() && speed != 1.0;
+        Pace { speed, is_chosen, covered: Duration::from_secs_f64(covers_s / speed) }
+    }
+
+    fn words(&self) -> Option<String> {
+        self.is_chosen.then(|| {
+            format!(
+                "It goes {0} times as fast as the log, which shows next to nothing in ten minutes: sessions come {0} times as often, \
+                 and users think so much shorter. --speed 1 keeps the log's own pace.",
+                self.speed
+            )
+        })
+    }
+
+    /// How long the run takes, and what it will show.
+    fn takes(&self, report: &FitReport, scenario: &Scenario) -> String {
+        let run = &scenario.run;
+        let rate = report.popularity.requests as f64 / self.covered.as_secs_f64().max(1e-9);
+        let takes = summary::told((run.warm_up + run.duration).as_secs_f64());
+        let mut text = format!("takes {takes}, with about {:.0} requests", rate * run.duration.as_secs_f64());
+        if run.duration > Self::LONGEST && self.speed == 1.0 {
+            let faster = (run.duration.as_secs_f64() / Self::LONGEST.as_secs_f64()).ceil();
+            let _ = write!(text, "; farfield fit --speed {faster} makes that ten minutes");
+        } else if self.speed != 1.0 {
+            let _ = write!(text, ", at {} times the log's pace", self.speed);
+        }
+        text
+    }
+}
+
+fn scenario(traffic: &FittedTraffic, target: Option<Url>, flags: &FitFlags, pace: &Pace) -> Scenario {
     let name = flags.out.file_name().map_or("fit".to_owned(), |name| name.to_string_lossy().into_owned());
     let whole_ms = |time: Duration| Duration::from_ms(time.as_ns() / 1_000_000);
-    let covered = Duration::from_secs_f64(report.covers.as_secs_f64() / flags.speed);
+    let covered = pace.covered;
     let second = Duration::from_secs(1);
     let run = match flags.course {
         true => RunSpec { warm_up: second, duration: whole_ms(covered).max(second), ..RunSpec::default() },
         false => RunSpec {
             // Sessions begin empty: it takes their length until as many are under way as there will be.
             warm_up: whole_ms(traffic.session.times(2)).clamp(second, Duration::from_secs(120)),
-            duration: whole_ms(covered).clamp(Duration::from_secs(10), Duration::from_secs(600)),
+            duration: whole_ms(covered).clamp(Duration::from_secs(10), Pace::LONGEST),
             ..RunSpec::default()
         },
     };
@@ -94,13 +152,13 @@ fn scenario(report: &FitReport, traffic: &FittedTraffic, target: Option<Url>, fl
 }
 
 /// The comment at the head of the scenario.
-fn heading(report: &FitReport, traffic: &FittedTraffic, flags: &FitFlags) -> String {
+fn heading(report: &FitReport, traffic: &FittedTraffic, pace: &Pace) -> String {
     let mut text = String::new();
     let covers =
         humantime::format_duration(std::time::Duration::from_secs(report.covers.as_ns() / 1_000_000_000));
     let _ = writeln!(text, "# Traffic fitted to {} requests of {covers}.", report.read.requests);
-    if flags.speed != 1.0 {
-        let _ = writeln!(text, "# It goes {} times as fast.", flags.speed);
+    if pace.speed != 1.0 && !pace.is_chosen {
+        let _ = writeln!(text, "# It goes {} times as fast.", pace.speed);
     }
     for sentence in traffic.words.iter().chain(&traffic.doubts) {
         let _ = writeln!(text, "# {sentence}");

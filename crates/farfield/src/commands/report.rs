@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
     let run = RunDirectory::open(&flags.directory).map_err(Problem::usage)?;
     match flags.format {
-        Format::Text => output::put(&shown(run.summary(), &flags.directory))?,
+        Format::Text => output::put_coloured(&shown(run.summary(), &flags.directory))?,
         Format::Json => output::put(run.json())?,
     }
     Ok(Exit::of_run(run.summary(), false, false))

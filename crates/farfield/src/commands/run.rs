@@ -10,7 +10,7 @@ use crate::scenario::{self, Plane, Resolved, Scenario};
 use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
 use farfield_engine::run as engine;
-use farfield_engine::{Emulated, Output, RunDirectory, SetUpError, descriptors, interrupt};
+use farfield_engine::{Emulated, Output, RunDirectory, SetUpError, descriptors, interrupt, preflight};
 use farfield_measure::Summary;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -24,15 +24,24 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         _ => PathBuf::new(),
     };
     if flags.show_scenario {
+        // What a run would refuse is refused here, before anybody keeps the file.
+        drop(scenario.clone().resolve(&beside)?);
         output::put(&scenario.to_toml())?;
         return Ok(Exit::Fine);
     }
     let done = drive(scenario, &beside, flags.quiet)?;
-    match flags.format {
-        Format::Text => output::put(&shown(&done.summary, &done.directory))?,
-        Format::Json => output::put(&done.summary.to_json())?,
+    let put = match flags.format {
+        Format::Text => output::put_coloured(&shown(&done.summary, &done.directory)),
+        Format::Json => output::put(&done.summary.to_json()),
+    };
+    match put {
+        // How the run ended is worth more than that nobody could be told.
+        Err(problem) if done.exit != Exit::Fine => {
+            problem.tell();
+            Ok(done.exit)
+        }
+        put => put.map(|()| done.exit),
     }
-    Ok(done.exit)
 }
 
 /// A run that is over.
@@ -54,6 +63,9 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     let Resolved { mut settings, plane, mut scenario, origin, files } = scenario.resolve(beside)?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
     let directory = scenario.output.directory.take().unwrap_or_else(|| default_directory(&scenario.name));
+    preflight::check(&settings, &plane).map_err(Problem::failed)?;
+    let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
+    settings.warnings.extend(preflight::disk(&settings, keep, budget, &directory));
     let created = RunDirectory::create(&directory).map_err(Problem::failed)?;
     match plane {
         PlaneSettings::Sockets => {}
@@ -64,18 +76,15 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     }
     // Whoever serves them has read them by now.
     drop(files);
-    settings.output = Some(Output {
-        directory: created,
-        scenario: scenario.to_toml(),
-        keep: scenario.output.samples.0,
-        budget: scenario.output.disk_budget,
-    });
+    let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
+    settings.output = Some(Output { directory: created, scenario: scenario.to_toml(), keep, budget });
     let mut progress = Progress::new(&settings, quiet);
     let summary = farfield_engine::run(settings, &stop, |now| progress.tell(now)).map_err(Problem::failed)?;
     progress.end();
     drop(origin);
     let interrupted = stop.load(Ordering::Relaxed);
-    let aborted = !interrupted && !summary.complete;
+    let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
+    let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
 }

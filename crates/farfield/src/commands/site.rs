@@ -10,9 +10,10 @@ use crate::output;
 use crate::problem::Problem;
 use crate::scenario::Url;
 use crate::site_folder as folder;
-use crawl::{Crawled, crawl};
+use crawl::{Bounds, Crawled, crawl};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
+use farfield_engine::interrupt;
 use farfield_traffic::request::SiteSource;
 use farfield_traffic::site::files::{self, FoundFile};
 use farfield_traffic::site::{Kind, Preset, Site, SiteFigures};
@@ -84,7 +85,9 @@ fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
 fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     let CrawlFlags { url, out, objects_max } = flags;
     let start: Url = url.parse().map_err(Problem::usage)?;
-    let Crawled { files, refused, left } = crawl(&start, *objects_max)?;
+    let stop =
+        interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
+    let Crawled { files, refused, broken, left, ended } = crawl(&start, Bounds::of(*objects_max), &stop)?;
     let site = files::read(files).map_err(|error| {
         let why = refused.first().map_or(String::new(), |(path, status)| format!(": {path} is {status}"));
         Problem::failed(format!("{url} shows no site{why}; {error}"))
@@ -95,8 +98,18 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     if let Some((path, status)) = refused.first() {
         text += &format!("{} paths were refused, such as {path} with {status}\n", refused.len());
     }
-    if left > 0 {
-        text += &format!("{left} more paths were named; --objects-max takes more than {objects_max}\n");
+    if let Some((path, why)) = broken.first() {
+        text +=
+            &format!("{} answers did not come or broke off, such as that to {path}: {why}\n", broken.len());
+    }
+    match ended {
+        Some(why) => {
+            text += &format!("the site is what there was when {why}; {left} more paths were named\n")
+        }
+        None if left > 0 => {
+            text += &format!("{left} more paths were named; --objects-max takes more than {objects_max}\n");
+        }
+        None => {}
     }
     output::put(&text)?;
     Ok(Exit::Fine)

@@ -30,17 +30,53 @@ pub fn tour() -> Result<Exit, Problem> {
         }
         shown => shown?,
     };
-    output::put(&shown(&summary, &directory))?;
+    output::put_coloured(&shown(&summary, &directory))?;
+    let farfield = invocation();
     output::put(&format!(
-        "\nNext, your own server:  farfield run http://127.0.0.1:8080/ -R 500 -d 30s\n\
-         the same from far away: farfield run --server 'nginx -g \"daemon off;\"' --rtt 80ms -R 500 -d 30s\n\
+        "\nNext, your own server:  {farfield} run http://127.0.0.1:8080/ -R 500 -d 30s\n\
+         the same from far away: {farfield} run --server 'nginx -g \"daemon off;\"' --rtt 80ms -R 500 -d 30s\n\
          your own scenario:      take {}/scenario.toml, change it,\n\
-         \x20                       farfield run scenario.toml\n",
+         \x20                       {farfield} run scenario.toml\n",
         directory.display()
     ))?;
     Ok(exit)
 }
 
+/// How this program was called, for the reader to call it again: it need not be in the shell's path.
+fn invocation() -> String {
+    let typed = std::env::args_os().next().unwrap_or_else(|| "farfield".into());
+    let by_cargo = std::env::var_os("CARGO_MANIFEST_DIR").is_some();
+    invocation_of(&typed.to_string_lossy(), by_cargo)
+}
+
+fn invocation_of(typed: &str, by_cargo: bool) -> String {
+    match Path::new(typed).parent().and_then(Path::file_name).and_then(|folder| folder.to_str()) {
+        Some("release") if by_cargo => "cargo run --release --".to_owned(),
+        Some("debug") if by_cargo => "cargo run --".to_owned(),
+        _ if typed.contains(' ') => format!("'{typed}'"),
+        _ => typed.to_owned(),
+    }
+}
+
 fn show(text: &str) -> Result<Done, Problem> {
     drive(scenario::from_text(text, None, &RunFlags::default())?, Path::new(""), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::invocation_of;
+
+    #[test]
+    fn the_command_is_told_as_it_was_typed() {
+        for (typed, by_cargo, told) in [
+            ("target/release/farfield", true, "cargo run --release --"),
+            ("target/debug/farfield", true, "cargo run --"),
+            ("target/release/farfield", false, "target/release/farfield"),
+            ("./farfield", false, "./farfield"),
+            ("farfield", false, "farfield"),
+            ("/opt/my tools/farfield", false, "'/opt/my tools/farfield'"),
+        ] {
+            assert_eq!(invocation_of(typed, by_cargo), told);
+        }
+    }
 }

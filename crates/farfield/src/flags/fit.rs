@@ -21,9 +21,10 @@ pub struct FitFlags {
     /// written, which the built-in server serves, and any other once farfield site make has made files of it
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// How much faster than in the log sessions come and users think
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub speed: f64,
+    /// How much faster than in the log sessions come and users think; as in the log, unless that would show
+    /// next to nothing in ten minutes
+    #[arg(long, value_name = "FACTOR")]
+    pub speed: Option<f64>,
     /// The rate of sessions moves as it did over the log, and the run lasts as long; unless said it keeps to its mean, for
     /// ten minutes at most
     #[arg(long)]
@@ -42,7 +43,8 @@ pub struct LogFlags {
     /// The layout of the lines; seen from the first of them unless said
     #[arg(long, value_enum)]
     pub format: Option<LogLayout>,
-    /// What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken
+    /// What a number behind the usual fields is a transfer time in; for an extended log the unit of
+    /// time-taken, which is seconds unless its #Software line is Microsoft's (milliseconds)
     #[arg(long, value_name = "UNIT", value_enum)]
     pub transfer: Option<Unit>,
     /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request,

@@ -1,5 +1,6 @@
 //! Values of a scenario that belong to no other room.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use farfield_measure::samples::Keep;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,12 +8,25 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// A server and what to ask of it: `http://host[:port][/path]`.
+/// A server and what to ask of it: `http://[user:password@]host[:port][/path]`.
+///
+/// User and password stand where it is written as a scenario, which must run again, and nowhere that it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
+    credentials: Option<Credentials>,
     host: String,
     port: u16,
     path: String,
+}
+
+/// `user:password`, percent-encoded as it was given.
+#[derive(Clone, PartialEq, Eq)]
+struct Credentials(String);
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(user and password)")
+    }
 }
 
 /// Why a URL does not do.
@@ -29,12 +43,15 @@ pub enum UrlError {
     /// TLS.
     #[error("`{0}`: farfield speaks http:// only as yet")]
     Scheme(String),
+    /// A user or password that basic authentication cannot send.
+    #[error("`{0}`: a user's name has no `:`, and neither it nor the password a control character")]
+    Credentials(String),
 }
 
 impl Url {
     /// The root of the server at `address`.
     pub fn of(address: std::net::SocketAddr) -> Url {
-        Url { host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
+        Url { credentials: None, host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
     }
 
     /// The host's name or address, without brackets.
@@ -52,6 +69,14 @@ impl Url {
         &self.path
     }
 
+    /// The Authorization field that its user and password ask for: basic (RFC 7617).
+    pub fn authorization(&self) -> Option<String> {
+        let Credentials(given) = self.credentials.as_ref()?;
+        let (user, password) = given.split_once(':').unwrap_or((given, ""));
+        let plain = [percent_decoded(user), b":".to_vec(), percent_decoded(password)].concat();
+        Some(format!("Basic {}", BASE64_STANDARD.encode(plain)))
+    }
+
     /// The Host field (RFC 9110 section 7.2): without the port where it is the scheme's own.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
@@ -65,22 +90,35 @@ impl FromStr for Url {
     /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
     /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let malformed =
-            |reason: &str| UrlError::Malformed { text: text.to_owned(), reason: reason.to_owned() };
+        let malformed = |reason: &str| UrlError::Malformed {
+            text: without_credentials(text),
+            reason: reason.to_owned(),
+        };
         let url = url::Url::parse(text).map_err(|error| malformed(&error.to_string()))?;
         if !text.contains("://") {
             return Err(malformed("it has no scheme"));
         }
         if url.scheme() != "http" {
-            return Err(UrlError::Scheme(text.to_owned()));
+            return Err(UrlError::Scheme(without_credentials(text)));
         }
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| malformed("empty host"))?;
         let port = url.port().unwrap_or(80);
         if port == 0 {
             return Err(malformed("no server listens on port 0"));
         }
+        let given = &url[url::Position::BeforeUsername..url::Position::AfterPassword];
+        let credentials = (!given.is_empty()).then(|| Credentials(given.to_owned()));
+        // RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+        if let Some(Credentials(given)) = &credentials {
+            let (user, password) = given.split_once(':').unwrap_or((given, ""));
+            let (user, password) = (percent_decoded(user), percent_decoded(password));
+            if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
+                return Err(UrlError::Credentials(without_credentials(text)));
+            }
+        }
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-        Ok(Url { host: host.trim_matches(['[', ']']).to_owned(), port, path: path.to_owned() })
+        let host = host.trim_matches(['[', ']']).to_owned();
+        Ok(Url { credentials, host, port, path: path.to_owned() })
     }
 }
 
@@ -92,8 +130,39 @@ impl fmt::Display for Url {
 
 impl Serialize for Url {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match &self.credentials {
+            None => serializer.collect_str(self),
+            Some(Credentials(given)) => {
+                serializer.collect_str(&format_args!("http://{given}@{}{}", self.authority(), self.path))
+            }
+        }
     }
+}
+
+/// What was typed, fit to be quoted in a message.
+fn without_credentials(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        None => text.to_owned(),
+        Some((_, host)) if scheme.is_empty() => format!("…@{host}{}", &rest[end..]),
+        Some((_, host)) => format!("{scheme}://…@{host}{}", &rest[end..]),
+    }
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let hex = |digit: u8| char::from(digit).to_digit(16);
+        let hidden = match after {
+            [high, low, ..] if *byte == b'%' => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        bytes.push(hidden.map_or(*byte, |(high, low)| (high << 4 | low) as u8));
+        rest = if hidden.is_some() { &after[2..] } else { after };
+    }
+    bytes
 }
 
 impl<'de> Deserialize<'de> for Url {
@@ -181,6 +250,35 @@ mod tests {
         for port in ["99999", "8080abc", "-1", "0", "80 80"] {
             let error = format!("http://127.0.0.1:{port}/").parse::<Url>().expect_err(port);
             assert!(error.to_string().contains("port"), "{error}");
+        }
+    }
+
+    /// The examples of RFC 7617: sections 2 and, in UTF-8, 2.1.
+    #[test]
+    fn a_user_and_a_password_are_sent_and_not_shown() {
+        let check = |text: &str, field: &str| {
+            let url: Url = text.parse().expect(text);
+            assert_eq!(url.authorization().as_deref(), Some(field), "{text}");
+            let shown = format!("{url} {url:?} {}", url.authority());
+            assert!(
+                !shown.contains("sesame") && !shown.contains("Aladdin") && !shown.contains("test"),
+                "{shown}"
+            );
+            let written = toml::Value::try_from(&url).expect("TOML");
+            assert_eq!(written.as_str(), Some(text));
+        };
+        check("http://Aladdin:open%20sesame@a/", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        check("http://test:123%C2%A3@a:8080/x?y", "Basic dGVzdDoxMjPCow==");
+        check("http://Aladdin@a/", "Basic QWxhZGRpbjo=");
+        assert_eq!("http://a/".parse::<Url>().expect("a URL").authorization(), None);
+        for text in [
+            "https://Aladdin:sesame@a/",
+            "http://Aladdin:sesame@/",
+            "http://a%3Ab:sesame@a/",
+            "http://a:sesame%0a@a/",
+        ] {
+            let said = text.parse::<Url>().expect_err(text).to_string();
+            assert!(!said.contains("sesame"), "{said}");
         }
     }
 }

@@ -107,8 +107,24 @@ impl Scenario {
             return match (&self.target, &self.server) {
                 (Some(_), _) => Err(Mistake::at("target", model)),
                 (None, Some(spec)) if spec.command.is_some() => Err(Mistake::at("server.command", model)),
+                (None, Some(spec)) if spec.cpu.is_some() => Err(Mistake::at("server.cpu", model)),
+                (None, Some(spec)) if spec.memory.is_some() => Err(Mistake::at("server.memory", model)),
                 _ => Ok(()),
             };
+        }
+        let of_a_start = [
+            ("server.cpu", server.cpu.is_some()),
+            ("server.memory", server.memory.is_some()),
+            ("server.user", server.user.is_some()),
+        ];
+        if let (Some(pid), Some((key, _))) = (server.pid, of_a_start.iter().find(|(_, given)| *given)) {
+            return Err(Mistake::at(
+                *key,
+                format!(
+                    "process {pid} runs already, as whoever started it limited it; remove this key, or start the \
+                 server with server.command"
+                ),
+            ));
         }
         let started = server.command.is_some() || server.pid.is_some();
         if server.command.is_some() && server.pid.is_some() {

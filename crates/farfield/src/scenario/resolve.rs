@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
-use farfield_engine::place::{Command, PlaceSpec, Prefix, Ready, ServerSpec};
+use farfield_engine::place::{Command, Limits, PlaceSpec, Prefix, Ready, ServerSpec};
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, PlaneSettings, Server, ServerModel, SimulatedPlane,
 };
@@ -58,6 +58,7 @@ impl Scenario {
         let site = self.asked_site(&mut load_file)?;
         let built_in = self.built_in(site.as_ref())?;
         let plane = self.resolve_plane(&mut load_file, site.as_ref(), &built_in.config)?;
+        self.spread_users(&mut load, &plane);
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
                 Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
@@ -69,7 +70,8 @@ impl Scenario {
             HttpVersion::Http10 => Version::Http10,
             HttpVersion::Http11 => Version::Http11,
         };
-        let target = Target { host, version };
+        let authorization = self.target.as_ref().and_then(Url::authorization);
+        let target = Target { host, version, authorization };
         let asked = self.itinerary(&mut load_file, site.as_ref(), origin.as_ref(), &target)?;
         let (workers, sources, processors) = match &plane {
             PlaneSettings::Sockets => self.resolve_sockets(address)?,
@@ -204,7 +206,8 @@ impl Scenario {
             queue_packets: gateway_queue.get(),
             device: gateway,
             tcp: server.tcp(),
-            receive_processors: server.receive_processors.unwrap_or(server.processors),
+            receive_asked: server.receive_processors.is_some(),
+            receive_processors: server.receive_processors.unwrap_or_default(),
             ..PlaceSpec::default()
         };
         let fits = "a block has no bits past its length";
@@ -233,6 +236,8 @@ impl Scenario {
             ready_timeout: spec.ready_timeout,
             stop_timeout: spec.stop_timeout,
             processors: spec.processors,
+            limits: Limits { cpu: spec.cpu, memory: spec.memory },
+            user: spec.user,
             env: spec.environment,
             ..ServerSpec::new(command, PathBuf::from("server.log"))
         }))

@@ -1,7 +1,7 @@
 //! `[server]`: who serves on the emulated plane, and how its kernel does TCP; as written.
 
 use farfield_base::{Bytes, Duration};
-use farfield_engine::place::{Command, Ready, ServerTcp};
+use farfield_engine::place::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use farfield_net::Mtu;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +40,15 @@ pub struct ServerSpec {
     /// The processors that do its kernel's work on packets that come; those it runs on if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_processors: Option<Vec<usize>>,
+    /// The processor time that it may take, in processors; no limit if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuLimit>,
+    /// The memory that it may take; no limit if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryLimit>,
+    /// The user that it runs as; whoever runs farfield if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The largest packet on its interface.
     pub mtu: Mtu,
     /// Its congestion control, by the kernel's name.
@@ -80,7 +89,7 @@ pub struct ServerSpec {
     pub receive_buffer: Option<Bytes>,
     /// Any other setting of its network namespace, by the kernel's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<SettingName, String>,
 }
 
 impl Default for ServerSpec {
@@ -98,6 +107,9 @@ impl Default for ServerSpec {
             port: None,
             processors: Vec::new(),
             receive_processors: None,
+            cpu: None,
+            memory: None,
+            user: None,
             mtu: Mtu::ETHERNET,
             congestion: None,
             sack: None,

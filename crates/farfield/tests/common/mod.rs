@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What the verdict says of this machine is not what most tests are about: with these limits its own slowness makes
 /// no run invalid. Little's law and the count of lost samples are still held against theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
-                        --set verdict.rate-error=1";
+                        --set verdict.rate-error=1 --set verdict.longest-stall=1m";
 
 /// A folder of a test's own, in which it runs farfield and servers.
 pub struct Place {

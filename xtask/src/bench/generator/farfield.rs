@@ -18,15 +18,7 @@ impl Generator for Farfield {
     }
 
     fn command(&self, program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
-        let mut command = run(program, &work.url, work.seconds, scratch)?;
-        match work.pace {
-            Pace::Closed => command.arg("-c").arg(work.connections.to_string()).args(["--warm-up", "0s"]),
-            Pace::Open(per_s) => command.arg("-R").arg(per_s.to_string()).args(["--warm-up", "1s"]),
-        };
-        if work.reuse == Reuse::OneRequest {
-            command.args(["--policy", "one-request"]);
-        }
-        Ok(command)
+        of_work(program, work, scratch)
     }
 
     fn parse(&self, output: &str) -> Result<Report> {
@@ -39,6 +31,19 @@ impl Generator for Farfield {
             per_s: summary.number("/steady/rates/completed_per_s")?,
         })
     }
+}
+
+/// `farfield run` of `work`.
+pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
+    let mut command = run(program, &work.url, work.seconds, scratch)?;
+    match work.pace {
+        Pace::Closed => command.arg("-c").arg(work.connections.to_string()).args(["--warm-up", "0s"]),
+        Pace::Open(per_s) => command.arg("-R").arg(per_s.to_string()).args(["--warm-up", "1s"]),
+    };
+    if work.reuse == Reuse::OneRequest {
+        command.args(["--policy", "one-request"]);
+    }
+    Ok(command)
 }
 
 /// `farfield run` of a URL on one thread, that keeps every sample and prints its summary as JSON.
@@ -96,6 +101,11 @@ impl Summary {
         named.filter_map(|outcome| outcome["count"].as_u64()).sum()
     }
 
+    /// Whether the run calls itself valid.
+    pub fn is_valid(&self) -> bool {
+        self.0.pointer("/verdict/valid").and_then(Value::as_bool) == Some(true)
+    }
+
     /// The checks of the verdict that failed, by name.
     pub fn failed_checks(&self) -> Vec<String> {
         let checks = self.0.pointer("/verdict/checks").and_then(Value::as_array);
@@ -123,6 +133,8 @@ mod tests {
         let summary = Summary::parse(TEXT).unwrap();
         assert_eq!(summary.quantile_us("/generator/lateness", "p50").unwrap(), 1.5);
         assert_eq!(summary.failed_checks(), ["worker-busy"]);
+        assert!(!summary.is_valid());
+        assert!(Summary::parse(&TEXT.replace("false", "true")).unwrap().is_valid());
     }
 
     #[test]

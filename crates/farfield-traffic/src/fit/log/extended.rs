@@ -1,5 +1,9 @@
 //! The W3C's Extended Log File Format (working draft WD-logfile-960323): a `#Fields:` line names the columns of the
 //! lines after it. `-` is an empty value; a value in quotes may hold blanks. Times are UTC.
+//!
+//! `time-taken` is in seconds as the draft has it, and in milliseconds where `#Software:` names Microsoft's
+//! servers (IIS writes whole milliseconds since version 4). A query of its own column is joined to the
+//! target with `?`.
 
 use super::{Broken, Parsed, Record, TransferUnit, clock, decimal, number};
 use farfield_base::Instant;
@@ -11,7 +15,11 @@ pub(super) struct Fields {
     columns: Vec<Column>,
     /// The day of the last `#Date:` line, for logs that have the time alone.
     date: Option<[u8; 10]>,
-    transfer: TransferUnit,
+    transfer: Option<TransferUnit>,
+    /// The unit that the server named last writes.
+    usual: TransferUnit,
+    /// The latest target with its query.
+    joined: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +58,11 @@ impl Column {
 }
 
 impl Fields {
-    pub(super) fn new(transfer: TransferUnit) -> Fields {
-        Fields { columns: Vec::new(), date: None, transfer }
+    pub(super) fn new(transfer: Option<TransferUnit>) -> Fields {
+        Fields { columns: Vec::new(), date: None, transfer, usual: TransferUnit::Seconds, joined: Vec::new() }
     }
 
-    pub(super) fn parse<'a>(&mut self, line: &'a [u8]) -> Parsed<'a> {
+    pub(super) fn parse<'a>(&'a mut self, line: &'a [u8]) -> Parsed<'a> {
         if let Some(directive) = line.strip_prefix(b"#") {
             self.directive(directive);
             return Ok(None);
@@ -73,6 +81,8 @@ impl Fields {
             bytes: None,
             transfer: None,
         };
+        let unit = self.transfer.unwrap_or(self.usual);
+        let mut query: &[u8] = b"";
         let (mut date, mut time) = (self.date.as_ref().map(<[u8; 10]>::as_slice), None);
         let mut rest = line;
         for column in &self.columns {
@@ -88,11 +98,11 @@ impl Fields {
                 Column::Agent => record.agent = value,
                 Column::Method => record.method = value,
                 Column::Path => record.path = value,
-                Column::Query => record.path = joined(line, record.path, value),
+                Column::Query => query = value,
                 Column::Referrer => record.referrer = value,
                 Column::Status => record.status = number(value).and_then(|n| n.try_into().ok()).unwrap_or(0),
                 Column::Bytes => record.bytes = number(value),
-                Column::Transfer => record.transfer = decimal(value).and_then(|t| self.transfer.duration(t)),
+                Column::Transfer => record.transfer = decimal(value).and_then(|t| unit.duration(t)),
                 Column::Other => {}
             }
         }
@@ -100,6 +110,13 @@ impl Fields {
         record.at = at.ok_or(Broken("the date and the time make none"))?;
         if record.client.is_empty() || record.path.is_empty() {
             return Err(Broken("no client or no target"));
+        }
+        if !query.is_empty() && !record.path.contains(&b'?') {
+            self.joined.clear();
+            self.joined.extend_from_slice(record.path);
+            self.joined.push(b'?');
+            self.joined.extend_from_slice(query.strip_prefix(b"?").unwrap_or(query));
+            record.path = &self.joined;
         }
         Ok(Some(record))
     }
@@ -110,16 +127,16 @@ impl Fields {
             self.columns = names.map(Column::named).collect();
         } else if let Some(date) = text.strip_prefix(b"Date:") {
             self.date = date.trim_ascii_start().first_chunk().copied();
+        } else if let Some(name) = text.strip_prefix(b"Software:") {
+            let is_microsoft = names(name, b"Microsoft");
+            self.usual = if is_microsoft { TransferUnit::Milliseconds } else { TransferUnit::Seconds };
         }
     }
 }
 
-/// The target with its query, if the two stand side by side in the line (with a blank for the `?`); else the
-/// target alone.
-fn joined<'a>(line: &'a [u8], path: &'a [u8], query: &'a [u8]) -> &'a [u8] {
-    let start = path.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    let end = query.as_ptr().addr().wrapping_sub(line.as_ptr().addr()) + query.len();
-    if !path.is_empty() && start + path.len() + 1 + query.len() == end { &line[start..end] } else { path }
+/// Whether `part` stands somewhere in `text`.
+fn names(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }
 
 /// The next value, and what follows it.

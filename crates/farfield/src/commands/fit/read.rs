@@ -63,6 +63,7 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
                 .map_or(String::new(), |shown| format!(": line {} is broken, {}", shown.line, shown.why)),
         )));
     }
+    visits.set_aside_absurd();
     Ok(FitReport::of(&visits, reader.tally(), settings))
 }
 
@@ -95,7 +96,7 @@ fn format(flags: &LogFlags, start: &[u8], path: &Path) -> Result<LogFormat, Prob
     };
     Ok(match layout {
         LogLayout::Common | LogLayout::Combined => LogFormat::Common { transfer: unit },
-        LogLayout::Extended => LogFormat::Extended { transfer: unit.unwrap_or(TransferUnit::Seconds) },
+        LogLayout::Extended => LogFormat::Extended { transfer: unit },
         LogLayout::Json => LogFormat::Json(Box::new(map)),
         LogLayout::Gn => LogFormat::Gn,
     })

@@ -1,5 +1,7 @@
 //! What `farfield fit` prints: the report in at most forty lines.
 
+use farfield_base::Instant;
+use farfield_traffic::fit::arrivals::SessionArrivals;
 use farfield_traffic::fit::report::VariableFit;
 use farfield_traffic::fit::scenario::FittedTraffic;
 use farfield_traffic::fit::{Candidate, FitReport, Variable};
@@ -7,10 +9,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The summary.
-pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> String {
+pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &str) -> String {
     let mut text = String::new();
     let read = &report.read;
     line(&mut text, "requests", &format!("{} over {}", read.requests, told(report.covers.as_secs_f64())));
+    line(&mut text, "dates", &dates(report));
     if read.broken > 0 {
         let first = read.shown.first().map_or(String::new(), |s| format!("; line {}: {}", s.line, s.why));
         line(&mut text, "broken lines", &format!("{}{first}", read.broken));
@@ -44,8 +47,14 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         if let Some(reading) = counts.best_hurst() {
             let interval =
                 reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-            let doubt =
-                if counts.disagreement().is_some() { "; the estimators disagree, see below" } else { "" };
+            let doubt = match (reading.hurst > 0.5 && reading.hurst < 1.0, counts.disagreement()) {
+                (false, _) if reading.interval.is_some_and(|(low, high)| low <= 0.5 && high >= 0.5) => {
+                    "; no long memory"
+                }
+                (false, _) => "; outside of ½ to 1 this is meaningless",
+                (true, Some(_)) => "; the estimators disagree, see below",
+                (true, None) => "",
+            };
             line(
                 &mut text,
                 "Hurst parameter",
@@ -61,8 +70,10 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         text,
         "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
     );
-    let disagree = report.counts.as_ref().and_then(|counts| counts.disagreement());
-    for sentence in traffic.doubts.iter().take(4).chain(&disagree) {
+    let disagree =
+        report.counts.as_ref().and_then(|counts| counts.course_in_words().or_else(|| counts.disagreement()));
+    let dates = report.dates.doubts(&written);
+    for sentence in dates.iter().chain(traffic.doubts.iter().take(4)).chain(&disagree) {
         let _ = writeln!(text, "! {sentence}");
     }
     let out = out.display();
@@ -70,11 +81,41 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path) -> Strin
         text,
         "\nwrote {out}/scenario.toml, site.json, fit.json and report.html (plots, and all that was tried)"
     );
-    let _ = writeln!(text, "next: farfield run {out}/scenario.toml");
+    let _ = writeln!(text, "next: farfield run {out}/scenario.toml   ({takes})");
     let _ = writeln!(
         text,
         "or with a server of your own: farfield site make {out}/site.json FOLDER, and --target URL"
     );
+    text
+}
+
+/// An instant of the log, in UTC.
+pub fn written(at: Instant) -> String {
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(at.as_ns());
+    humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', " UTC")
+}
+
+/// From when to when, and what is odd about the order.
+fn dates(report: &FitReport) -> String {
+    let dates = &report.dates;
+    let at = |ns: u64| written(Instant::from_ns(ns));
+    let mut text = format!(
+        "{} to {}; longest silence {}",
+        at(dates.first_ns).replace(" UTC", ""),
+        at(dates.last_ns),
+        told(dates.silence.as_secs_f64())
+    );
+    if dates.out_of_order > 0 {
+        let _ = write!(
+            text,
+            "; {} lines out of order, by up to {}",
+            dates.out_of_order,
+            told(dates.step_back.as_secs_f64())
+        );
+    }
+    if dates.set_aside > 0 {
+        let _ = write!(text, "; {} set aside", dates.set_aside);
+    }
     text
 }
 
@@ -124,17 +165,26 @@ pub fn passed(candidate: &Candidate) -> String {
 
 fn arrivals(report: &FitReport) -> String {
     let Some(arrivals) = report.arrivals else { return "too few sessions for a test".to_owned() };
-    let is = match (arrivals.poisson, arrivals.renewal) {
-        (true, _) => "Poisson",
-        (false, true) => "a renewal process, not Poisson",
-        (false, false) => "no renewal process",
-    };
+    let is = arrivals_are(&arrivals);
     format!(
-        "{is}: {:.0} % of {} stretches exponential, {:.0} % uncorrelated",
+        "{is}: {:.0} % of {} stretches exponential, {:.0} % uncorrelated; effects: distance {:.3}, correlation {:.2}",
         100.0 * arrivals.exponential_passed,
         arrivals.stretches,
-        100.0 * arrivals.uncorrelated_passed
+        100.0 * arrivals.uncorrelated_passed,
+        arrivals.distance,
+        arrivals.correlation
     )
+}
+
+/// What kind of process sessions arrive as: by the test, or where the test rejects what differs by next to
+/// nothing, by the effect.
+pub fn arrivals_are(arrivals: &SessionArrivals) -> &'static str {
+    match (arrivals.poisson, arrivals.is_poisson_enough(), arrivals.is_renewal_enough()) {
+        (true, ..) => "Poisson",
+        (false, true, _) => "as good as Poisson",
+        (false, false, true) => "a renewal process, not Poisson",
+        (false, false, false) => "no renewal process",
+    }
 }
 
 fn popularity(report: &FitReport) -> String {

@@ -1,15 +1,18 @@
 //! A site as a server shows it: from one page along links and what pages embed, each path asked for once.
 //!
-//! One request at a time over one connection, so that no server is strained. HTML is held while it is read; of all else
-//! only the size.
+//! One request at a time over one connection, so that no server is strained. HTML is held until the site is made of it; of
+//! all else only the size. The server may be a stranger's: how much is held, of HTML and of paths, is bounded, and what
+//! does not come ends the crawl with what there is by then.
 
 use crate::problem::Problem;
 use crate::scenario::Url;
 use farfield_base::Bytes;
 use farfield_traffic::site::files::{FoundFile, named};
+use farfield_traffic::site::path::is_path;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body};
@@ -27,16 +30,44 @@ pub struct Crawled {
     pub files: Vec<FoundFile>,
     /// Paths that were answered with something else than 200 or a redirect.
     pub refused: Vec<(String, u16)>,
-    /// Paths that were named and not asked for, because there were enough.
+    /// Paths whose answer did not come or broke off, with why.
+    pub broken: Vec<(String, String)>,
+    /// Paths that were named and not asked for.
     pub left: usize,
+    /// Why the crawl ended before it had `objects_max` objects or all that there is.
+    pub ended: Option<String>,
 }
 
-/// Fetches the page at `start` and what can be reached from it on the same server, up to `objects_max` objects. What follows
-/// a `?` is left out of what pages name, and a redirect is followed where it stays on the server.
+/// What a crawl may hold, and how long it waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Objects.
+    pub objects_max: NonZeroU32,
+    /// Bytes of HTML in all.
+    pub html_bytes_max: u64,
+    /// Paths that were named, asked for or not.
+    pub paths_max: usize,
+    /// Bytes of these paths.
+    pub path_bytes_max: usize,
+    /// Answers that do not come, one after the other.
+    pub broken_max: usize,
+}
+
+impl Bounds {
+    /// 256 MiB of HTML and 64 MiB of a million paths.
+    pub fn of(objects_max: NonZeroU32) -> Bounds {
+        let (html_bytes_max, paths_max, path_bytes_max) = (256 << 20, 1_000_000, 64 << 20);
+        Bounds { objects_max, html_bytes_max, paths_max, path_bytes_max, broken_max: 3 }
+    }
+}
+
+/// Fetches the page at `start` and what can be reached from it on the same server. What follows a `?` is left out of what
+/// pages name, and a redirect is followed where it stays on the server. Ends, with what there is, at the bounds, after
+/// several answers in turn that do not come, and once `stop` is raised.
 ///
 /// # Errors
-/// The first page, or any other answer, does not come or breaks off.
-pub fn crawl(start: &Url, objects_max: NonZeroU32) -> Result<Crawled, Problem> {
+/// The first page does not come or breaks off.
+pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, Problem> {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -44,31 +75,90 @@ pub fn crawl(start: &Url, objects_max: NonZeroU32) -> Result<Crawled, Problem> {
         .user_agent(concat!("farfield/", env!("CARGO_PKG_VERSION")))
         .build();
     let agent = Agent::new_with_config(config);
-    let first = start.path().split('?').next().unwrap_or("/").to_owned();
-    let (mut waiting, mut known) = (VecDeque::from([first.clone()]), BTreeSet::from([first]));
+    let first = start.path().split('?').next().unwrap_or("/");
+    if !is_path(first) {
+        return Err(Problem::usage(format!(
+            "{start}: a site has no path `{first}`; name one without `..` and `//`"
+        )));
+    }
+    let mut paths = Paths::default();
+    paths.add(first.to_owned(), bounds);
     let mut crawled = Crawled::default();
-    while crawled.files.len() < objects_max.get() as usize
-        && let Some(path) = waiting.pop_front()
+    let (mut html_bytes, mut broken) = (0, 0);
+    while crawled.files.len() < bounds.objects_max.get() as usize
+        && let Some(path) = paths.waiting.pop_front()
     {
         let url = format!("http://{}{path}", start.authority());
-        let answer = fetch(&agent, &url);
-        let answer = answer.map_err(|error| Problem::failed(format!("no answer to {url}: {error}")))?;
-        let leads_to = match answer {
-            Answer::Object { size, html } => {
-                let leads_to = html.as_deref().map_or_else(Vec::new, |html| named(html, &path));
-                crawled.files.push(FoundFile { path: path[1..].to_owned(), size, html });
-                leads_to
+        let answer = match fetch(&agent, &url, start.authorization().as_deref()) {
+            Ok(answer) => answer,
+            Err(error) if crawled.files.is_empty() => {
+                return Err(Problem::failed(format!("no answer to {url}: {error}")));
             }
-            Answer::Elsewhere(location) => on_server(start, &path, &location).into_iter().collect(),
-            Answer::Refused(status) => {
-                crawled.refused.push((path, status));
-                Vec::new()
+            Err(error) => {
+                broken += 1;
+                crawled.broken.push((path, error.to_string()));
+                if broken == bounds.broken_max {
+                    crawled.ended = Some(format!("{broken} answers in turn did not come"));
+                    break;
+                }
+                continue;
             }
         };
-        waiting.extend(leads_to.into_iter().filter(|path| known.insert(path.clone())));
+        broken = 0;
+        match answer {
+            Answer::Object { size, html } => {
+                named(html.as_deref().unwrap_or_default(), &path).for_each(|path| paths.add(path, bounds));
+                html_bytes += html.as_ref().map_or(0, |html| html.len() as u64);
+                crawled.files.push(FoundFile { path: path[1..].to_owned(), size, html });
+            }
+            Answer::Elsewhere(location) => {
+                on_server(start, &path, &location).into_iter().for_each(|path| paths.add(path, bounds));
+            }
+            Answer::Refused(status) => crawled.refused.push((path, status)),
+        }
+        if stop.load(Ordering::Relaxed) {
+            crawled.ended = Some("it was interrupted".to_owned());
+            break;
+        }
+        if html_bytes >= bounds.html_bytes_max {
+            crawled.ended =
+                Some(format!("its pages have more than {} of HTML", Bytes(bounds.html_bytes_max)));
+            break;
+        }
     }
-    crawled.left = waiting.len();
+    crawled.left = paths.waiting.len() + paths.left;
     Ok(crawled)
+}
+
+/// Paths that were named: those that wait, and those that would be too many.
+#[derive(Debug, Default)]
+struct Paths {
+    known: BTreeSet<String>,
+    waiting: VecDeque<String>,
+    bytes: usize,
+    left: usize,
+}
+
+impl Paths {
+    /// Longer ones are no server's own (RFC 9110 section 4.1 recommends to support 8,000).
+    const LENGTH_MAX: usize = 8_000;
+
+    fn add(&mut self, path: String, bounds: Bounds) {
+        if self.known.contains(&path) {
+            return;
+        }
+        let bytes = self.bytes + path.len();
+        if self.known.len() == bounds.paths_max
+            || bytes > bounds.path_bytes_max
+            || path.len() > Paths::LENGTH_MAX
+        {
+            self.left += 1;
+            return;
+        }
+        self.bytes = bytes;
+        self.known.insert(path.clone());
+        self.waiting.push_back(path);
+    }
 }
 
 /// What a path was answered with.
@@ -81,8 +171,12 @@ enum Answer {
     Refused(u16),
 }
 
-fn fetch(agent: &Agent, url: &str) -> Result<Answer, ureq::Error> {
-    let mut response = agent.get(url).call()?;
+fn fetch(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
+    let request = agent.get(url);
+    let mut response = match authorization {
+        Some(value) => request.header(header::AUTHORIZATION, value).call()?,
+        None => request.call()?,
+    };
     let status = response.status().as_u16();
     if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, field(&response, header::LOCATION)) {
         return Ok(Answer::Elsewhere(location.to_owned()));
@@ -109,10 +203,10 @@ fn field(response: &Response<Body>, name: header::HeaderName) -> Option<&str> {
 fn on_server(start: &Url, path: &str, location: &str) -> Option<String> {
     match location.parse::<Url>() {
         Ok(url) if (url.host(), url.port()) == (start.host(), start.port()) => {
-            url.path().split('?').next().map(str::to_owned)
+            url.path().split('?').next().filter(|path| is_path(path)).map(str::to_owned)
         }
         Ok(_) => None,
-        Err(_) => named(&format!("<a href=\"{location}\">"), path).pop(),
+        Err(_) => named(&format!("<a href=\"{location}\">"), path).last(),
     }
 }
 

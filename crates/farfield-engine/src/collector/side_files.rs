@@ -1,0 +1,108 @@
+//! `series.parquet` and `histograms.hlog` of a run that goes on.
+//!
+//! To encode them takes milliseconds, for which the collector must not hold up the workers. So it copies what is to be
+//! written, with pauses, and a thread of its own encodes the copy. That thread runs where a processor would idle, and
+//! whoever wakes takes the processor from it (SCHED_IDLE, sched(7)). It opens no file, lest the collector wait for one
+//! that it holds. A copy that comes while one is being encoded is left out: the next second has another.
+
+use crate::os::processors;
+use crate::run_directory::{RunDirectory, RunDirectoryError};
+use farfield_base::{Duration, Instant};
+use farfield_measure::hlog::{self, Line};
+use farfield_measure::series::{self, SeriesRow};
+use farfield_measure::{EngineFacts, Fold};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{Builder, JoinHandle};
+
+pub(crate) const SERIES: &str = "series.parquet";
+pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
+/// The time between two copies is at least this part of the run: a series is written as a whole.
+const PART_OF_RUN: u64 = 1_000;
+
+/// What is to be written.
+#[derive(Debug)]
+struct Copied {
+    rows: Vec<SeriesRow>,
+    lines: Vec<Line<'static>>,
+}
+
+/// The two files, encoded, and the copy that they were made of, which is for whoever made it to free.
+#[derive(Debug)]
+struct Encoded {
+    series: Vec<u8>,
+    histograms: Vec<u8>,
+    _copied: Copied,
+}
+
+/// Encodes one copy at a time.
+#[derive(Debug)]
+pub(crate) struct SideFiles {
+    copies: Option<Sender<Copied>>,
+    encoded: Receiver<Encoded>,
+    thread: Option<JoinHandle<()>>,
+    busy: bool,
+    next_copy: Instant,
+}
+
+impl SideFiles {
+    /// Starts the thread, for a run that began at `started` since the Unix epoch.
+    pub fn start(started: Duration) -> io::Result<SideFiles> {
+        let (copies, to_encode) = channel();
+        let (done, encoded) = channel();
+        let thread = Builder::new().name("side-files".to_owned()).spawn(move || {
+            // Where it is refused, the thread takes its share of a processor for some milliseconds a second.
+            let _ = processors::idle_only();
+            for copied in to_encode {
+                let Ok(encoded) = encode(copied, started) else { return };
+                if done.send(encoded).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let (copies, thread) = (Some(copies), Some(thread));
+        Ok(SideFiles { copies, encoded, thread, busy: false, next_copy: Instant::ZERO })
+    }
+
+    /// Copies what was measured until `now`, if the last copy has been written and was long enough ago.
+    pub fn copy(&mut self, fold: &Fold, facts: &EngineFacts, now: Instant, pause: &dyn Fn()) {
+        if self.busy || now < self.next_copy {
+            return;
+        }
+        self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
+        let rows = fold.series().rows_pausing(&facts.connections_open, pause);
+        let copied = Copied { rows, lines: hlog::snapshot(fold, facts, now, pause) };
+        self.busy = self.copies.as_ref().is_some_and(|copies| copies.send(copied).is_ok());
+    }
+
+    /// Writes what has been encoded, if something has.
+    pub fn write(&mut self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+        match self.encoded.try_recv() {
+            Ok(Encoded { series, histograms, .. }) => {
+                self.busy = false;
+                directory.replace(SERIES, &series)?;
+                directory.replace(HISTOGRAMS, &histograms)
+            }
+            // If the thread has ended, what it was to write is written at the end of the run.
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(()),
+        }
+    }
+}
+
+impl Drop for SideFiles {
+    fn drop(&mut self) {
+        self.copies = None;
+        if let Some(thread) = self.thread.take() {
+            // It cannot but have failed to encode, as it will at the end of the run, where that is told.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn encode(copied: Copied, started: Duration) -> io::Result<Encoded> {
+    let mut encoded = Encoded { series: Vec::new(), histograms: Vec::new(), _copied: copied };
+    let Copied { rows, lines } = &encoded._copied;
+    series::write_parquet(rows, &mut encoded.series).map_err(io::Error::other)?;
+    hlog::write_lines(lines, started, &mut encoded.histograms)?;
+    Ok(encoded)
+}

@@ -1,0 +1,105 @@
+//! What the machine does beside the run: work of other processes, and what a hypervisor takes.
+//!
+//! `/proc/stat` is read before the workers start and after they have ended, for the processors that this process may
+//! use. What farfield and the server that it started took of them is subtracted. The counts are the kernel's ticks of
+//! mostly 10 ms: shares of a run of seconds, not of milliseconds.
+
+use crate::os::clock::process_cpu;
+use crate::os::processors;
+use crate::place::RunningServer;
+use farfield_base::Duration;
+use farfield_measure::MachineFacts;
+use std::fs;
+
+/// The machine at the beginning of a run.
+#[derive(Debug)]
+pub(crate) struct MachineBefore {
+    processors: Vec<usize>,
+    ticks: Ticks,
+    /// Of farfield and the server that it started.
+    own: Duration,
+}
+
+/// Time of processors by the kernel's count, in ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    all: u64,
+    busy: u64,
+    stolen: u64,
+}
+
+impl MachineBefore {
+    /// Looks at the machine; `None` where the kernel does not tell.
+    pub fn read(server: Option<&RunningServer>) -> Option<MachineBefore> {
+        let processors = processors::allowed().ok()?;
+        let ticks = Ticks::of(&fs::read_to_string("/proc/stat").ok()?, &processors);
+        Some(MachineBefore { processors, ticks, own: own(server) })
+    }
+
+    /// What has happened since, with the same server.
+    pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineFacts> {
+        let now = Ticks::of(&fs::read_to_string("/proc/stat").ok()?, &self.processors);
+        let passed = now.all.saturating_sub(self.ticks.all);
+        if passed == 0 {
+            return None;
+        }
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let took = own(server).as_secs_f64() - self.own.as_secs_f64();
+        let share = |ticks: f64| (ticks / passed as f64).clamp(0.0, 1.0);
+        let busy = now.busy.saturating_sub(self.ticks.busy) as f64;
+        Some(MachineFacts {
+            processors: self.processors.len() as u32,
+            load: load(),
+            others: share(busy - took * per_second),
+            stolen: share(now.stolen.saturating_sub(self.ticks.stolen) as f64),
+        })
+    }
+}
+
+fn own(server: Option<&RunningServer>) -> Duration {
+    process_cpu() + server.map_or(Duration::ZERO, RunningServer::cpu)
+}
+
+/// The load average of the last minute.
+fn load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+impl Ticks {
+    /// Those of `processors` in the text of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq,
+    /// steal; what follows is counted in the first two as well.
+    fn of(text: &str, processors: &[usize]) -> Ticks {
+        let mut sum = Ticks::default();
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let Some(number) = words.next().and_then(|word| word.strip_prefix("cpu")?.parse().ok()) else {
+                continue;
+            };
+            if !processors.contains(&number) {
+                continue;
+            }
+            let mut fields = [0; 8];
+            fields.iter_mut().zip(words).for_each(|(field, word)| *field = word.parse().unwrap_or(0));
+            let [user, nice, system, idle, waiting, interrupts, soft_interrupts, stolen] = fields;
+            let busy = user + nice + system + interrupts + soft_interrupts;
+            sum.busy += busy;
+            sum.stolen += stolen;
+            sum.all += busy + idle + waiting + stolen;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_processors_of_the_run_are_counted() {
+        let text =
+            "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 1 5 70 4 2 3 5 1 0\ncpu1 1 0 0 99 0 0 0 0 0 0\nintr 5\n";
+        assert_eq!(Ticks::of(text, &[0]), Ticks { all: 100, busy: 21, stolen: 5 });
+        assert_eq!(Ticks::of(text, &[0, 1]), Ticks { all: 200, busy: 22, stolen: 5 });
+        assert_eq!(Ticks::of("cpu0 nonsense", &[0]), Ticks::default());
+    }
+}

@@ -1,0 +1,257 @@
+//! What a run needs of the machine, held against what there is: what cannot work is refused before it begins.
+//!
+//! Only what is known beforehand is refused: so many users each hold a connection, a connection takes a descriptor and
+//! a local port, a user takes memory. How many connections an open load comes to depends on the server; where it lacks
+//! something in mid-run, the verdict says so (`generator-lacked`). What may run short without harm is a warning.
+
+use crate::descriptors;
+use crate::environment;
+use crate::plane::PlaneSettings;
+use crate::run::{Plane, Settings};
+use farfield_base::{Bytes, Instant};
+use farfield_measure::samples::Keep;
+use farfield_traffic::load::LoadModel;
+use farfield_user::{Policy, Reuse};
+use rustix::process::{Resource, getrlimit};
+use std::fs;
+use std::path::Path;
+
+/// What a user takes at least on a plane of emulated clients.
+const USER_BYTES: u64 = 300;
+/// What a user with a connection takes at least on the sockets plane: the kernel's part of it, mostly.
+const SOCKET_BYTES: u64 = 3 * 1024;
+/// What a sample takes on disk, about.
+const SAMPLE_BYTES: u64 = 24;
+
+/// Descriptors that the run itself opens between this check and its first connection: files, polls, wakes of workers.
+const YET_TO_OPEN: u64 = 16;
+
+/// Something that the machine lacks for this run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Lack {
+    /// Descriptors.
+    #[error(
+        "the load has {connections} connections open at once, and this process may open {available} (the limit of open \
+         files is {limit}): raise it with `ulimit -n {wanted}`, or ask for fewer users"
+    )]
+    Descriptors {
+        /// Needed.
+        connections: u64,
+        /// To be had.
+        available: u64,
+        /// The hard limit.
+        limit: u64,
+        /// The limit that would do.
+        wanted: u64,
+    },
+    /// Local ports.
+    #[error(
+        "the load has {connections} connections open at once to one address, and {addresses} local {noun} with \
+         {ports} ports each have no more than {available}: name more addresses in `sockets.sources`, widen \
+         net.ipv4.ip_local_port_range, or ask for fewer users"
+    )]
+    Ports {
+        /// Needed.
+        connections: u64,
+        /// Local addresses.
+        addresses: u64,
+        /// "address" or "addresses".
+        noun: &'static str,
+        /// Ports of each.
+        ports: u64,
+        /// To be had.
+        available: u64,
+    },
+    /// Memory.
+    #[error(
+        "{users} users take at least {needed} of memory, and {available} are free ({by}): ask for fewer users"
+    )]
+    Memory {
+        /// Users.
+        users: u64,
+        /// Needed.
+        needed: String,
+        /// To be had.
+        available: String,
+        /// What bounds it.
+        by: &'static str,
+    },
+}
+
+/// Holds what the run needs against what there is, and returns what may run short.
+///
+/// # Errors
+/// What is known to be too little.
+pub fn check(settings: &Settings, plane: &PlaneSettings) -> Result<(), Lack> {
+    let Some(users) = users(&settings.load) else { return Ok(()) };
+    let on_sockets = matches!(plane, PlaneSettings::Sockets);
+    if on_sockets && holds_connections(settings) {
+        let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
+        descriptors_suffice(users, available, descriptors::limits().soft)?;
+        if let Plane::Sockets { sources, .. } = &settings.plane {
+            ports_suffice(users, sources.count(), local_ports())?;
+        }
+    }
+    memory_suffices(users, if on_sockets { SOCKET_BYTES } else { USER_BYTES }, free_memory())
+}
+
+/// Users whose number is known: those of a closed load.
+fn users(load: &LoadModel) -> Option<u64> {
+    match load {
+        LoadModel::Closed { users, .. } => Some(users.get().into()),
+        LoadModel::Overload(overload) => Some(overload.descriptors.get().into()),
+        LoadModel::Open { .. } | LoadModel::Hybrid { .. } => None,
+    }
+}
+
+/// Whether each user has a connection at all times: because it is kept, or because the user never thinks.
+fn holds_connections(settings: &Settings) -> bool {
+    let kept = |policy: &Policy| matches!(policy.policy, Reuse::Persistent | Reuse::Pipelined);
+    match &settings.load {
+        LoadModel::Closed { think, .. } => kept(&settings.policy) || think.mean() == 0.0,
+        LoadModel::Overload(_) => true,
+        LoadModel::Open { .. } | LoadModel::Hybrid { .. } => false,
+    }
+}
+
+fn descriptors_suffice(connections: u64, available: u64, limit: Option<u64>) -> Result<(), Lack> {
+    let Some(limit) = limit.filter(|_| connections > available) else { return Ok(()) };
+    Err(Lack::Descriptors {
+        connections,
+        available,
+        limit,
+        wanted: connections + (limit - available.min(limit)),
+    })
+}
+
+fn ports_suffice(connections: u64, addresses: u128, ports: Option<u64>) -> Result<(), Lack> {
+    let addresses = u64::try_from(addresses.max(1)).unwrap_or(u64::MAX);
+    let Some(ports) = ports else { return Ok(()) };
+    let available = addresses.saturating_mul(ports);
+    if connections <= available {
+        return Ok(());
+    }
+    let noun = if addresses == 1 { "address" } else { "addresses" };
+    Err(Lack::Ports { connections, addresses, noun, ports, available })
+}
+
+fn memory_suffices(users: u64, each: u64, free: Option<(u64, &'static str)>) -> Result<(), Lack> {
+    let needed = users.saturating_mul(each);
+    match free {
+        Some((available, by)) if needed > available => {
+            Err(Lack::Memory { users, needed: in_words(needed), available: in_words(available), by })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ports that the kernel gives to connections, of each address.
+fn local_ports() -> Option<u64> {
+    let range = environment::setting("net.ipv4.ip_local_port_range")?;
+    let mut ends = range.split_whitespace().map(|end| end.parse::<u64>().ok());
+    let (first, last) = (ends.next()??, ends.next()??);
+    Some((last + 1).saturating_sub(first))
+}
+
+/// Memory that this process may still take, and what bounds it.
+fn free_memory() -> Option<(u64, &'static str)> {
+    let of_machine = environment::field_of("/proc/meminfo", "MemAvailable").and_then(|text| kib(&text));
+    let used = environment::field_of("/proc/self/status", "VmSize").and_then(|text| kib(&text)).unwrap_or(0);
+    let of_process = getrlimit(Resource::As).current.map(|limit| limit.saturating_sub(used));
+    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let of_group = number("/sys/fs/cgroup/memory.max")
+        .zip(number("/sys/fs/cgroup/memory.current"))
+        .map(|(most, used)| most.saturating_sub(used));
+    let bounds = [
+        (of_machine, "MemAvailable of this machine"),
+        (of_process, "the limit of this process, `ulimit -v`"),
+        (of_group, "the limit of its control group"),
+    ];
+    bounds.into_iter().filter_map(|(free, by)| Some((free?, by))).min_by_key(|(free, _)| *free)
+}
+
+/// "1.4 GB": three digits at most.
+fn in_words(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut number, mut unit) = (bytes as f64, 0);
+    while number >= 999.5 && unit + 1 < UNITS.len() {
+        (number, unit) = (number / 1000.0, unit + 1);
+    }
+    let digits = if number < 10.0 && unit > 0 { 1 } else { 0 };
+    format!("{number:.digits$} {}", UNITS[unit])
+}
+
+/// "1234 kB" in bytes.
+fn kib(text: &str) -> Option<u64> {
+    text.strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// What the samples may lack of the disk that holds `directory`: a warning. They are kept as far as they fit.
+pub fn disk(settings: &Settings, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
+    let samples = match &settings.load {
+        LoadModel::Open { arrivals, .. } => {
+            arrivals.expected(Instant::ZERO, Instant::ZERO + settings.warm_up + settings.duration)?
+        }
+        _ => return None,
+    };
+    let share = match keep {
+        Keep::All => 1.0,
+        Keep::EveryKth(k) => 1.0 / f64::from(k.get()),
+        Keep::None => return None,
+    };
+    let needed = ((samples * share * SAMPLE_BYTES as f64) as u64).min(budget.0);
+    let existing = directory.ancestors().find(|path| path.exists())?;
+    let disk =
+        rustix::fs::statvfs(if existing.as_os_str().is_empty() { Path::new(".") } else { existing }).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    (needed > free).then(|| {
+        format!(
+            "the samples may take about {} and the disk has {} free: keep fewer with `output.samples`, or write \
+             elsewhere with `--out`",
+            in_words(needed),
+            in_words(free)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_for_each_connection_and_the_rest() {
+        // Of 100 files 70 are held or kept back: 30 connections fit, 31 do not, and 131 files would hold 61.
+        assert_eq!(descriptors_suffice(30, 30, Some(100)), Ok(()));
+        let lack = descriptors_suffice(61, 30, Some(100)).expect_err("too many");
+        assert_eq!(lack, Lack::Descriptors { connections: 61, available: 30, limit: 100, wanted: 131 });
+        assert!(lack.to_string().contains("`ulimit -n 131`"), "{lack}");
+        assert_eq!(descriptors_suffice(u64::MAX, u64::MAX, None), Ok(()));
+    }
+
+    #[test]
+    fn ports_of_all_addresses_count() {
+        assert_eq!(ports_suffice(28_232, 0, Some(28_232)), Ok(()));
+        assert!(ports_suffice(28_233, 0, Some(28_232)).is_err());
+        assert_eq!(ports_suffice(28_233, 2, Some(28_232)), Ok(()));
+        assert_eq!(ports_suffice(u64::MAX - 1, u128::MAX, Some(28_232)), Ok(()));
+        let lack = ports_suffice(40_000, 1, Some(28_232)).expect_err("too many");
+        assert!(lack.to_string().contains("1 local address with 28232 ports"), "{lack}");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, words) in
+            [(999, "999 B"), (1_500, "1.5 kB"), (999_700, "1.0 MB"), (23_700_000_000, "24 GB")]
+        {
+            assert_eq!(in_words(bytes), words);
+        }
+    }
+
+    #[test]
+    fn memory_names_what_bounds_it() {
+        assert_eq!(memory_suffices(10, 300, Some((3000, "x"))), Ok(()));
+        let lack = memory_suffices(11, 300, Some((3000, "`ulimit -v`"))).expect_err("too many");
+        assert!(lack.to_string().contains("free (`ulimit -v`)"), "{lack}");
+        assert_eq!(memory_suffices(u64::MAX, 300, None), Ok(()));
+    }
+}

@@ -1,0 +1,197 @@
+//! The head of a reply that comes in pieces, byte by byte: where it ends, and the first byte that cannot stand where
+//! it stands (RFC 9112, 4 and 5).
+//!
+//! A head that is whole is parsed by httparse (see `head`), which reads nothing of what a server holds back. This scan
+//! says of each byte as it comes whether any head can have it there, so that a reply that is no HTTP is found out
+//! even if the server then falls silent and keeps the connection open. It takes and refuses what httparse does (a
+//! test holds the one against the other), allocates nothing, and costs a step a byte.
+
+use super::chunked::{in_text, in_token};
+
+/// A scan of one head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scan {
+    step: Step,
+    /// Fields begun.
+    fields: u16,
+}
+
+/// Where in a head the scan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// In `HTTP/1.x `, behind so many of its characters.
+    Version(u8),
+    /// In the status code, behind so many of its digits.
+    Status(u8),
+    /// Behind the status code.
+    StatusEnd,
+    /// In the reason phrase.
+    Reason,
+    /// Behind the CR of the status line.
+    ReasonLf,
+    /// At the beginning of the first field's line.
+    FirstLine,
+    /// At the beginning of a later line, which may continue the field before it.
+    NextLine,
+    /// In a field's name.
+    Name,
+    /// In a field's value.
+    Value,
+    /// Behind the CR of a field's line.
+    ValueLf,
+    /// Behind the CR of the empty line.
+    LastLf,
+    /// Behind the empty line.
+    Over,
+}
+
+/// What a scan found in the bytes that it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// All bytes fit, and the head goes on.
+    More,
+    /// The head ends with this many of the bytes.
+    End(usize),
+    /// A byte that no head has there.
+    Bad,
+    /// More fields than a head may have.
+    TooMany,
+}
+
+impl Scan {
+    /// Before a head.
+    pub const START: Scan = Scan { step: Step::Version(0), fields: 0 };
+
+    /// Goes through `bytes`, up to the end of the head or the field that is one more than `fields_max`.
+    pub fn read(&mut self, bytes: &[u8], fields_max: u16) -> Found {
+        for (place, &byte) in bytes.iter().enumerate() {
+            let Some(next) = self.step.after(byte) else { return Found::Bad };
+            let begins = next == Step::Name && matches!(self.step, Step::FirstLine | Step::NextLine);
+            self.step = next;
+            if next == Step::Over {
+                return Found::End(place + 1);
+            }
+            if begins && self.fields == fields_max {
+                return Found::TooMany;
+            }
+            self.fields += u16::from(begins);
+        }
+        Found::More
+    }
+}
+
+impl Step {
+    /// Where the scan stands after `byte`; nowhere if it must not stand here.
+    fn after(self, byte: u8) -> Option<Step> {
+        Some(match (self, byte) {
+            // RFC 9112, 2.3: HTTP-version = "HTTP/" DIGIT "." DIGIT
+            (Step::Version(place @ 0..7), _) if byte == b"HTTP/1."[usize::from(place)] => {
+                Step::Version(place + 1)
+            }
+            (Step::Version(7), b'0'..=b'9') => Step::Version(8),
+            (Step::Version(8), b' ') => Step::Status(0),
+            // A status has a class of 1 and more (RFC 9110, 15).
+            (Step::Status(0), b'1'..=b'9') => Step::Status(1),
+            (Step::Status(1), b'0'..=b'9') => Step::Status(2),
+            (Step::Status(2), b'0'..=b'9') => Step::StatusEnd,
+            (Step::StatusEnd, b' ') => Step::Reason,
+            (Step::StatusEnd | Step::Reason, b'\r') => Step::ReasonLf,
+            (Step::StatusEnd | Step::Reason | Step::ReasonLf, b'\n') => Step::FirstLine,
+            (Step::Reason, byte) if in_text(byte) => Step::Reason,
+            (Step::FirstLine | Step::NextLine, b'\r') => Step::LastLf,
+            (Step::FirstLine | Step::NextLine | Step::LastLf, b'\n') => Step::Over,
+            // 5.2: obs-fold continues the field before it.
+            (Step::NextLine, b' ' | b'\t') => Step::Value,
+            (Step::FirstLine | Step::NextLine | Step::Name, byte) if in_token(byte) => Step::Name,
+            (Step::Name, b':') => Step::Value,
+            (Step::Value, b'\r') => Step::ValueLf,
+            (Step::Value | Step::ValueLf, b'\n') => Step::NextLine,
+            (Step::Value, byte) if in_text(byte) => Step::Value,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use httparse::{ParserConfig, Response, Status};
+    use proptest::prelude::*;
+
+    /// What httparse says of the beginning of a head.
+    fn by_httparse(bytes: &[u8]) -> Found {
+        let mut config = ParserConfig::default();
+        config.allow_obsolete_multiline_headers_in_responses(true);
+        let mut slots = [httparse::EMPTY_HEADER; 256];
+        match config.parse_response(&mut Response::new(&mut slots), bytes) {
+            Ok(Status::Complete(length)) => Found::End(length),
+            Ok(Status::Partial) => Found::More,
+            Err(_) => Found::Bad,
+        }
+    }
+
+    /// Every beginning of `head` is judged alike; httparse sees a few faults only with the byte behind them.
+    fn agree(head: &[u8]) {
+        let mut scan = Scan::START;
+        for end in 1..=head.len() {
+            let found = scan.read(&head[end - 1..end], 256);
+            let known = by_httparse(&head[..end]);
+            match (found, known) {
+                (Found::Bad, Found::Bad) => return,
+                (Found::Bad, _) => {
+                    // A fault is one whatever follows.
+                    let whole = [&head[..end], b"\r\n\r\n"].concat();
+                    let longer = [&head[..end], b"200 OK\r\n\r\n"].concat();
+                    let judged = (by_httparse(&whole), by_httparse(&longer));
+                    assert_eq!(
+                        judged,
+                        (Found::Bad, Found::Bad),
+                        "{:?}",
+                        head[..end].escape_ascii().to_string()
+                    );
+                    return;
+                }
+                (Found::End(_), Found::End(length)) => return assert_eq!(length, end),
+                (found, known) => {
+                    assert_eq!(found, known, "{}", head[..end].escape_ascii());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn heads_end_where_httparse_has_them_end() {
+        for head in [
+            "HTTP/1.1 200 OK\r\nA: b\r\n\r\n",
+            "HTTP/1.0 200\n\n",
+            "HTTP/1.1 200 \r\nA:b\r\n c\r\n\td\nE:\r\n\r\n",
+            "HTTP/1.1 404 N\u{f6}t\r\nX : y\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n folded\r\n\r\n",
+            "HTTP/1.1 200 OK\rX",
+            "HTTP/1.1 2 0 OK",
+            "HTTP/1.1  200 OK\r\n\r\n",
+            "HTTP/1.1\r\n\r\n",
+            "SSH-2.0-x\r\n",
+            "HTTP/2.0 200 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA: b\0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA: b\r\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n: b\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA: b\r\n\rX",
+        ] {
+            agree(head.as_bytes());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_judged_as_httparse_judges_them(
+            start in prop::sample::select(vec!["HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 200", "HTTP/1.0 ", ""]),
+            rest in prop::collection::vec(prop::sample::select(b"\r\n\t :AZaz09\x00\x7f\xe9/.,\"(-".to_vec()), 0..24),
+        ) {
+            let head = [start.as_bytes(), &rest].concat();
+            // Blank lines before a head are skipped before the scan begins.
+            agree(head.trim_ascii_start());
+        }
+    }
+}

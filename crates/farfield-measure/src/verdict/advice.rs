@@ -1,0 +1,189 @@
+//! What to do about a failed check, with the numbers of the run.
+//!
+//! What the generator can do here is estimated from the rate it reached and how busy it was with that, as if work grew
+//! with the rate: right for the middle of its range, and "about" says that.
+
+use crate::facts::{EngineFacts, WorkerFacts};
+use crate::fold::Fold;
+use crate::summary::{Asked, LoadKind};
+use farfield_base::{Duration, Instant};
+
+/// A worker that is busier than this is late because of what it has to do.
+const FULL: f64 = 0.7;
+/// How busy a worker may be that is to be on time.
+const PUNCTUAL: f64 = 0.6;
+
+/// Fewer connections a second are no storm.
+const STORM: f64 = 500.0;
+
+/// A run, as the checks see it.
+pub struct Situation<'a> {
+    pub asked: Asked<'a>,
+    pub fold: &'a Fold,
+    pub facts: &'a EngineFacts,
+    pub until: Instant,
+}
+
+impl Situation<'_> {
+    /// The worker with the least time to spare.
+    pub fn busiest(&self) -> Option<&WorkerFacts> {
+        self.facts.workers.iter().max_by(|one, other| one.busy().total_cmp(&other.busy()))
+    }
+
+    /// The worker that waited longest for a processor, in proportion.
+    pub fn most_held_up(&self) -> Option<&WorkerFacts> {
+        let waited = |worker: &WorkerFacts| worker.waited_share().unwrap_or(0.0);
+        self.facts.workers.iter().max_by(|one, other| waited(one).total_cmp(&waited(other)))
+    }
+
+    /// What else ran, in words.
+    pub fn other_work(&self) -> String {
+        let Some(machine) = self.facts.machine else { return "other work ran".to_owned() };
+        let stolen = match percent(machine.stolen) {
+            stolen if machine.stolen >= 0.01 => format!(", a hypervisor {stolen}"),
+            _ => String::new(),
+        };
+        let load = machine.load.map(|load| format!("load {load:.1} on ")).unwrap_or_default();
+        format!(
+            "{load}{}, other processes took {} of them{stolen}",
+            counted(machine.processors, "processor"),
+            percent(machine.others)
+        )
+    }
+
+    /// What to do about other work.
+    pub fn stop_other_work(&self) -> String {
+        let own_server = self.facts.plane == "sockets";
+        let server = if own_server { " (the server counts, if it runs here)" } else { "" };
+        format!(
+            "stop other work{server}, or give the workers processors of their own: `{}`",
+            self.processors_key()
+        )
+    }
+
+    fn processors_key(&self) -> &'static str {
+        if self.facts.plane == "sockets" { "sockets.processors" } else { "network.processors" }
+    }
+
+    /// What makes a generator keep up that did not.
+    pub fn keep_up(&self) -> String {
+        let advice = self.less_work();
+        match self.storm() {
+            Some(storm) => format!("{storm}; {advice}"),
+            None => advice,
+        }
+    }
+
+    /// An open load before a server that is full: each arrival that finds no idle connection opens one, which costs
+    /// both sides several times what a request costs.
+    fn storm(&self) -> Option<String> {
+        let open = matches!(self.asked.heading.load, LoadKind::Open | LoadKind::Hybrid);
+        let steady = &self.fold.steady().events;
+        let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
+        if seconds == 0.0 {
+            return None;
+        }
+        let opened = steady.connects_begun as f64 / seconds;
+        let kept_alive = self.fold.reuse().most() > 1;
+        let storms = open && kept_alive && opened > STORM && steady.connects_begun * 5 > steady.completed;
+        storms.then(|| {
+            format!(
+                "{}/s connections were opened, since arrivals found no idle one: bound them with `load.users-max`",
+                rounded(opened)
+            )
+        })
+    }
+
+    fn less_work(&self) -> String {
+        match self.busiest() {
+            Some(busiest) if busiest.computing() > FULL => self.offer_less(busiest),
+            Some(busiest) => format!(
+                "the busiest worker had {} to do: look for bursts (users who begin together: `load.ramp`), and keep \
+                 the server and other work off its processor with `{}`",
+                percent(busiest.computing()),
+                self.processors_key()
+            ),
+            None => "offer less".to_owned(),
+        }
+    }
+
+    /// How much load would leave the worker time, and what would let it do more.
+    fn offer_less(&self, busiest: &WorkerFacts) -> String {
+        let part = PUNCTUAL / busiest.computing();
+        let less = match (self.rate(), self.asked.heading.load) {
+            (Some(rate), LoadKind::Open | LoadKind::Hybrid) => {
+                format!("offer at most about {}/s here", rounded(rate * part))
+            }
+            (Some(rate), _) => format!(
+                "ask for about {}/s at most here, with fewer users or longer think times",
+                rounded(rate * part)
+            ),
+            (None, _) => "offer less".to_owned(),
+        };
+        match self.more_workers() {
+            Some(flag) => format!("{less}, or `{flag}`"),
+            None => less,
+        }
+    }
+
+    /// The flag that gives the work to more threads, where there are processors for them.
+    fn more_workers(&self) -> Option<String> {
+        let (workers, processors) = (self.facts.workers.len(), self.facts.machine?.processors as usize);
+        let flag = if self.facts.plane == "sockets" { "--workers" } else { "--shards" };
+        (processors > workers).then(|| format!("{flag} {}", workers + 1))
+    }
+
+    /// What to do about a stall.
+    pub fn nothing_stops(&self, stall: Duration) -> String {
+        match self.facts.machine {
+            Some(machine) if machine.others + machine.stolen > 0.5 => self.stop_other_work(),
+            _ => format!(
+                "something held a worker for {}: run where nothing stops or swaps this process out (a debugger, SIGSTOP, \
+                 a laptop that sleeps, memory that ran short, a virtual machine that moves)",
+                stall
+            ),
+        }
+    }
+
+    /// Requests that completed a second in the measured part.
+    pub fn rate(&self) -> Option<f64> {
+        let steady = self.fold.window().elapsed(self.until).as_secs_f64();
+        let completed = self.fold.steady().events.completed as f64;
+        (steady > 0.0 && completed > 0.0).then(|| completed / steady)
+    }
+}
+
+/// "7 processors".
+fn counted(number: u32, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Two digits that count, with commas.
+fn rounded(number: f64) -> String {
+    if number < 10.0 {
+        return format!("{number:.1}");
+    }
+    let unit = 10_f64.powf(number.log10().floor() - 1.0);
+    let digits = format!("{:.0}", (number / unit).floor() * unit);
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_have_two_digits() {
+        for (number, text) in
+            [(14_367.0, "14,000"), (2_999_999.0, "2,900,000"), (99.9, "99"), (10.0, "10"), (3.19, "3.2")]
+        {
+            assert_eq!(rounded(number), text);
+        }
+    }
+}

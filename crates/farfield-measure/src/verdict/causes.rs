@@ -1,0 +1,52 @@
+//! Which failure follows from which: the first cause is told first, and what follows from it as such.
+//!
+//! Not inferred from the run but known beforehand: a worker without a processor is late with everything it does. The
+//! causes of a check are listed with the strongest first, and the first of them that failed is its cause.
+
+use super::{Check, CheckState};
+
+/// A check, and those whose failure explains its own.
+type Causes = (&'static str, &'static [&'static str]);
+
+const LATE: &[&str] = &["machine-busy", "worker-cpu", "longest-stall", "loop-lag", "send-lateness"];
+const NO_SERVER: &[&str] = &["server-ended", "server-silent"];
+
+const CAUSES: [Causes; 16] = [
+    ("server-silent", &["server-ended"]),
+    ("worker-cpu", &["machine-busy"]),
+    ("longest-stall", &["machine-busy", "worker-cpu"]),
+    ("loop-lag", &["machine-busy", "worker-cpu", "longest-stall"]),
+    ("send-lateness", &["machine-busy", "worker-cpu", "longest-stall", "loop-lag"]),
+    ("departure-lateness", LATE),
+    ("arrival-lateness", LATE),
+    ("crossing-lateness", LATE),
+    ("gateway-overruns", LATE),
+    ("dropped-arrivals", NO_SERVER),
+    (
+        "achieved-rate",
+        &["machine-busy", "worker-cpu", "longest-stall", "loop-lag", "send-lateness", "dropped-arrivals"],
+    ),
+    ("littles-law", &["samples-lost"]),
+    ("unfinished", NO_SERVER),
+    ("response-time-law", &["server-ended", "server-silent", "unfinished", "samples-lost"]),
+    ("something-measured", &["completed"]),
+    ("something-succeeded", &["generator-lacked", "server-ended", "server-silent", "something-measured"]),
+];
+
+/// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a check.
+pub fn name(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
+    let failed: Vec<String> = checks
+        .iter()
+        .filter(|check| check.state == CheckState::Failed)
+        .map(|check| check.name.clone())
+        .collect();
+    let has_failed = |name: &str| failed.iter().any(|failed| failed == name);
+    for check in checks.iter_mut().filter(|check| check.state == CheckState::Failed) {
+        let causes =
+            CAUSES.iter().find(|(name, _)| *name == check.name).map_or(&[][..], |(_, causes)| causes);
+        check.follows_from = causes
+            .iter()
+            .find(|cause| has_failed(cause) && explains(cause, &check.name))
+            .map(|name| (*name).to_owned());
+    }
+}

@@ -1,0 +1,73 @@
+//! Was the server there? A server that ended or fell silent in mid-run leaves nothing to measure from then on.
+//!
+//! [`ended`] is of a server whose process farfield knows. [`silent`] is of any: no byte came from it at the end of the
+//! load, though requests were due. A reply that comes late is the server's right; so silence counts only beyond three
+//! times the longest response time, only while the load goes on, and only from when something was due. Errors of the
+//! kernel (a refused connection) are not bytes of the server.
+
+use super::advice::Situation;
+use super::{Check, Unit};
+use crate::facts::EngineFacts;
+use crate::summary::LoadKind;
+use farfield_base::{Duration, Instant};
+
+/// So many longest response times are not yet silence.
+const RESPONSES: u64 = 3;
+/// Shorter times are never silence.
+const LEAST: Duration = Duration::from_ms(200);
+
+pub fn ended(facts: &EngineFacts) -> Check {
+    let (name, what) = ("server-ended", "The server was there to the end of the run.");
+    let Some(server) = &facts.server else {
+        return Check::skipped(name, what, 0.0, Unit::Count, "the server's process is not known");
+    };
+    let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, Unit::Count) };
+    let when = end.at.map(|at| format!(" after {:.1} s", at.as_secs_f64())).unwrap_or_default();
+    let words = match end.last_words.as_str() {
+        "" => String::new(),
+        words => format!("; its last words: {words}"),
+    };
+    Check::at_most(name, what, 1.0, 0.0, Unit::Count)
+        .noted(Some(format!("the server ended{when} ({}){words}", end.status)))
+        .advised(|| {
+            "see server.log in the run directory; a server that goes to the background may leave a child"
+                .into()
+        })
+}
+
+pub fn silent(run: &Situation<'_>) -> Check {
+    let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
+    let limit = limit(run);
+    let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
+    if run.facts.plane == "simulated" {
+        return skip("the server is a model");
+    }
+    if run.asked.heading.load == LoadKind::Overload {
+        return skip("an overload may silence a server: that is what it measures");
+    }
+    let Some(last_byte) = run.facts.last_received.map(|at| Instant::ZERO + at) else {
+        return skip("nothing ever came from the server");
+    };
+    let load_over = run.fold.window().measure_to.min(run.fold.unanswered().until);
+    let since = run.fold.unanswered().first_due_after(last_byte);
+    let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
+    let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
+    let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
+    let note = (silence > limit).then(|| format!("nothing came from the server after second {seconds:.1}"));
+    check.noted(note).advised(|| {
+        "see whether the server still runs and answers (its log, `curl`), and run again; a server that may fall \
+         silent needs a longer `verdict.server-silent`"
+            .to_owned()
+    })
+}
+
+/// How long a server may be silent.
+fn limit(run: &Situation<'_>) -> Duration {
+    let asked = run.asked.limits.server_silent;
+    let measured = run.fold.window().elapsed(run.until);
+    let brief = Duration::from_ns(measured.as_ns() / 10).max(LEAST);
+    let longest = run.fold.steady().times.response.max().unwrap_or(Duration::ZERO);
+    let by_default = asked == super::VerdictLimits::default().server_silent;
+    let limit = if by_default { asked.min(brief) } else { asked };
+    limit.max(Duration::from_ns(longest.as_ns().saturating_mul(RESPONSES)))
+}

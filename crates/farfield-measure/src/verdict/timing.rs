@@ -1,0 +1,129 @@
+//! Was the generator on time? Checks of the workers and of the emulated network, each against its limit.
+//!
+//! A percentile of few values is their largest, and a share of a moment is chance: below [`FEW`] values and
+//! [`SHORT`] of measured time these checks do not apply, and below 100 values one of them may be late, as one of 100
+//! may. One long stall in a long run hides behind every percentile: [`longest_stall`] looks for that alone.
+
+use super::advice::Situation;
+use super::{Check, Unit};
+use crate::histogram::Histogram;
+use crate::quantile::Quantile;
+use farfield_base::Duration;
+
+/// Fewer values than this say nothing about a p99.
+const FEW: u64 = 10;
+/// The share of a shorter time that a worker was busy says nothing.
+const SHORT: Duration = Duration::from_ms(100);
+
+const NO_NETWORK: &str = "the plane has no emulated network";
+
+/// A check of the p99 of `times`; below 100 values, of the largest but one.
+fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
+    let (count, limit) = (times.count(), limit.as_ns() as f64);
+    if (1..FEW).contains(&count) {
+        let why = format!("{count} of at least {FEW} values: so few have no p99");
+        return Check::skipped(name, what, limit, Unit::Ns, &why);
+    }
+    let rank = Quantile::P99.rank(count).map(|rank| rank.min(count - 1));
+    match rank.and_then(|rank| times.at_rank(rank)) {
+        Some(p99) => Check::at_most(name, what, p99.as_ns() as f64, limit, Unit::Ns),
+        None => Check::skipped(name, what, limit, Unit::Ns, none),
+    }
+}
+
+pub fn send_lateness(run: &Situation<'_>) -> Check {
+    let what = "The p99 of how late the generator acted, against when it meant to, is small.";
+    let (limit, none) = (run.asked.limits.lateness_p99, "nothing was scheduled by time");
+    p99_at_most("send-lateness", what, &run.facts.lateness, limit, none).advised(|| run.keep_up())
+}
+
+pub fn loop_lag(run: &Situation<'_>) -> Check {
+    let what = "The p99 of how long a turn of an event loop took is small.";
+    let (limit, none) = (run.asked.limits.loop_lag_p99, "no turn of an event loop was timed");
+    p99_at_most("loop-lag", what, &run.facts.loop_lag, limit, none).advised(|| run.keep_up())
+}
+
+pub fn worker_busy(run: &Situation<'_>) -> Check {
+    let what = "The busiest worker had time to spare.";
+    let (name, limit) = ("worker-cpu", run.asked.limits.worker_busy.as_f64());
+    let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
+    let Some(busiest) = run.busiest() else { return skip("the plane has no workers to time") };
+    if busiest.wall < SHORT {
+        return skip(&format!("the measured part lasted {}, which is no time to be busy in", busiest.wall));
+    }
+    Check::at_most(name, what, busiest.busy(), limit, Unit::Share).advised(|| run.keep_up())
+}
+
+/// The longest time for which any worker was away from its events, whether it computed or was kept from computing.
+pub fn longest_stall(run: &Situation<'_>) -> Check {
+    let what = "No worker was away from its events for long, not even once.";
+    let (name, limit) = ("longest-stall", run.asked.limits.longest_stall);
+    match run.facts.workers.iter().filter_map(|worker| worker.stall).max() {
+        Some(stall) => {
+            let check = Check::at_most(name, what, stall.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
+            check.advised(|| run.nothing_stops(stall))
+        }
+        None => {
+            Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, "the plane has no workers to time")
+        }
+    }
+}
+
+pub fn departure_lateness(run: &Situation<'_>) -> Check {
+    let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
+    let (name, limit) = ("departure-lateness", run.asked.limits.departure_lateness_p99);
+    match &run.facts.network {
+        Some(network) => p99_at_most(name, what, &network.departure_lateness, limit, "no packet left"),
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+    .advised(|| run.keep_up())
+}
+
+pub fn arrival_lateness(run: &Situation<'_>) -> Check {
+    let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
+    let (name, limit) = ("arrival-lateness", run.asked.limits.arrival_lateness_p99);
+    match &run.facts.network {
+        Some(network) => p99_at_most(name, what, &network.arrival_lateness, limit, "no packet arrived"),
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+    .advised(|| run.keep_up())
+}
+
+pub fn crossing_lateness(run: &Situation<'_>) -> Check {
+    let what = "The p99 of how late packets were taken over from another shard is small.";
+    let (name, limit) = ("crossing-lateness", run.asked.limits.crossing_lateness_p99);
+    match &run.facts.network {
+        Some(network) => {
+            let none = "shards share no links in real time";
+            p99_at_most(name, what, &network.crossing_lateness, limit, none)
+        }
+        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+    }
+    .advised(|| run.keep_up())
+}
+
+/// What the network itself drops is what the scenario asks for, and is not judged.
+pub fn gateway_overruns(run: &Situation<'_>) -> Check {
+    let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
+    match &run.facts.network {
+        Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, Unit::Count),
+        None => Check::skipped(name, what, 0.0, Unit::Count, NO_NETWORK),
+    }
+    .advised(|| format!("{}; or lengthen `network.gateway-queue`", run.keep_up()))
+}
+
+/// Whether the check is one of time: what a busy machine makes fail.
+pub fn is_of_time(check: &Check) -> bool {
+    const NAMES: [&str; 9] = [
+        "worker-cpu",
+        "longest-stall",
+        "loop-lag",
+        "send-lateness",
+        "departure-lateness",
+        "arrival-lateness",
+        "crossing-lateness",
+        "gateway-overruns",
+        "achieved-rate",
+    ];
+    NAMES.contains(&check.name.as_str())
+}

@@ -1,0 +1,168 @@
+//! What strangers can do: to a terminal by what they are called and say, to passwords, and to the machine by a scenario.
+
+mod common;
+
+use common::wan::may_build;
+use common::{Ended, Place};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc;
+
+/// Colour, a title, the control sequence introducer of eight bits, a backspace, and writing from right to left.
+const HOSTILE: &str = "\x1b[31m\x1b]0;owned\x07\u{9b}5A\u{8}\u{202e}";
+
+/// That nothing which farfield printed is a control character, and that it did say the words.
+#[track_caller]
+fn is_clean(ended: &Ended, says: &str) {
+    for text in [&ended.stdout, &ended.stderr] {
+        let hostile = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c) || *c == '\u{202e}');
+        assert_eq!(hostile, None, "{text:?}");
+    }
+    let all = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(all.contains(says), "`{says}` is not in: {all}");
+}
+
+/// Names of files, flags, keys, values and URLs, on every command that quotes them.
+#[test]
+fn what_is_quoted_is_clean() {
+    let place = Place::new();
+    let name = format!("no{HOSTILE}such");
+    for words in [
+        vec!["run", &name],
+        vec!["run", &format!("http://{name}/")],
+        vec!["run", &format!("--{name}")],
+        vec!["run", "--set", &format!("{name}=1")],
+        vec!["run", "--threshold", &name],
+        vec!["run", "--server", "true", "--rtt", &name],
+        vec!["report", &name],
+        vec!["serve", &name],
+        vec!["site", "make", &name, "www"],
+        vec!["site", "show", &name],
+        vec!["site", "read", &name],
+        vec!["site", "crawl", &name],
+        vec!["fit", &name],
+        vec!["advise", "keepalive", &name],
+        vec![&name],
+    ] {
+        let ended = place.farfield_with(&words);
+        assert_ne!(ended.code, Some(0), "{words:?}");
+        is_clean(&ended, "such");
+    }
+    for (text, says) in [
+        (format!("'\\u001b' = 1\n\"{}\" = 2\n", "\\u001b[31mkey"), "key"),
+        ("name = 'x'\n[load]\nmodel = \"\\u009b31mmodel\"\n".to_owned(), "model"),
+        ("target = \"http://\\u001b[2J/\"\n".to_owned(), "[2J"),
+        (format!("# {HOSTILE}\n= here{HOSTILE}\n"), "here"),
+    ] {
+        place.write("s.toml", text);
+        let ended = place.farfield("run s.toml").exits(2);
+        is_clean(&ended, says);
+    }
+}
+
+#[test]
+fn a_servers_last_words_are_clean() {
+    if !may_build("a_servers_last_words_are_clean") {
+        return;
+    }
+    let place = Place::new();
+    let words = "printf 'last \\033]0;owned\\007\\033[31mwords\\r\\n'; exit 4";
+    let ended = place.farfield_with(&["run", "--server", words, "-q", "-d", "1s"]).exits(1);
+    is_clean(&ended, "words\n");
+}
+
+/// A run directory from elsewhere: names, warnings and the directory's own name, as text and as the document.
+#[test]
+fn a_strangers_summary_is_clean() {
+    let place = Place::new();
+    place.run("-n 20 -c 1").exits(0);
+    let path = place.path("run-1/summary.json");
+    let mut summary: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    for at in ["/heading/scenario", "/heading/target", "/heading/load_words", "/generator/plane"] {
+        *summary.pointer_mut(at).expect(at) = HOSTILE.into();
+    }
+    summary["warnings"] = vec![format!("beware {HOSTILE}")].into();
+    // Raw where JSON allows it: eight-bit controls and DEL need no escape.
+    fs::write(&path, serde_json::to_string(&summary).unwrap()).unwrap();
+    let stranger = format!("run{HOSTILE}");
+    fs::rename(place.path("run-1"), place.path(&stranger)).unwrap();
+    is_clean(&place.farfield_with(&["report", &stranger]).exits(0), "beware");
+    let document = place.farfield_with(&["report", &stranger, "--format", "json"]).exits(0);
+    is_clean(&document, "beware");
+    let read: serde_json::Value = serde_json::from_str(&document.stdout).expect("JSON still");
+    assert_eq!(read, summary, "and says the same");
+}
+
+/// A user and a password go to the server, with every request, and into the scenario that repeats the run, which is the
+/// owner's alone; nowhere else.
+#[test]
+fn a_password_is_sent_and_not_shown() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, asked) = mpsc::channel();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                let mut out = connection.try_clone().unwrap();
+                let mut field = None;
+                for line in BufReader::new(connection).lines().map_while(Result::ok) {
+                    if let Some(value) = line.strip_prefix("Authorization: ") {
+                        field = Some(value.to_owned());
+                    }
+                    if line.is_empty() {
+                        let _ = tell.send(field.take());
+                        let _ = out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                    }
+                }
+            });
+        }
+    });
+    let url = format!("http://Aladdin:open%20sesame@{address}/");
+    let ended = place.run(&format!("{url} -n 5 -c 1")).exits(0);
+    let fields: Vec<Option<String>> = asked.try_iter().collect();
+    let expected = Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==".to_owned());
+    assert!(fields.len() >= 5 && fields.iter().all(|field| *field == expected), "{fields:?}");
+    let mode = |name: &str| fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("run-1"), mode("run-1/scenario.toml")), (0o700, 0o600));
+    for name in ["summary.json", "environment.json", "histograms.hlog", "samples.parquet", "series.parquet"] {
+        let bytes = fs::read(ended.directory.join(name)).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("sesame") && !text.contains("QWxhZGRpbj"), "{name}");
+    }
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(!said.contains("sesame") && !said.contains("Aladdin"), "{said}");
+    place.run("run-1/scenario.toml -n 5").exits(0);
+    assert!(asked.try_iter().all(|field| field == expected), "the run repeats");
+    let refused = place.farfield(&format!("run https://Aladdin:sesame@{address}/")).exits(2);
+    assert!(!refused.stderr.contains("sesame"), "{}", refused.stderr);
+}
+
+/// As root a setting's name once reached any file below `/`.
+#[test]
+fn settings_are_those_of_a_network_namespace() {
+    let place = Place::new();
+    for name in ["vm.swappiness", "kernel.core_pattern", "net.//.kernel.core_pattern", "net..x", "net."] {
+        place.write("s.toml", format!("plane = 'emulated'\n[server]\nsettings = {{ \"{name}\" = '1' }}\n"));
+        let ended = place.farfield("run s.toml").exits(2);
+        assert!(
+            ended.stderr.contains("is not the name of a setting of a network namespace"),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+/// `report` reads files, not pipes that nobody writes into, nor devices without an end.
+#[test]
+fn a_summary_that_is_no_file_is_refused() {
+    let place = Place::new();
+    for (name, target) in [("device", "/dev/zero"), ("terminal", "/dev/ptmx")] {
+        fs::create_dir(place.path(name)).unwrap();
+        std::os::unix::fs::symlink(target, place.path(name).join("summary.json")).unwrap();
+        place.farfield(&format!("report {name}")).exits(2).says(&["is no regular file"]);
+    }
+}
