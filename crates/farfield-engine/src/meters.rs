@@ -59,7 +59,7 @@ impl Meters {
             window,
             stall: Duration::ZERO,
             stall_waited: None,
-            waited_before: thread_waited(),
+            waited_before: None,
         }
     }
 
