@@ -822,7 +822,7 @@ _farfield() {
                     return 0
                     ;;
                 --policy)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close" -- "${cur}"))
                     return 0
                     ;;
                 --parallel)
@@ -830,7 +830,7 @@ _farfield() {
                     return 0
                     ;;
                 --plane)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
                     return 0
                     ;;
                 --clients)
@@ -842,7 +842,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
                     return 0
                     ;;
                 --server)
@@ -866,11 +866,11 @@ _farfield() {
                     return 0
                     ;;
                 --gateway)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1" -- "${cur}"))
                     return 0
                     ;;
                 --method)
@@ -918,15 +918,21 @@ _farfield() {
                     return 0
                     ;;
                 --out)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --samples)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "all none" -- "${cur}"))
                     return 0
                     ;;
                 --format)

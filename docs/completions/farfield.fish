@@ -43,30 +43,52 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'How long to warm up before measuring' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'How long a user thinks between pages' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'The server, where the scenario names none or another' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close' -r -f -a "one-request\t''
+persistent\t''
+early-close\t''
+pipelined\t''
+pipelined-early-close\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l parallel -d 'Connections a user opens at most at once' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'The round trip between emulated clients and the server' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'The command that starts the server before emulated clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+modem-33k\t''
+t1\t''
+wan\t''
+satellite\t''
+ethernet\t''
+fibre\t''
+dsl\t''
+4g\t''
+5g\t''
+wifi\t''
+geostationary\t''
+low-orbit\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'The command that starts the server before emulated clients' -r -f -a "(__fish_complete_command)"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'Processors that this server may take at most, such as 0.2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'Memory that this server may take at most, such as 64MiB' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'The user that this server runs as, where root starts it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Threads that emulated clients are dealt out over' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'What the gateway between emulated clients and the server is made of: auto, tun or packet' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'The version that requests announce: 1.0 or 1.1' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'What the gateway between emulated clients and the server is made of: auto, tun or packet' -r -f -a "auto\t''
+tun\t''
+packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'The version that requests announce: 1.0 or 1.1' -r -f -a "1.0\t''
+1.1\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'The request\'s method' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'The request\'s body' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'The request\'s body; `@FILE` for what is in a file' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Addresses that clients connect from, in turn; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield keeps to, such as 1 or 0,2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'The seed that all chance comes from' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Sets any key of the scenario' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 unless this holds of the result, such as \'p99<200ms\' or \'errors<0.1%\'; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'The same, and end the run with 105 once it is broken' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r -f -a "all\t''
+none\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between emulated clients and the server in capture.pcapng'

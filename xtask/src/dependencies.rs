@@ -10,8 +10,19 @@ use serde::Deserialize;
 
 /// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they are.
 const ALLOWED: [&str; 13] = [
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "MIT",
-    "MPL-2.0", "Unicode-3.0", "Unlicense", "Zlib", "bzip2-1.0.6",
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "MIT",
+    "MPL-2.0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+    "bzip2-1.0.6",
 ];
 
 /// Where packages come from, as Cargo names the registry whose checksums stand in Cargo.lock.
@@ -73,7 +84,8 @@ fn host() -> Result<String> {
 
 /// `cargo audit` and its database are a download each; where the program is not there, that is said and no more.
 fn advisories() -> Result<()> {
-    let installed = process::cargo().args(["audit", "--version"]).output().is_ok_and(|output| output.status.success());
+    let installed =
+        process::cargo().args(["audit", "--version"]).output().is_ok_and(|output| output.status.success());
     if installed {
         return process::run(process::cargo().args(["audit", "--deny", "warnings"]));
     }
@@ -136,14 +148,29 @@ mod tests {
     #[test]
     fn a_licence_is_allowed_by_choice_and_in_whole() {
         for yes in [
-            "MIT", "MIT OR GPL-3.0-only", "GPL-3.0-only OR MIT", "MIT/Apache-2.0", "Apache-2.0 / MIT",
-            "(MIT OR Apache-2.0) AND Unicode-3.0", "Apache-2.0 WITH LLVM-exception", "GPL-2.0-only AND MIT OR Zlib",
+            "MIT",
+            "MIT OR GPL-3.0-only",
+            "GPL-3.0-only OR MIT",
+            "MIT/Apache-2.0",
+            "Apache-2.0 / MIT",
+            "(MIT OR Apache-2.0) AND Unicode-3.0",
+            "Apache-2.0 WITH LLVM-exception",
+            "GPL-2.0-only AND MIT OR Zlib",
         ] {
             assert!(allows(yes), "{yes}");
         }
         for no in [
-            "", "GPL-3.0-only", "MIT AND GPL-3.0-only", "(MIT OR Zlib) AND AGPL-3.0-only", "MIT WITH Nothing-exception",
-            "MIT OR", "OR MIT", "(MIT", "MIT)", "MIT Zlib", "mit",
+            "",
+            "GPL-3.0-only",
+            "MIT AND GPL-3.0-only",
+            "(MIT OR Zlib) AND AGPL-3.0-only",
+            "MIT WITH Nothing-exception",
+            "MIT OR",
+            "OR MIT",
+            "(MIT",
+            "MIT)",
+            "MIT Zlib",
+            "mit",
         ] {
             assert!(!allows(no), "{no}");
         }

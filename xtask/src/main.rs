@@ -13,6 +13,7 @@ mod leftovers;
 mod nginx;
 mod process;
 mod python;
+mod services;
 mod study;
 mod system;
 mod test;

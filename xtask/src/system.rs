@@ -2,10 +2,10 @@
 //! else named with the command that installs them.
 
 use crate::process;
-use anyhow::{Context, Result};
+use crate::services::ServicesOff;
+use anyhow::Result;
 use std::fs;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,7 +68,7 @@ pub fn provide(tools: &[Tool], may_install: bool) -> Result<Vec<Tool>> {
     if may_install && nix::unistd::geteuid().is_root() && find("apt-get").is_some() {
         let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
         eprintln!(
-            "Installing with apt-get what is missing: {} (services are not started).",
+            "Installing with apt-get what is missing: {} (services are neither started nor enabled).",
             packages.join(" ")
         );
         if let Err(error) = install(&packages) {
@@ -103,7 +103,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 fn install(packages: &[&str]) -> Result<()> {
-    let _quiet = NoServices::begin(Path::new(POLICY))?;
+    let _off = ServicesOff::begin(Path::new("/"))?;
     let apt = || {
         let mut apt = Command::new("apt-get");
         apt.args(["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"])
@@ -115,39 +115,6 @@ fn install(packages: &[&str]) -> Result<()> {
         eprintln!("{error:#}; trying with the lists that are there");
     }
     process::run(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages))
-}
-
-/// Debian asks this program before it starts a service; 101 forbids it.
-const POLICY: &str = "/usr/sbin/policy-rc.d";
-
-/// While it lives, Debian starts no service that it installs: it would take port 80.
-#[derive(Debug)]
-struct NoServices {
-    /// The policy that was made and must go again.
-    policy: Option<PathBuf>,
-}
-
-impl NoServices {
-    /// Forbids services, unless the machine has a policy of its own, which stays.
-    fn begin(policy: &Path) -> Result<NoServices> {
-        let script = "#!/bin/sh\n# Kept by `cargo xtask` while it installs packages; delete it if it was left behind.\nexit 101\n";
-        let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(policy);
-        match made.and_then(|mut file| file.write_all(script.as_bytes())) {
-            Ok(()) => Ok(NoServices { policy: Some(policy.to_owned()) }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(NoServices { policy: None }),
-            Err(error) => Err(error).with_context(|| format!("cannot write {}", policy.display())),
-        }
-    }
-}
-
-impl Drop for NoServices {
-    fn drop(&mut self) {
-        if let Some(path) = &self.policy
-            && let Err(error) = fs::remove_file(path)
-        {
-            eprintln!("cannot remove {}: {error}; services will not start until it is gone", path.display());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -183,20 +150,6 @@ mod tests {
         let line = remedy(&Tool { program: "ab", package: "apache2-utils" });
         assert!(line.starts_with("ab is missing;"), "{line}");
         assert!(line.ends_with("apt-get install --no-install-recommends apache2-utils"), "{line}");
-    }
-
-    #[test]
-    fn services_are_forbidden_for_a_while_and_a_policy_of_the_machine_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let policy = folder.path().join("policy-rc.d");
-        let quiet = NoServices::begin(&policy).unwrap();
-        assert!(is_executable(&policy));
-        assert_eq!(Command::new("/bin/sh").arg(&policy).status().unwrap().code(), Some(101));
-        drop(quiet);
-        assert!(!policy.exists());
-        fs::write(&policy, "own").unwrap();
-        drop(NoServices::begin(&policy).unwrap());
-        assert_eq!(fs::read_to_string(&policy).unwrap(), "own");
     }
 
     #[test]

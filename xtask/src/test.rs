@@ -10,12 +10,15 @@ use crate::python;
 use crate::system;
 use anyhow::{Context, Result};
 use clap::Args;
+use nix::sys::statvfs::statvfs;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 /// Runs every test, after installing what they need from the system (apt, as root) or naming what is missing.
 #[derive(Debug, Args)]
@@ -40,10 +43,15 @@ struct Tally {
 }
 
 /// Runs the tests and prints the tally as the last line; fails unless all is well.
+#[expect(clippy::disallowed_methods, reason = "how long the tests took is for whoever runs them next")]
 pub fn run(args: &TestArgs) -> Result<ExitCode> {
+    let began = Instant::now();
     system::provide(system::FOR_TESTS, !args.no_install)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let python = python::provide(&std::path::absolute(target)?, !args.no_install);
+    if args.cargo_args.is_empty() {
+        say_what_it_takes(&target);
+    }
+    let python = python::provide(&std::path::absolute(&target)?, !args.no_install);
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     // Built first, so that a compiler's daemons are not taken for something the tests left behind.
     process::run(cargo_test(args, skips.path(), python.as_deref()).arg("--no-run"))?;
@@ -60,6 +68,12 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     for what in &left {
         println!("LEFT BEHIND {what}");
     }
+    println!(
+        "It took {} min; {} holds {}.",
+        minutes(began.elapsed()),
+        target.display(),
+        gigabytes(size(&target))
+    );
     let strict = args.strict || is_ci(std::env::var("CI").ok().as_deref());
     if strict && tally.skipped > 0 {
         println!("A test was skipped, and here none may be.");
@@ -67,6 +81,52 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     println!("{tally}");
     let fine = all_well && left.is_empty() && !(strict && tally.skipped > 0);
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Disk that a build of all tests takes: measured on a new clone, rounded up.
+const DISK_BYTES: u64 = 9_000_000_000;
+
+/// Says before the work what all tests take, and warns where the disk has no room for it.
+fn say_what_it_takes(target: &Path) {
+    println!(
+        "All tests: {} in {} and, from nothing, about 20 min on two processors (30 min if they are busy).",
+        gigabytes(DISK_BYTES),
+        target.display()
+    );
+    let around = target.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    let free = statvfs(around).map(|disk| disk.blocks_available() * disk.fragment_size());
+    if let Ok(free) = free
+        && free + size(target) < DISK_BYTES
+    {
+        println!(
+            "Only {} are free there: make room, or set CARGO_TARGET_DIR to another disk.",
+            gigabytes(free)
+        );
+    }
+}
+
+/// Bytes of all files below `folder`, a file with several names counted once.
+fn size(folder: &Path) -> u64 {
+    let mut seen = BTreeSet::new();
+    let (mut folders, mut bytes) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => folders.push(entry.path()),
+                Ok(meta) if meta.nlink() == 1 || seen.insert(meta.ino()) => bytes += meta.blocks() * 512,
+                _ => {}
+            }
+        }
+    }
+    bytes
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+fn minutes(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() / 60.0)
 }
 
 fn cargo_test(args: &TestArgs, skips: &Path, python: Option<&Path>) -> Command {
@@ -143,6 +203,18 @@ fn is_ci(variable: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_two_names_is_counted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("deps")).unwrap();
+        let (first, second) = (folder.path().join("deps/a"), folder.path().join("b"));
+        fs::write(&first, vec![7; 1 << 16]).unwrap();
+        let once = size(folder.path());
+        fs::hard_link(&first, &second).unwrap();
+        assert_eq!(size(folder.path()), once);
+        assert!((1 << 16..1 << 17).contains(&once), "{once}");
+    }
 
     #[test]
     fn sums_the_closing_lines_and_nothing_else() {

@@ -1,10 +1,10 @@
 //! The terminal summary: a run on one screen of 24 lines by 80 columns.
 //!
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
-//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds,
-//! warnings) is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short. Only pages, the states of sessions, and classes of clients where
-//! there are several, are small tables more.
+//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds)
+//! is cut to the room that is left and ends in how many more there are. Blank lines between
+//! sections go first when room is short. Only pages, the states of sessions, classes of clients where
+//! there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod states;
 
@@ -21,6 +21,8 @@ pub const LINES: usize = 24;
 const CLASSES: usize = 8;
 /// Columns of a screen.
 pub const COLUMNS: usize = 80;
+/// Warnings that are shown.
+const WARNINGS: usize = 6;
 /// Columns of the words at the left.
 const LABEL: usize = 12;
 /// What stands before each line of a failed check's note.
@@ -38,7 +40,7 @@ pub struct Look<'a> {
 }
 
 /// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages or
-/// states are told apart, or there are several classes of clients, a table of each is added to them.
+/// states are told apart, there are several classes of clients, or warnings, a table of each is added to them.
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
@@ -46,7 +48,9 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let heading = heading(summary);
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
-    let tables = [pages(summary), states::table(&summary.states), classes(summary)].concat();
+    let tables =
+        [pages(summary), states::table(&summary.states), classes(summary), warnings(&summary.warnings)]
+            .concat();
     page([heading, verdict, measured, ended, generator], &tables)
 }
 
@@ -219,6 +223,19 @@ fn classes(summary: &Summary) -> Vec<String> {
     end_table(lines, summary.classes.len().saturating_sub(CLASSES))
 }
 
+/// Warnings in full, the first ones first.
+fn warnings(warnings: &[String]) -> Vec<String> {
+    let lines = |warning: &String| {
+        let text = wrapped(warning, COLUMNS - LABEL).into_iter().enumerate();
+        text.map(|(at, line)| labelled(if at == 0 { "warning" } else { "" }, &line)).collect::<Vec<_>>()
+    };
+    let mut shown: Vec<String> = warnings.iter().take(WARNINGS).flat_map(lines).collect();
+    if let Some(rest) = warnings.len().checked_sub(WARNINGS).filter(|rest| *rest > 0) {
+        shown.push(labelled("", &format!("and {rest} more, in summary.json")));
+    }
+    shown
+}
+
 /// A table with the line that tells how many rows more there are, if there are, and a blank line behind it.
 fn end_table(mut lines: Vec<String>, rest: usize) -> Vec<String> {
     if rest > 0 {
@@ -302,11 +319,6 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
-    }
-    if let [first, rest @ ..] = summary.warnings.as_slice() {
-        let more = if rest.is_empty() { String::new() } else { format!(" +{} more", rest.len()) };
-        let room = COLUMNS - LABEL - more.chars().count();
-        lines.push(labelled("warning", &format!("{}{more}", fit(first, room))));
     }
     if let Some(directory) = look.directory {
         lines.push(labelled("directory", directory));

@@ -303,6 +303,14 @@ fn a_file_of_requests_goes_in_order() {
     assert!(told("/a b\n").starts_with("urls.txt:1: `/a` is not a method"));
 }
 
+/// As browsers and curl send it.
+#[test]
+fn what_is_not_ascii_in_a_path_is_percent_encoded() {
+    let path = Target::try_from("/bücher?q=日".to_owned()).expect("a path");
+    assert_eq!(path.as_str(), "/b%C3%BCcher?q=%E6%97%A5");
+    assert_eq!(Target::try_from(path.as_str().to_owned()), Ok(path));
+}
+
 #[test]
 fn one_request_makes_a_set() {
     let path = Target::try_from("/index.html".to_owned()).expect("a path");

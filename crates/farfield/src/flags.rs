@@ -2,9 +2,11 @@
 
 pub mod fit;
 pub mod site;
+mod values;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
+use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -48,53 +50,53 @@ pub enum Command {
     farfield run scenario.toml --show-scenario")]
 pub struct RunFlags {
     /// The URL to drive, or a scenario file; its own built-in server if absent
-    #[arg(value_name = "URL|SCENARIO")]
+    #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
     /// Users: how many a closed load has, or how many an open load may have at once
-    #[arg(short = 'c', long, value_name = "COUNT")]
+    #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub users: Option<u32>,
     /// How long to measure
-    #[arg(short = 'd', long, value_name = "TIME")]
+    #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Open load: pages arrive at this rate, as a Poisson process
-    #[arg(short = 'R', long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<String>,
     /// End after so many requests, without a warm-up unless one is asked for
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
     pub requests: Option<u64>,
     /// Worker threads
-    #[arg(short = 't', long, value_name = "COUNT")]
+    #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub workers: Option<u32>,
     /// How long to warm up before measuring
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warm_up: Option<String>,
     /// How long a user thinks between pages
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub think: Option<String>,
     /// The server, where the scenario names none or another
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
     pub policy: Option<String>,
     /// Connections a user opens at most at once
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
     pub parallel: Option<u16>,
     /// What carries the bytes: sockets, emulated or simulated
-    #[arg(long, value_name = "PLANE")]
+    #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
     /// Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub clients: Option<u32>,
     /// The round trip between emulated clients and the server
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub rtt: Option<String>,
     /// The access link of emulated clients, such as dsl, fibre, 4g or modem-56k
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
     pub access: Option<String>,
     /// The command that starts the server before emulated clients
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
     /// Processors that this server may take at most, such as 0.2
     #[arg(long, value_name = "PROCESSORS")]
@@ -106,16 +108,16 @@ pub struct RunFlags {
     #[arg(long, value_name = "USER")]
     pub server_user: Option<String>,
     /// Threads that emulated clients are dealt out over
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,
     /// What the gateway between emulated clients and the server is made of: auto, tun or packet
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
     /// Keep the packets between emulated clients and the server in capture.pcapng
     #[arg(long)]
     pub capture: bool,
     /// The version that requests announce: 1.0 or 1.1
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
     pub http: Option<String>,
     /// The request's method
     #[arg(short = 'X', long, value_name = "METHOD")]
@@ -123,8 +125,8 @@ pub struct RunFlags {
     /// A header of the request, `Name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
-    /// The request's body
-    #[arg(long, value_name = "TEXT")]
+    /// The request's body; `@FILE` for what is in a file
+    #[arg(long, value_name = "TEXT|@FILE")]
     pub body: Option<String>,
     /// Addresses that clients connect from, in turn; may be repeated
     #[arg(long = "source", value_name = "ADDRESS[/BITS]")]
@@ -146,10 +148,10 @@ pub struct RunFlags {
     #[arg(long = "abort", value_name = "CONDITION")]
     pub aborts: Vec<String>,
     /// Where to put the run directory; it must hold no run yet
-    #[arg(short = 'o', long, value_name = "DIRECTORY")]
+    #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// Which samples to keep: all, none, or a number k for every k-th
-    #[arg(long, value_name = "WHICH")]
+    #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
     pub samples: Option<String>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -214,6 +216,7 @@ pub struct ServeFlags {
 #[derive(Debug, Args)]
 pub struct ReportFlags {
     /// The run directory
+    #[arg(value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]

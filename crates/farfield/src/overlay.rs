@@ -45,6 +45,16 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
         ("--gateway", flags.gateway.is_some()),
         ("--capture", flags.capture),
     ];
+    let has_no_network = match &flags.plane {
+        Some(plane) => plane == "sockets",
+        None => document.get("plane").and_then(Value::as_str) == Some("sockets"),
+    };
+    if let (true, Some((flag, _))) = (has_no_network, emulated.iter().find(|(_, given)| *given)) {
+        return Err(Problem::usage(format!(
+            "{flag}: the sockets plane has no emulated clients and starts no server; leave it out, or write \
+             --plane emulated"
+        )));
+    }
     let implied = emulated.iter().find(|(_, given)| *given && !document.contains_key("plane"));
     if let (None, Some((flag, _))) = (&flags.plane, implied) {
         set("plane", flag, Some("emulated".into()));
@@ -79,11 +89,6 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     set(users, "--users", count(flags.users.map(u64::from)));
     set("load.think", "--think", text(&flags.think));
     set("run.duration", "--duration", text(&flags.duration));
-    let has_warm_up = document.get("run").is_some_and(|run| run.get("warm-up").is_some());
-    if flags.requests.is_some() && flags.warm_up.is_none() && !has_warm_up {
-        // A few requests would all be over before the usual warm-up is.
-        set("run.warm-up", "--requests", Some("0s".into()));
-    }
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
     set("run.requests", "--requests", count(flags.requests));
     let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
@@ -158,6 +163,12 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Proble
         }
         table.insert(last.clone(), setting.value.clone());
     }
+    if let Some(run) = document.get_mut("run").and_then(Value::as_table_mut)
+        && run.contains_key("requests")
+    {
+        // A few requests would all be over before the usual warm-up is.
+        run.entry("warm-up").or_insert_with(|| Value::from("0s"));
+    }
     if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
         load.entry("model").or_insert_with(|| Value::from("closed"));
     }
@@ -197,6 +208,35 @@ mod tests {
         let laid = laid("", &RunFlags { sets, ..RunFlags::default() });
         let expected = "load = { model = 'closed', users = 20, think = '2s' }\noutput.samples = 'none'";
         assert_eq!(laid, expected.parse().expect("TOML"));
+    }
+
+    /// However the number of requests was set: the usual warm-up would outlast them, and nothing be measured.
+    #[test]
+    fn a_number_of_requests_goes_without_a_warm_up() {
+        let expected = "load = { model = 'closed' }\nrun = { requests = 5, warm-up = '0s' }";
+        let expected: Table = expected.parse().expect("TOML");
+        let with = |document: &str, flags: RunFlags| {
+            let mut laid = laid(document, &flags);
+            laid.entry("load").or_insert_with(|| "model = 'closed'".parse::<Table>().expect("TOML").into());
+            laid
+        };
+        assert_eq!(with("run.requests = 5", RunFlags::default()), expected);
+        assert_eq!(with("", RunFlags { requests: Some(5), ..RunFlags::default() }), expected);
+        let sets = vec!["run.requests=5".to_owned()];
+        assert_eq!(with("", RunFlags { sets, ..RunFlags::default() }), expected);
+        let kept = with("run = { requests = 5, warm-up = '2s' }", RunFlags::default());
+        assert_eq!(kept["run"]["warm-up"].as_str(), Some("2s"));
+    }
+
+    #[test]
+    fn what_is_about_emulated_clients_is_refused_on_the_sockets_plane() {
+        let refused = |document: &str, flags: &RunFlags| {
+            let problem = settings(flags, &document.parse().expect("TOML")).expect_err(document);
+            assert!(problem.to_string().starts_with("--rtt: "), "{problem}");
+        };
+        let flags = RunFlags { rtt: Some("80ms".into()), ..RunFlags::default() };
+        refused("plane = 'sockets'", &flags);
+        refused("", &RunFlags { plane: Some("sockets".into()), ..flags });
     }
 
     #[test]

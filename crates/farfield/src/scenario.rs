@@ -91,7 +91,13 @@ pub struct Scenario {
     pub verdict: VerdictLimits,
     /// What is kept.
     pub output: OutputSpec,
+    /// Tables of another plane, which `--plane sockets` has the run ignore.
+    #[serde(skip)]
+    pub ignored: Vec<&'static str>,
 }
+
+/// The tables that are about clients on a network, or about a server before them.
+const OF_A_NETWORK: [&str; 4] = ["network", "server", "capture", "simulated"];
 
 /// The version that requests announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -184,6 +190,7 @@ impl Default for Scenario {
             origin: None,
             verdict: VerdictLimits::default(),
             output: OutputSpec::default(),
+            ignored: Vec::new(),
         }
     }
 }
@@ -239,7 +246,12 @@ fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
         request.insert("method".into(), method.as_str().into());
     }
     if let Some(body) = &flags.body {
-        request.insert("body".into(), body.as_str().into());
+        // As curl has it: what follows `@` is the name of a file.
+        let body = match body.strip_prefix('@') {
+            Some(file) => Value::Table(Table::from_iter([("file".to_owned(), Value::from(file))])),
+            None => body.as_str().into(),
+        };
+        request.insert("body".into(), body);
         if flags.method.is_none() {
             request.insert("method".into(), "POST".into());
         }
@@ -251,7 +263,8 @@ fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
                 "-H '{header}': write a name, a colon and a value, as in 'Accept: text/html'"
             ))
         })?;
-        headers.insert(name.trim().to_owned(), value.trim().into());
+        let values = headers.entry(name.trim().to_owned()).or_insert_with(|| Value::Array(Vec::new()));
+        values.as_array_mut().expect("inserted as a list").push(value.trim().into());
     }
     if !headers.is_empty() {
         request.insert("headers".into(), Value::Table(headers));
@@ -273,6 +286,12 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
     let settings = overlay::settings(flags, &document)?;
     overlay::lay_over(&mut document, &settings)?;
     let named = document.contains_key("name");
+    let ignored = match flags.plane.as_deref() {
+        Some("sockets") => {
+            OF_A_NETWORK.into_iter().filter(|table| document.remove(*table).is_some()).collect()
+        }
+        _ => Vec::new(),
+    };
     let mut scenario: Scenario =
         serde_path_to_error::deserialize(Value::Table(document.clone())).map_err(|error| {
             let path = error.path().to_string();
@@ -281,12 +300,14 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
             let message = message.lines().next().unwrap_or_default();
             source.meaning(&mistake::inside(&document, &path, message), message, &settings)
         })?;
+    scenario.ignored = ignored;
     if !named && let Some(stem) = path.and_then(Path::file_stem) {
         scenario.name = stem.to_string_lossy().into_owned();
     }
     let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
     let mut load = |file: &Path| std::fs::read(beside.join(file));
     let told = |mistake: plane::Mistake| source.meaning(&mistake.key, &mistake.sentence, &settings);
+    scenario.measured_part().map_err(told)?;
     scenario.network(&mut load).map_err(told)?;
     scenario.fixed_replies(&mut load).map_err(told)?;
     scenario.session(&mut load).map_err(told)?;
@@ -294,6 +315,15 @@ pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Sc
 }
 
 impl Scenario {
+    /// Checks that there is a measured part.
+    fn measured_part(&self) -> Result<(), plane::Mistake> {
+        let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
+        match self.run.duration {
+            Duration::ZERO => Err(plane::Mistake::at("run.duration", nothing)),
+            _ => Ok(()),
+        }
+    }
+
     /// The scenario as TOML, with every key that has a value.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is written as it was read")
@@ -368,6 +398,32 @@ mod tests {
         check("[load]\nmodel = 'open'\narrivals = '-5/s'", &["s.toml:3: load.arrivals: `-5/s`"]);
         check("[load]\nmodel = 'closed'\nusers = 0", &["s.toml:3: load.users: "]);
         check("[verdict]\nworker-busy = 1.5", &["s.toml:2", "verdict.worker-busy"]);
+        check("[run]\nduration = '0s'", &["s.toml:2", "run.duration", "10s"]);
+        check("thresholds = ['p99{dsl}<1s']", &["s.toml:1", "thresholds", "`dsl`", "sockets"]);
+        check("[run]\nduration = '1s'\n[server]\ncommand = 'x'", &["s.toml:3", "server", "emulated"]);
+        check("[network]\nrtt = '80ms'", &["s.toml:1", "network", "emulated"]);
+    }
+
+    /// The same file on the sockets plane: said on the command line, it is meant.
+    #[test]
+    fn a_plane_that_was_typed_ignores_other_planes_tables() {
+        let flags = RunFlags { plane: Some("sockets".into()), ..RunFlags::default() };
+        let text = "plane = 'emulated'\n[network]\nrtt = '80ms'";
+        let scenario = from_text(text, Some(Path::new("s.toml")), &flags).expect("a scenario");
+        assert_eq!((scenario.ignored.as_slice(), &scenario.network), (&["network"][..], &None));
+        assert_eq!(read_text(&scenario.to_toml()).map(|again| again.plane), Ok(Plane::Sockets));
+    }
+
+    /// As curl has it: repeated fields are all sent, and `@` before a body names a file.
+    #[test]
+    fn header_fields_are_repeated_and_bodies_read_from_files() {
+        let url = Some("http://127.0.0.1:8080/".to_owned());
+        let headers = ["X-A: 1", "X-A: 2", "X-B: 3"].map(str::to_owned).to_vec();
+        let flags = RunFlags { what: url, headers, body: Some("@form.bin".into()), ..RunFlags::default() };
+        let shown = read(&flags).expect("a scenario").to_toml();
+        for part in ["x-a = [\"1\", \"2\"]", "x-b = \"3\"", "file = \"form.bin\""] {
+            assert!(shown.contains(part), "`{part}` is not in: {shown}");
+        }
     }
 
     #[test]

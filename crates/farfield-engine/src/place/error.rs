@@ -36,7 +36,7 @@ pub enum PlaceError {
     },
     /// No TUN interface.
     #[error(
-        "no TUN interface can be made ({source}): run farfield as root, or modprobe tun, or set device = \"packet\""
+        "no TUN interface can be made ({source}): run farfield as root, or modprobe tun, or set network.gateway = \"packet\""
     )]
     Tun {
         /// What the kernel said.
@@ -44,7 +44,7 @@ pub enum PlaceError {
     },
     /// No packet sockets on a veth pair.
     #[error(
-        "no packet sockets can be had on a veth pair ({source}): modprobe veth af_packet, or set device = \"tun\""
+        "no packet sockets can be had on a veth pair ({source}): modprobe veth af_packet, or set network.gateway = \"tun\""
     )]
     Packet {
         /// What the kernel said.
@@ -53,7 +53,7 @@ pub enum PlaceError {
     /// Packets cannot be told which queue to take.
     #[error(
         "the kernel does not let packets be steered over {queues} TUN queues ({source}): run farfield as root outside \
-         containers, or set device = \"packet\", or one shard"
+         containers, or set network.gateway = \"packet\", or one shard"
     )]
     Steering {
         /// How many were asked for.

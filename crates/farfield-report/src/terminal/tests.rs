@@ -10,6 +10,10 @@ pub(super) fn plain(summary: &Summary) -> String {
 
 fn fits(text: &str) {
     assert!(text.lines().count() <= LINES, "{} lines:\n{text}", text.lines().count());
+    is_as_narrow(text);
+}
+
+fn is_as_narrow(text: &str) {
     for line in text.lines() {
         assert!(line.chars().count() <= COLUMNS, "{} columns: {line}", line.chars().count());
         assert!(!line.contains('\u{1b}'), "a control character: {line:?}");
@@ -52,8 +56,9 @@ directory   runs/2026-03-01-quick
 #[test]
 fn the_worst_run_still_fits_and_is_loud() {
     let text = plain(&Scene::worst().summary());
-    fits(&text);
-    assert_eq!(text.lines().count(), LINES, "no room is wasted:\n{text}");
+    is_as_narrow(&text);
+    // Five warnings have a line each beside the rest.
+    assert_eq!(text.lines().count(), LINES + 5, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
     for word in ["INCOMPLETE", "INVALID     8 of 14", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
@@ -79,6 +84,21 @@ fn a_failed_check_has_its_line() {
         "{text}"
     );
     fits(&text);
+}
+
+/// A warning that is cut off has been made for nothing.
+#[test]
+fn warnings_are_told_whole() {
+    let mut scene = Scene::good();
+    let words: Vec<String> = (0..40).map(|n| format!("word-{n}")).collect();
+    scene.facts.warnings = vec![words.join(" "); 8];
+    let text = plain(&scene.summary());
+    is_as_narrow(&text);
+    for word in &words {
+        assert_eq!(text.split_whitespace().filter(|found| found == word).count(), 6, "{word}: {text}");
+    }
+    assert!(text.contains("            and 2 more, in summary.json\n"), "{text}");
+    assert!(!text.contains("\nwarning     word-1"), "{text}");
 }
 
 /// A note that has no room behind its check is told whole below it.
@@ -134,7 +154,7 @@ fn classes_have_a_table() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let text = plain(&Scene::worst().across(&many).summary());
     assert!(text.contains("\n  and 12 more, in summary.json\n"), "{text}");
-    assert!(text.lines().count() <= LINES + 11, "{text}");
+    assert!(text.lines().count() <= LINES + 16, "{text}");
 }
 
 /// Pages of two requests, one after the other: 1 and 2 ms, 3 and 4, and so on up to 9 and 10, from the first's due time.

@@ -70,7 +70,9 @@ impl Target {
 impl TryFrom<String> for Target {
     type Error = PartError;
 
+    /// What is not ASCII is percent-encoded, as RFC 3987 section 3.1 has it.
     fn try_from(path: String) -> Result<Target, PartError> {
+        let path = ascii(path);
         let form = ["/", "http://", "https://"].iter().any(|begin| path.starts_with(begin)) || path == "*";
         let sendable = path.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
         if form && sendable && path.parse::<http::Uri>().is_ok() {
@@ -79,6 +81,18 @@ impl TryFrom<String> for Target {
             Err(PartError::Path(path))
         }
     }
+}
+
+/// `path` with each byte beyond ASCII as `%` and two hexadecimal digits.
+fn ascii(path: String) -> String {
+    if path.is_ascii() {
+        return path;
+    }
+    let encoded = |byte: u8| match byte.is_ascii() {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    path.bytes().map(encoded).collect()
 }
 
 /// How much more often than another a page is asked for: from 0 up, finite.

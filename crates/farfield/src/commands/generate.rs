@@ -26,14 +26,27 @@ pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// One page for the program and its commands.
+/// One page for the program and its commands: there are no other pages that it could refer to.
 fn man(command: clap::Command, to: &mut Vec<u8>) -> io::Result<()> {
-    clap_mangen::Man::new(command.clone()).render(to)?;
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+    let page = clap_mangen::Man::new(command.clone());
+    page.render_title(to)?;
+    page.render_name_section(to)?;
+    page.render_synopsis_section(to)?;
+    page.render_description_section(to)?;
+    page.render_options_section(to)?;
+    sections(&command, "farfield", to)?;
+    page.render_version_section(to)
+}
+
+/// A section for each command below `command`, whose whole name is `name`.
+fn sections(command: &clap::Command, name: &str, to: &mut Vec<u8>) -> io::Result<()> {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+        let name = format!("{name} {}", sub.get_name());
         let page = clap_mangen::Man::new(sub.clone());
-        writeln!(to, ".SH \"FARFIELD {}\"", sub.get_name().to_uppercase())?;
+        writeln!(to, ".SH \"{}\"", name.to_uppercase())?;
         page.render_description_section(to)?;
         page.render_options_section(to)?;
+        sections(sub, &name, to)?;
     }
     Ok(())
 }

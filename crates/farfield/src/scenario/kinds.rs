@@ -23,6 +23,23 @@ pub struct Url {
 #[derive(Clone, PartialEq, Eq)]
 struct Credentials(String);
 
+impl Credentials {
+    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+    fn of(url: &url::Url) -> Result<Option<Credentials>, ()> {
+        let given = match (url.username(), url.password()) {
+            ("", None) => return Ok(None),
+            (user, None) => user.to_owned(),
+            (user, Some(password)) => format!("{user}:{password}"),
+        };
+        let user = percent_decoded(url.username());
+        let password = percent_decoded(url.password().unwrap_or_default());
+        if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
+            return Err(());
+        }
+        Ok(Some(Credentials(given)))
+    }
+}
+
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(user and password)")
@@ -33,8 +50,13 @@ impl fmt::Debug for Credentials {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// It is none.
-    #[error("`{0}` is not a URL; write `http://host:port/path`")]
-    Malformed(String),
+    #[error("`{text}` is not a URL ({reason}); write `http://host:port/path`")]
+    Malformed {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// TLS.
     #[error("`{0}`: farfield speaks http:// only as yet")]
     Scheme(String),
@@ -82,32 +104,27 @@ impl Url {
 impl FromStr for Url {
     type Err = UrlError;
 
+    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
+    /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let malformed = || UrlError::Malformed(without_credentials(text));
-        let uri: http::Uri = text.parse().map_err(|_| malformed())?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some(_) => return Err(UrlError::Scheme(without_credentials(text))),
-            None => return Err(malformed()),
+        let malformed =
+            |reason: &str| UrlError::Malformed { text: without_credentials(text), reason: reason.to_owned() };
+        let url = url::Url::parse(text).map_err(|error| malformed(&error.to_string()))?;
+        if !text.contains("://") {
+            return Err(malformed("it has no scheme"));
         }
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let given = uri.authority().and_then(|authority| Some(authority.as_str().rsplit_once('@')?.0));
-        let credentials = given.map(|given| Credentials(given.to_owned()));
-        // RFC 7617 section 2: a user's name has no colon, and neither part a control character.
-        if let Some(Credentials(given)) = &credentials {
-            let (user, password) = given.split_once(':').unwrap_or((given, ""));
-            let (user, password) = (percent_decoded(user), percent_decoded(password));
-            if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
-                return Err(UrlError::Credentials(without_credentials(text)));
-            }
+        if url.scheme() != "http" {
+            return Err(UrlError::Scheme(without_credentials(text)));
         }
-        Ok(Url {
-            credentials,
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: uri.port_u16().unwrap_or(80),
-            path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
-        })
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| malformed("empty host"))?;
+        let port = url.port().unwrap_or(80);
+        if port == 0 {
+            return Err(malformed("no server listens on port 0"));
+        }
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        let credentials =
+            Credentials::of(&url).map_err(|()| UrlError::Credentials(without_credentials(text)))?;
+        Ok(Url { credentials, host: host.trim_matches(['[', ']']).to_owned(), port, path: path.to_owned() })
     }
 }
 
@@ -128,15 +145,12 @@ impl Serialize for Url {
     }
 }
 
-/// What was typed, fit to be quoted in a message.
+/// What was typed, fit to be quoted in a message. It need not be a URL: what stands before any `@` may be a password.
 fn without_credentials(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        None => text.to_owned(),
-        Some((_, host)) if scheme.is_empty() => format!("…@{host}{}", &rest[end..]),
-        Some((_, host)) => format!("{scheme}://…@{host}{}", &rest[end..]),
-    }
+    let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
+    let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+    let slashes = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{slashes}…@{after}")
 }
 
 fn percent_decoded(text: &str) -> Vec<u8> {
@@ -222,11 +236,13 @@ mod tests {
         check("http://example.org", "example.org", "/");
         check("http://example.org:80/a?b=c", "example.org", "/a?b=c");
         check("http://[::1]:8080/x", "[::1]:8080", "/x");
+        check("http://127.0.0.1/ü b?q=ö#part", "127.0.0.1", "/%C3%BC%20b?q=%C3%B6");
+        check("http://bücher.example/", "xn--bcher-kva.example", "/");
     }
 
     #[test]
     fn what_is_no_url_is_refused() {
-        for text in ["example.org", "https://example.org/", "http://", "ftp://x/"] {
+        for text in ["example.org", "localhost:80", "https://example.org/", "http://", "ftp://x/"] {
             assert!(text.parse::<Url>().is_err(), "{text}");
         }
     }
@@ -254,9 +270,19 @@ mod tests {
             "http://Aladdin:sesame@/",
             "http://a%3Ab:sesame@a/",
             "http://a:sesame%0a@a/",
+            "http://a:sesame/x@a/",
         ] {
             let said = text.parse::<Url>().expect_err(text).to_string();
             assert!(!said.contains("sesame"), "{said}");
+        }
+    }
+
+    /// Another port than the one that was meant would load another server.
+    #[test]
+    fn a_port_that_is_none_is_refused() {
+        for port in ["99999", "8080abc", "-1", "0", "80 80"] {
+            let error = format!("http://127.0.0.1:{port}/").parse::<Url>().expect_err(port);
+            assert!(error.to_string().contains("port"), "{error}");
         }
     }
 }

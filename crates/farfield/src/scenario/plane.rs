@@ -5,7 +5,7 @@
 
 use super::laying::Laying;
 use super::network::NetworkSpec;
-use super::{Plane, Scenario, Url};
+use super::{OF_A_NETWORK, Plane, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
@@ -42,6 +42,7 @@ impl Scenario {
     /// The first mistake in what is said of clients, links, server and capture.
     pub fn network(&self, load: &mut Load<'_>) -> Result<Option<(EmulatedNetwork, Around)>, Mistake> {
         if self.plane == Plane::Sockets {
+            self.check_sockets()?;
             return Ok(None);
         }
         self.check_server()?;
@@ -74,6 +75,28 @@ impl Scenario {
         let server = self.server.clone().unwrap_or_default();
         let port = server.port(self.target.as_ref().map(Url::port));
         Servers { v4: server.ipv4, v6: server.ipv6, port }
+    }
+
+    /// The sockets plane has neither a network nor classes, and starts no server.
+    fn check_sockets(&self) -> Result<(), Mistake> {
+        let written =
+            [self.network.is_some(), self.server.is_some(), self.capture.is_some(), self.simulated.is_some()];
+        let mut tables = OF_A_NETWORK.into_iter().zip(written);
+        if let Some((table, _)) = tables.find(|(_, written)| *written) {
+            let sentence = format!(
+                "the sockets plane has no [{table}]; write `plane = \"emulated\"` (or \"simulated\") above, or \
+                 remove the table"
+            );
+            return Err(Mistake::at(table, sentence));
+        }
+        for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
+            if let Some(class) = list.iter().find_map(|threshold| threshold.class()) {
+                let sentence =
+                    format!("there is no class `{class}`: the sockets plane has no classes of clients");
+                return Err(Mistake::at(key, sentence));
+            }
+        }
+        Ok(())
     }
 
     fn check_server(&self) -> Result<(), Mistake> {

@@ -305,22 +305,13 @@ impl Scenario {
         Ok(warnings)
     }
 
-    /// What the sockets plane does without.
+    /// Tables of the scenario that the sockets plane ignores.
     fn unused(&self) -> Vec<String> {
-        let tables = [
-            ("network", self.network.is_some()),
-            ("server", self.server.is_some()),
-            ("capture", self.capture.is_some()),
-            ("simulated", self.simulated.is_some()),
-        ];
-        let written: Vec<_> = tables.iter().filter(|(_, written)| *written).map(|(name, _)| *name).collect();
-        if written.is_empty() {
+        if self.ignored.is_empty() {
             return Vec::new();
         }
-        vec![format!(
-            "the sockets plane does without [{}]: packets take the kernel's own way",
-            written.join("], [")
-        )]
+        let tables = self.ignored.join("], [");
+        vec![format!("[{tables}] ignored on the sockets plane: packets take the kernel's own way")]
     }
 
     /// Who serves on a plane with a network, and how many clients there are.
