@@ -26,11 +26,18 @@ impl World {
         let now = self.now;
         let socket = &mut self.connections[place as usize];
         let (key, told, payload) = (socket.key, &mut self.told, &tcp.payload);
+        let (opening, before) = (!socket.tcp.state().is_synchronized(), told.len());
         let mut unwanted = false;
         socket.tcp.handle_segment(now, &tcp.segment, payload, |bytes| match key {
             Some(key) => told.push_back(Told::Received(key, piece_of(payload, bytes))),
             None => unwanted = true,
         });
+        if let Some(key) = key.filter(|_| opening && told.len() > before) {
+            // Text on a SYN-ACK: its user hears of the connection first
+            let event = socket.tcp.poll_event();
+            debug_assert_eq!(event, Some(farfield_tcp::Event::Connected));
+            told.insert(before, Told::Connected(key));
+        }
         if unwanted {
             // RFC 9293 §3.6.1: data for a user who has closed: the peer is reset.
             socket.tcp.abort();

@@ -18,6 +18,7 @@ use addresses::Addressing;
 use farfield_base::Duration;
 use farfield_net::{LinkModel, Mtu, NodeKind};
 use farfield_tcp::Config;
+use farfield_tcp::config::{DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -326,9 +327,11 @@ fn class_plan(place: usize, class: Class, first_address: IpAddr) -> Result<Class
     if first_address.is_ipv6() && anywhere < Mtu::IPV6_LEAST {
         return Err(LayoutError::MtuOfV6 { class: place, name, mtu: anywhere.as_bytes() });
     }
+    let (headers, default_mss) =
+        if first_address.is_ipv4() { (40, DEFAULT_MSS_IPV4) } else { (60, DEFAULT_MSS_IPV6) };
+    tcp.default_mss = default_mss;
     if !mss_is_given {
         // RFC 9293 §3.7.1: what is left of the MTU after the headers without options.
-        let headers = if first_address.is_ipv4() { 40 } else { 60 };
         tcp.mss = own.as_bytes().saturating_sub(headers) as u16;
     }
     Ok(ClassPlan { name, tcp: Arc::new(tcp), up, down, first_address })

@@ -11,7 +11,32 @@ use crate::timers::Timer;
 use farfield_base::Instant;
 
 impl Connection {
-    /// Takes the acknowledgment of an acceptable segment. False if the segment is to be dropped.
+    /// Fifth: true if the acknowledgment can be one of what was sent. That of our SYN establishes the connection.
+    pub(crate) fn passes_acknowledgment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        seq: Position,
+        ack: Position,
+    ) -> bool {
+        if self.state == State::SynReceived {
+            // RFC 9293 §3.10.7.4: SND.UNA < SEG.ACK =< SND.NXT, or <SEQ=SEG.ACK><CTL=RST>
+            if ack <= self.send.una || ack > self.send.max {
+                self.facts.refused += 1;
+                self.reset = Some(Reset { seq: segment.ack, ack: None });
+                return false;
+            }
+            self.take_echo_of_syn(now, segment);
+            self.establish(now, seq, ack, self.agreed.window_in(segment));
+        } else if ack > self.send.max || ack < self.send.una - Position::from(self.send.wnd_max) {
+            // RFC 5961 §5.2: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is challenged
+            self.challenge(now);
+            return false;
+        }
+        true
+    }
+
+    /// Takes an acknowledgment that passed. False if the rest of the segment is to be dropped.
     pub(crate) fn handle_ack(
         &mut self,
         now: Instant,
@@ -20,26 +45,17 @@ impl Connection {
         len: Position,
     ) -> bool {
         let ack = segment.ack.position(self.send.isn, self.send.una);
-        if self.state == State::SynReceived {
-            // RFC 9293 §3.10.7.4: SND.UNA < SEG.ACK =< SND.NXT, or <SEQ=SEG.ACK><CTL=RST>
-            if ack <= self.send.una || ack > self.send.max {
-                self.facts.refused += 1;
-                self.reset = Some(Reset { seq: segment.ack, ack: None });
-                return false;
-            }
-            self.establish(now, seq, ack, self.agreed.window_in(segment));
-        } else if ack > self.send.max || ack < self.send.una - Position::from(self.send.wnd_max) {
-            // RFC 5961 §5.2: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is challenged
-            self.challenge(now);
-            return false;
-        }
         let fresh = self.take_sack(segment, ack);
         let same_window = self.take_window(segment, seq, ack);
         if ack > self.send.una {
             self.advance(now, segment, ack);
+            // RFC 6675 §2: what tells of SACKed bytes for the first time is a duplicate, even if it acknowledges more
+            if fresh > 0 && self.send.una < self.send.nxt {
+                self.handle_duplicate();
+            }
         } else if ack == self.send.una && self.send.una < self.send.nxt {
-            // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no data, SYN or FIN, and the same window. With SACK (RFC 6675 §2) it
-            // is one that tells of bytes not known before.
+            // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no data, SYN or
+            // FIN, and the same window. With SACK (RFC 6675 §2) it is one that tells of bytes not known before.
             let duplicate = if self.agreed.sack { fresh > 0 } else { len == 0 && same_window };
             if duplicate {
                 self.handle_duplicate();
@@ -104,7 +120,8 @@ impl Connection {
             // RFC 5681 §3.1 and RFC 7661: a window that was not used says nothing about the path and does not grow
             let limited = flight + u64::from(self.window.smss) > u64::from(self.window.cwnd);
             if limited && !self.recovery.just_left {
-                self.control.grow(&mut self.window, Acked { now, bytes: acked, srtt: self.rtt.srtt() });
+                let (srtt, slow_start) = (self.rtt.srtt(), self.config.slow_start);
+                self.control.grow(&mut self.window, Acked { now, bytes: acked, srtt, slow_start });
             }
         }
         self.recovery.just_left = false;
@@ -144,9 +161,7 @@ impl Connection {
         match self.state {
             State::FinWait1 => {
                 self.state = State::FinWait2;
-                if let Some(after) = self.config.fin_wait_2 {
-                    self.timers.set(Timer::Linger, now + after);
-                }
+                self.arm_fin_wait_2(now);
             }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => {
@@ -156,5 +171,12 @@ impl Connection {
             _ => {}
         }
         true
+    }
+
+    /// Patience with a peer that has not closed begins, or begins anew.
+    pub(crate) fn arm_fin_wait_2(&mut self, now: Instant) {
+        if let Some(after) = self.config.fin_wait_2 {
+            self.timers.set(Timer::Linger, now + after);
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Connection {
         match self.state {
             State::Closed => self.reset = Reset::to_stray(segment).or(self.reset),
             State::Listen => self.arrive_in_listen(now, segment),
-            State::SynSent => self.arrive_in_syn_sent(now, segment),
+            State::SynSent => self.arrive_in_syn_sent(now, segment, payload, &mut deliver),
             _ => self.arrive(now, segment, payload, &mut deliver),
         }
     }
@@ -33,7 +33,7 @@ impl Connection {
         let flags = segment.flags;
         let mut seq = segment.seq.position(self.receive.isn, self.receive.nxt);
         let mut syn = flags.syn;
-        if self.state == State::SynReceived && syn && seq == 0 {
+        if self.state == State::SynReceived && syn && !flags.rst && seq == 0 {
             // RFC 9293 §3.5 figure 8: a SYN again means that our SYN-ACK was lost; with an ACK both opened at once,
             // and what is left of the segment without its SYN is in order
             if !flags.ack {
@@ -42,20 +42,30 @@ impl Connection {
             }
             (seq, syn) = (1, false);
         }
+        if syn && !flags.rst {
+            // RFC 5961 §4.2: a SYN in a synchronized state is challenged, whatever its number; and whatever its
+            // stamp: a peer that begins anew knows nothing of what was agreed upon
+            self.challenge(now);
+            return;
+        }
         if !self.passes_timestamps(now, segment) {
             return;
         }
         let len = payload.len() as Position + Position::from(syn) + Position::from(flags.fin);
-        if !self.passes_sequence(now, segment, seq, len) || !self.passes_reset_and_syn(now, segment, seq, syn)
-        {
+        let acceptable = self.receive.accepts(seq, len);
+        if !acceptable && !self.handle_unacceptable(now, segment, seq, len) {
             return;
+        }
+        if flags.rst {
+            return self.handle_reset(now, seq);
         }
         // Fifth: without ACK, drop
-        if !flags.ack {
+        let ack = segment.ack.position(self.send.isn, self.send.una);
+        if !flags.ack || !self.passes_acknowledgment(now, segment, seq, ack) {
             return;
         }
-        // RFC 7323 §4.3
-        if let Some(stamps) = segment.options.timestamps.filter(|_| self.agreed.timestamps) {
+        // RFC 7323 §4.3 and §5.3 R3: of segments that are accepted alone, or a forged one could stop the peer's
+        if let Some(stamps) = segment.options.timestamps.filter(|_| acceptable && self.agreed.timestamps) {
             self.stamps.update(stamps, seq, self.receive.last_ack_sent, now);
         }
         if self.handle_ack(now, segment, seq, len) {
@@ -83,11 +93,8 @@ impl Connection {
         !old
     }
 
-    /// First: the sequence number.
-    fn passes_sequence(&mut self, now: Instant, segment: &Segment, seq: Position, len: Position) -> bool {
-        if self.receive.accepts(seq, len) {
-            return true;
-        }
+    /// First: the sequence number is not acceptable. True if the acknowledgment is still to be taken.
+    fn handle_unacceptable(&mut self, now: Instant, segment: &Segment, seq: Position, len: Position) -> bool {
         if segment.flags.rst {
             self.facts.refused += 1;
             return false;
@@ -103,27 +110,17 @@ impl Connection {
         probe
     }
 
-    /// Second and fourth: RST and SYN, with the defence of RFC 5961 §3.2 and §4.2.
-    fn passes_reset_and_syn(&mut self, now: Instant, segment: &Segment, seq: Position, syn: bool) -> bool {
-        if segment.flags.rst {
-            // RFC 5961 §3.2: exactly RCV.NXT resets; anything else in the window is challenged
-            if seq != self.receive.nxt {
-                self.challenge(now);
-                return false;
-            }
-            match self.state {
-                State::SynReceived => self.fail(Failure::Refused),
-                State::Closing | State::LastAck | State::TimeWait => self.finish(),
-                _ => self.fail(Failure::Reset),
-            }
-            return false;
+    /// Second: a RST in the window.
+    fn handle_reset(&mut self, now: Instant, seq: Position) {
+        // RFC 5961 §3.2: exactly RCV.NXT resets; anything else in the window is challenged
+        if seq != self.receive.nxt {
+            return self.challenge(now);
         }
-        if syn {
-            // RFC 5961 §4.2: a SYN in a synchronized state is challenged, whatever its number
-            self.challenge(now);
-            return false;
+        match self.state {
+            State::SynReceived => self.fail(Failure::Refused),
+            State::Closing | State::LastAck | State::TimeWait => self.finish(),
+            _ => self.fail(Failure::Reset),
         }
-        true
     }
 
     /// The ACK that an unacceptable segment gets (§3.10.7.4, first). One without data might be such an ACK itself: those

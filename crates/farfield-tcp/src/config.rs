@@ -11,6 +11,8 @@ use farfield_base::Duration;
 pub struct Config {
     /// The MSS announced and the most sent, in bytes: the MTU less 40 (IPv4) or 60 (IPv6). At least 64 is used.
     pub mss: u16,
+    /// The MSS of a peer that announces none: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
+    pub default_mss: u16,
     /// The receive buffer, which bounds the window; bytes.
     pub receive_buffer: u32,
     /// The most bytes kept that came out of order; what exceeds them is dropped and comes again.
@@ -25,6 +27,8 @@ pub struct Config {
     pub recovery: LossRecovery,
     /// How the congestion window moves.
     pub congestion: Algorithm,
+    /// How the congestion window grows below the slow start threshold.
+    pub slow_start: SlowStart,
     /// What may be sent before the first acknowledgment.
     pub initial_window: InitialWindow,
     /// Limited transmit (RFC 3042).
@@ -43,9 +47,15 @@ pub struct Config {
     pub delayed_ack: DelayedAckPolicy,
     /// How long TIME-WAIT lasts (2 MSL); none leaves it at once.
     pub time_wait: Duration,
-    /// How long FIN-WAIT-2 waits for the peer's FIN; `None` is for ever, as RFC 9293 has it.
+    /// How long FIN-WAIT-2 waits for the peer's next data or FIN before the connection fails; `None` is for ever, as
+    /// RFC 9293 has it.
     pub fin_wait_2: Option<Duration>,
 }
+
+/// RFC 9293 §3.7.1: what an IPv4 peer takes that announces no MSS, 576 less 40 bytes.
+pub const DEFAULT_MSS_IPV4: u16 = 536;
+/// RFC 9293 §3.7.1: what an IPv6 peer takes that announces no MSS, 1280 less 60 bytes.
+pub const DEFAULT_MSS_IPV6: u16 = 1220;
 
 /// Loss recovery without SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +73,16 @@ pub enum Algorithm {
     Reno,
     /// RFC 9438.
     Cubic,
+}
+
+/// What an acknowledgment adds to the congestion window in slow start. Where a receiver acknowledges every second
+/// segment, the window grows by half each round trip with the first, and doubles with the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowStart {
+    /// At most a segment for each ACK (RFC 5681 §3.1).
+    PerAck,
+    /// The bytes that it acknowledges, however many (RFC 3465 without its limit, as Linux has it).
+    PerByte,
 }
 
 /// The initial congestion window.
@@ -96,6 +116,7 @@ impl Config {
     pub fn bsd() -> Config {
         Config {
             mss: 1460,
+            default_mss: DEFAULT_MSS_IPV4,
             receive_buffer: 16_384,
             reassembly_max: 16_384,
             window_scaling: false,
@@ -103,6 +124,7 @@ impl Config {
             sack: false,
             recovery: LossRecovery::Reno,
             congestion: Algorithm::Reno,
+            slow_start: SlowStart::PerAck,
             initial_window: InitialWindow::Segments(1),
             limited_transmit: false,
             nagle: true,
@@ -125,10 +147,11 @@ impl Config {
         }
     }
 
-    /// A Linux client of today.
+    /// A Linux client of today, but for RACK-TLP, PRR and HyStart (docs/accuracy.md has what they change).
     pub fn linux() -> Config {
         Config {
             mss: 1460,
+            default_mss: DEFAULT_MSS_IPV4,
             receive_buffer: 65_536,
             reassembly_max: 65_536,
             window_scaling: true,
@@ -136,6 +159,7 @@ impl Config {
             sack: true,
             recovery: LossRecovery::NewReno,
             congestion: Algorithm::Cubic,
+            slow_start: SlowStart::PerByte,
             initial_window: InitialWindow::Rfc6928,
             limited_transmit: true,
             nagle: false,
@@ -162,6 +186,7 @@ impl Config {
     pub fn windows() -> Config {
         Config {
             timestamps: false,
+            slow_start: SlowStart::PerAck,
             rto: RtoLimits {
                 initial: Duration::from_secs(3),
                 min: Duration::from_ms(300),

@@ -52,6 +52,8 @@ pub struct Connection {
     pub(crate) reset: Option<Reset>,
     /// A SYN or SYN-ACK waits to be sent.
     pub(crate) syn_due: bool,
+    /// Waits for an answer to our SYN or SYN-ACK that ended in vain.
+    pub(crate) syn_expiries: u8,
     /// An acknowledgment waits to be sent.
     pub(crate) ack_due: bool,
 }
@@ -87,7 +89,7 @@ impl Connection {
     fn new(config: Arc<Config>, numbers: Numbers, state: State) -> Connection {
         Connection {
             state,
-            agreed: Agreed::nothing(),
+            agreed: Agreed::nothing(&config),
             send: Sending::new(numbers.isn),
             receive: Receiving::new(config.receive_buffer),
             rtt: RttEstimator::new(&config.rto),
@@ -102,6 +104,7 @@ impl Connection {
             facts: Facts::default(),
             reset: None,
             syn_due: false,
+            syn_expiries: 0,
             ack_due: false,
             config,
         }

@@ -18,8 +18,10 @@ impl Connection {
                 Timer::Retransmit => self.expire_syn(),
                 Timer::Persist => self.expire_persist(now),
                 Timer::DelayedAck => self.ack_due = true,
-                // RFC 9293 §3.10.8: TIME-WAIT timeout; FIN-WAIT-2's is not in the RFC, but in every stack
-                Timer::Linger => self.finish(),
+                // RFC 9293 §3.10.8: TIME-WAIT timeout
+                Timer::Linger if self.state == State::TimeWait => self.finish(),
+                // FIN-WAIT-2's is not in the RFC, but in every stack: the peer's half never ended
+                Timer::Linger => self.fail(Failure::TimedOut),
                 // RFC 9293 §3.8.3: R2
                 Timer::Abandon => self.fail(Failure::TimedOut),
             }

@@ -40,7 +40,13 @@ impl Connection {
     }
 
     /// RFC 9293 §3.10.7.3.
-    pub(crate) fn arrive_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn arrive_in_syn_sent(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        payload: &[u8],
+        deliver: &mut impl FnMut(&[u8]),
+    ) {
         let flags = segment.flags;
         let ack = segment.ack.position(self.send.isn, self.send.una);
         // First: an ACK of anything but our SYN gets <SEQ=SEG.ACK><CTL=RST>
@@ -64,6 +70,8 @@ impl Connection {
             self.take_echo_of_syn(now, segment);
             self.establish(now, 0, ack, self.agreed.window_in(segment));
             self.ack_due = true;
+            // "If there are other controls or text in the segment, then continue processing" with them
+            self.take_text(now, 1, payload, flags.fin, deliver);
         } else if flags.syn {
             self.take_syn(now, segment);
             self.state = State::SynReceived;
@@ -82,10 +90,11 @@ impl Connection {
         }
         let smss = self.agreed.smss(&self.config);
         self.window.smss = smss;
-        // RFC 6928 §2: one segment only after more than one lost SYN. RFC 6298 §5.7: 3 s if a SYN was lost.
-        let tries = self.facts.syns_sent;
-        self.window.cwnd = if tries > 2 { smss } else { self.config.initial_window.bytes(smss) };
-        if tries > 1 {
+        // RFC 6928 §2: one segment only after more than one lost SYN. RFC 6298 §5.7: 3 s if the timer of the SYN expired;
+        // a SYN-ACK that answers a duplicate says nothing of losses.
+        let lost = self.syn_expiries;
+        self.window.cwnd = if lost > 1 { smss } else { self.config.initial_window.bytes(smss) };
+        if lost > 0 {
             self.rtt.begin_after_lost_syn();
         }
         self.state = if self.send.fin { State::FinWait1 } else { State::Established };
@@ -103,7 +112,7 @@ impl Connection {
     }
 
     /// A SYN that was sent twice can still be timed by the echo of its stamp.
-    fn take_echo_of_syn(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn take_echo_of_syn(&mut self, now: Instant, segment: &Segment) {
         let stamps =
             segment.options.timestamps.filter(|_| self.agreed.timestamps && self.send.timed.is_none());
         if let Some(rtt) = stamps.and_then(|stamps| self.stamps.elapsed(stamps, now)) {
@@ -119,8 +128,11 @@ impl Connection {
         let first = self.facts.syns_sent == 0;
         self.facts.syns_sent = self.facts.syns_sent.saturating_add(1);
         self.send.timed = first.then_some((1, now));
-        let wait = self.syn_schedule().wait_after(self.facts.syns_sent);
-        self.timers.set(Timer::Retransmit, now + wait);
+        // An answer to a duplicate SYN is beside the schedule, which goes on
+        if !self.timers.runs(Timer::Retransmit) {
+            let wait = self.syn_schedule().wait_after(self.syn_tries());
+            self.timers.set(Timer::Retransmit, now + wait);
+        }
         let answers = self.state == State::SynReceived;
         let mut stamps = self.stamps.stamp(now);
         if !answers {
@@ -142,11 +154,17 @@ impl Connection {
 
     /// The wait after a SYN is over: another, or the end.
     pub(crate) fn expire_syn(&mut self) {
-        if self.syn_schedule().is_last(self.facts.syns_sent) {
+        if self.syn_schedule().is_last(self.syn_tries()) {
             self.fail(Failure::TimedOut);
         } else {
+            self.syn_expiries = self.syn_expiries.saturating_add(1);
             self.syn_due = true;
         }
+    }
+
+    /// Which SYN of the schedule was sent last, from 1.
+    fn syn_tries(&self) -> u8 {
+        self.syn_expiries.saturating_add(1)
     }
 
     fn syn_schedule(&self) -> &SynSchedule {

@@ -29,6 +29,9 @@ impl Connection {
         let limit = self.receive.edge.min(self.receive.fin.unwrap_or(Position::MAX));
         let (start, end) = (seq.max(self.receive.nxt), fin_at.min(limit));
         if start < end {
+            if self.state == State::FinWait2 {
+                self.arm_fin_wait_2(now);
+            }
             let fresh = &payload[(start - seq) as usize..(end - seq) as usize];
             if start == self.receive.nxt {
                 self.take_in_order(now, fresh, deliver);

@@ -17,17 +17,15 @@ pub(crate) struct Agreed {
     pub(crate) timestamps: bool,
 }
 
-/// RFC 9293 §3.7.1: without the option the peer takes 536 bytes (IPv4).
-const DEFAULT_MSS: u16 = 536;
 /// Less than this no path carries; a smaller announcement (0 among them) is a peer that lies.
 const MSS_MIN: u16 = 64;
 /// RFC 7323 §2.3: a larger shift is taken as 14.
 const SHIFT_MAX: u8 = 14;
 
 impl Agreed {
-    pub(crate) fn nothing() -> Agreed {
+    pub(crate) fn nothing(config: &Config) -> Agreed {
         Agreed {
-            peer_mss: DEFAULT_MSS,
+            peer_mss: config.default_mss,
             peer_shift: 0,
             own_shift: 0,
             scaling: false,
@@ -40,7 +38,7 @@ impl Agreed {
     pub(crate) fn with_syn(config: &Config, syn: &Options) -> Agreed {
         let scaling = config.window_scaling && syn.window_scale.is_some();
         Agreed {
-            peer_mss: syn.mss.unwrap_or(DEFAULT_MSS).max(MSS_MIN),
+            peer_mss: syn.mss.unwrap_or(config.default_mss).max(MSS_MIN),
             // RFC 7323 §2.2: both sides must send the option, or no window is scaled
             peer_shift: if scaling { syn.window_scale.unwrap_or(0).min(SHIFT_MAX) } else { 0 },
             own_shift: if scaling { config.window_shift() } else { 0 },

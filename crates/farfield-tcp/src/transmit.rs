@@ -34,7 +34,10 @@ impl Connection {
     /// The next segment to send, if there is one now. The owner calls it until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(reset) = self.reset.take() {
-            return Some(Transmit { segment: reset.into_segment(), payload: 0..0 });
+            let mut segment = reset.into_segment();
+            // RFC 7323 §3.2: a RST, too, should carry what was agreed upon
+            segment.options.timestamps = self.agreed.timestamps.then(|| self.stamps.stamp(now));
+            return Some(Transmit { segment, payload: 0..0 });
         }
         match self.state {
             State::Listen => None,
@@ -81,10 +84,11 @@ impl Connection {
             }
         }
         if std::mem::take(&mut self.send.probe_due) && una == self.send.nxt && self.send.has_more() {
-            // RFC 9293 §3.8.6.1: at least one octet; §3.8.6.2.1: the override timeout sends what the window takes
-            let room = Position::from(self.send.wnd).min(limit).max(1);
-            let end = (una + room).min(self.send.data_end()).max(una + 1);
-            return Some((una..end, Cause::Probe));
+            // RFC 9293 §3.8.6.1: at least one octet; §3.8.6.2.1 (4): the override timeout sends what the window takes,
+            // which is a segment like others
+            let room = Position::from(self.send.wnd).min(limit);
+            let end = (una + room.max(1)).min(self.send.data_end()).max(una + 1);
+            return Some((una..end, if room > 0 { Cause::Next } else { Cause::Probe }));
         }
         if self.recovery.phase == Phase::Fast && self.recovery.board.is_some() {
             return self.choose_by_sack(limit);
@@ -92,7 +96,9 @@ impl Connection {
         let next = self.next_range(limit)?;
         let room = u64::from(self.window.cwnd) + self.limited_allowance();
         let flight = self.flight();
-        let fits = flight == 0 || flight + (next.end - next.start) as u64 <= room;
+        // A FIN takes a position and no room: it waits for no window that its segment's data has
+        let data = (next.end.min(self.send.data_end()) - next.start) as u64;
+        let fits = flight == 0 || flight + data <= room;
         fits.then_some((next, Cause::Next))
     }
 
@@ -170,6 +176,13 @@ impl Connection {
             self.timers.stop(Timer::Persist);
             self.timers.set(Timer::Retransmit, now + self.rto());
             self.note_progress(now);
+        } else if cause == Cause::Lost && range.start == self.send.una {
+            // RFC 6675 §6: a retransmission re-arms the timer, here that of the first hole (as in Linux): its ACK takes
+            // a round trip, and what is left of the timer may be less. RFC 6582 §3.2 step 3: without SACK a partial
+            // ACK after the first does not.
+            if self.agreed.sack || !self.recovery.partial {
+                self.timers.set(Timer::Retransmit, now + self.rto());
+            }
         }
         let flags = Flags {
             fin: range.end > data_end,

@@ -83,6 +83,9 @@ fn the_mss_follows_from_mtu_and_family() {
     let layout = lay_out(classes, None, frame(4, 1)).unwrap();
     let mss: Vec<u16> = layout.network.classes.iter().map(|class| class.tcp.mss).collect();
     assert_eq!(mss, [1460, 1360, 1340, 536]);
+    // Of a peer that announces none: RFC 9293 §3.7.1
+    let silent: Vec<u16> = layout.network.classes.iter().map(|class| class.tcp.default_mss).collect();
+    assert_eq!(silent, [536, 536, 1220, 536]);
 }
 
 /// The gateway finds a client's shard by its address: the place in the block around all, modulo shards.

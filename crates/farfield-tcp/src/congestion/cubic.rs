@@ -81,9 +81,12 @@ impl Epoch {
 }
 
 impl CongestionControl for Cubic {
-    fn grow(&mut self, window: &mut Window, acked: Acked) {
+    fn grow(&mut self, window: &mut Window, mut acked: Acked) {
         if window.cwnd < window.ssthresh {
-            return slow_start(window, acked.bytes);
+            acked.bytes = slow_start(window, acked);
+            if acked.bytes == 0 {
+                return;
+            }
         }
         let smss = f64::from(window.smss);
         let cwnd = f64::from(window.cwnd) / smss;
@@ -124,12 +127,13 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SlowStart;
 
     /// Acknowledges whole windows each round trip and gives the window after `secs`, in segments.
     fn after(secs: f64, window: &mut Window, cubic: &mut Cubic, rtt: Duration) -> f64 {
         let mut now = Instant::ZERO;
         while now.as_secs_f64() < secs {
-            let acked = Acked { now, bytes: window.smss, srtt: Some(rtt) };
+            let acked = Acked { now, bytes: window.smss, srtt: Some(rtt), slow_start: SlowStart::PerAck };
             (0..window.cwnd / window.smss).for_each(|_| cubic.grow(window, acked));
             now += rtt;
         }

@@ -9,7 +9,7 @@ mod reno;
 pub use cubic::Cubic;
 pub use reno::Reno;
 
-use crate::config::Algorithm;
+use crate::config::{Algorithm, SlowStart};
 use farfield_base::{Duration, Instant};
 
 /// cwnd and ssthresh of RFC 5681 §2, in bytes, and the segment size they are counted in.
@@ -32,6 +32,8 @@ pub struct Acked {
     pub bytes: u32,
     /// The smoothed round-trip time, if known.
     pub srtt: Option<Duration>,
+    /// How slow start counts.
+    pub slow_start: SlowStart,
 }
 
 /// How a congestion window moves.
@@ -46,9 +48,19 @@ pub trait CongestionControl {
     fn handle_timeout(&mut self);
 }
 
-/// RFC 5681 §3.1: below ssthresh, cwnd grows by at most SMSS an ACK (equation 2).
-pub(crate) fn slow_start(window: &mut Window, bytes: u32) {
-    window.cwnd = window.cwnd.saturating_add(bytes.min(window.smss));
+/// Growth below ssthresh; returns how many of the acknowledged bytes are left for congestion avoidance.
+pub(crate) fn slow_start(window: &mut Window, acked: Acked) -> u32 {
+    let (grown, left) = match acked.slow_start {
+        // RFC 5681 §3.1: at most SMSS an ACK (equation 2)
+        SlowStart::PerAck => (acked.bytes.min(window.smss), 0),
+        // RFC 3465 §2.2 without the limit L, and as far as ssthresh, as Linux has it
+        SlowStart::PerByte => {
+            let grown = acked.bytes.min(window.ssthresh.saturating_sub(window.cwnd));
+            (grown, acked.bytes - grown)
+        }
+    };
+    window.cwnd = window.cwnd.saturating_add(grown);
+    left
 }
 
 /// The algorithm of a connection, without a box.

@@ -10,9 +10,12 @@ pub struct Reno {
 }
 
 impl CongestionControl for Reno {
-    fn grow(&mut self, window: &mut Window, acked: Acked) {
+    fn grow(&mut self, window: &mut Window, mut acked: Acked) {
         if window.cwnd < window.ssthresh {
-            return slow_start(window, acked.bytes);
+            acked.bytes = slow_start(window, acked);
+            if acked.bytes == 0 {
+                return;
+            }
         }
         // RFC 5681 §3.1: count acknowledged bytes; when they reach cwnd, cwnd grows by at most SMSS. (The RFC
         // recommends this over equation 3, which delayed ACKs slow down.)
@@ -37,7 +40,23 @@ impl CongestionControl for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SlowStart;
     use farfield_base::Instant;
+
+    fn acked(bytes: u32, slow_start: SlowStart) -> Acked {
+        Acked { now: Instant::ZERO, bytes, srtt: None, slow_start }
+    }
+
+    #[test]
+    fn an_ack_of_two_segments_counts_once_or_twice_and_ends_at_ssthresh() {
+        let grown = |slow_start, cwnd| {
+            let mut window = Window { cwnd, ssthresh: 10_000, smss: 1000 };
+            Reno::default().grow(&mut window, acked(2000, slow_start));
+            window.cwnd - cwnd
+        };
+        assert_eq!((grown(SlowStart::PerAck, 4000), grown(SlowStart::PerByte, 4000)), (1000, 2000));
+        assert_eq!((grown(SlowStart::PerAck, 9500), grown(SlowStart::PerByte, 9500)), (1000, 500));
+    }
 
     #[test]
     fn doubles_below_ssthresh_and_adds_one_above() {
@@ -47,7 +66,7 @@ mod tests {
         for _round in 0..5 {
             segments.push(window.cwnd / 1000);
             for _ack in 0..window.cwnd / 1000 {
-                reno.grow(&mut window, Acked { now: Instant::ZERO, bytes: 1000, srtt: None });
+                reno.grow(&mut window, acked(1000, SlowStart::PerAck));
             }
         }
         assert_eq!(segments, [1, 2, 4, 5, 6]);

@@ -54,7 +54,6 @@ impl Witness {
         let flags = segment.flags;
         if matches!(before, State::Listen | State::SynSent) && flags.syn && after != before {
             self.peer = Some(segment.seq);
-            self.told = BTreeMap::from([(0, 1)]);
             let scaling = config.window_scaling && segment.options.window_scale.is_some();
             if scaling {
                 self.shift = segment.options.window_scale.unwrap_or(0).min(14);
@@ -69,7 +68,13 @@ impl Witness {
         let scale = if segment.flags.syn { 0 } else { self.shift };
         let from = if segment.flags.ack { ack } else { 1 };
         self.offered = self.offered.max(from + (i64::from(segment.window) << scale));
-        let Some(peer) = self.peer else { return };
+        let Some(peer) = self.peer else {
+            if segment.flags.syn {
+                // The one that is taken is the last one heard; text may be on it
+                self.told = BTreeMap::from([(0, i64::from(segment.sequence_len()))]);
+            }
+            return;
+        };
         let start = segment.seq.position(peer, self.acked);
         let end = start + i64::from(segment.sequence_len());
         if start < end && end > 0 {

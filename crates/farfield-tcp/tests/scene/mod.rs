@@ -86,6 +86,7 @@ pub fn plain() -> Config {
     config.receive_buffer = 1 << 20;
     config.reassembly_max = 1 << 20;
     config.congestion = farfield_tcp::Algorithm::Reno;
+    config.slow_start = farfield_tcp::SlowStart::PerAck;
     config.delayed_ack.delay = Duration::ZERO;
     config.time_wait = Duration::from_secs(1);
     config

@@ -4,7 +4,7 @@ use farfield_base::{Bytes, Duration};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery};
+use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -49,6 +49,8 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<Congestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    slow_start: Option<Growth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     initial_window: Option<FirstFlight>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limited_transmit: Option<bool>,
@@ -87,6 +89,13 @@ enum Recovery {
 enum Congestion {
     Reno,
     Cubic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Growth {
+    PerAck,
+    PerByte,
 }
 
 /// A number of segments, or the rule of an RFC.
@@ -164,6 +173,7 @@ impl TcpSpec {
         put(&mut config.sack, written.sack);
         put(&mut config.recovery, written.recovery.map(Recovery::meant));
         put(&mut config.congestion, written.congestion.map(Congestion::meant));
+        put(&mut config.slow_start, written.slow_start.map(Growth::meant));
         put(&mut config.initial_window, written.initial_window.map(FirstFlight::meant));
         put(&mut config.limited_transmit, written.limited_transmit);
         put(&mut config.nagle, written.nagle);
@@ -214,6 +224,15 @@ impl Congestion {
         match self {
             Congestion::Reno => Algorithm::Reno,
             Congestion::Cubic => Algorithm::Cubic,
+        }
+    }
+}
+
+impl Growth {
+    fn meant(self) -> SlowStart {
+        match self {
+            Growth::PerAck => SlowStart::PerAck,
+            Growth::PerByte => SlowStart::PerByte,
         }
     }
 }
@@ -368,13 +387,15 @@ mod tests {
             "[tcp]\nprofile = 'bsd'\nmss = 536\nsack = true\nreceive-buffer = '64KiB'\nrto.min = '300ms'
             syn = ['2s', '4s']\nabandon-after = 'never'\ninitial-window = 'rfc5681'\ncongestion = 'cubic'
             recovery = 'new-reno'\ndelayed-ack = { delay = '0s' }\nwindow-scaling = true\ntimestamps = true
-            limited-transmit = true\nnagle = false\ntime-wait = '1s'\nfin-wait-2 = '9s'\nsyn-ack = ['1s']";
+            limited-transmit = true\nnagle = false\ntime-wait = '1s'\nfin-wait-2 = '9s'\nsyn-ack = ['1s']
+            slow-start = 'per-byte'";
         let tcp = read(text).unwrap();
         assert!(tcp.mss_is_given());
         let seconds = Duration::from_secs;
         let bsd = Config::bsd();
         let expected = Config {
             mss: 536,
+            default_mss: bsd.default_mss,
             sack: true,
             receive_buffer: 65_536,
             reassembly_max: 65_536,
@@ -384,6 +405,7 @@ mod tests {
             abandon_after: None,
             initial_window: InitialWindow::Rfc5681,
             congestion: Algorithm::Cubic,
+            slow_start: SlowStart::PerByte,
             recovery: LossRecovery::NewReno,
             delayed_ack: DelayedAckPolicy { delay: Duration::ZERO, ..bsd.delayed_ack },
             window_scaling: true,
