@@ -23,6 +23,23 @@ pub struct Url {
 #[derive(Clone, PartialEq, Eq)]
 struct Credentials(String);
 
+impl Credentials {
+    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+    fn of(url: &url::Url) -> Result<Option<Credentials>, ()> {
+        let given = match (url.username(), url.password()) {
+            ("", None) => return Ok(None),
+            (user, None) => user.to_owned(),
+            (user, Some(password)) => format!("{user}:{password}"),
+        };
+        let user = percent_decoded(url.username());
+        let password = percent_decoded(url.password().unwrap_or_default());
+        if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
+            return Err(());
+        }
+        Ok(Some(Credentials(given)))
+    }
+}
+
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(user and password)")
@@ -104,19 +121,10 @@ impl FromStr for Url {
         if port == 0 {
             return Err(malformed("no server listens on port 0"));
         }
-        let given = &url[url::Position::BeforeUsername..url::Position::AfterPassword];
-        let credentials = (!given.is_empty()).then(|| Credentials(given.to_owned()));
-        // RFC 7617 section 2: a user's name has no colon, and neither part a control character.
-        if let Some(Credentials(given)) = &credentials {
-            let (user, password) = given.split_once(':').unwrap_or((given, ""));
-            let (user, password) = (percent_decoded(user), percent_decoded(password));
-            if user.contains(&b':') || user.iter().chain(&password).any(u8::is_ascii_control) {
-                return Err(UrlError::Credentials(without_credentials(text)));
-            }
-        }
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-        let host = host.trim_matches(['[', ']']).to_owned();
-        Ok(Url { credentials, host, port, path: path.to_owned() })
+        let credentials =
+            Credentials::of(&url).map_err(|()| UrlError::Credentials(without_credentials(text)))?;
+        Ok(Url { credentials, host: host.trim_matches(['[', ']']).to_owned(), port, path: path.to_owned() })
     }
 }
 
@@ -137,15 +145,12 @@ impl Serialize for Url {
     }
 }
 
-/// What was typed, fit to be quoted in a message.
+/// What was typed, fit to be quoted in a message. It need not be a URL: what stands before any `@` may be a password.
 fn without_credentials(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        None => text.to_owned(),
-        Some((_, host)) if scheme.is_empty() => format!("…@{host}{}", &rest[end..]),
-        Some((_, host)) => format!("{scheme}://…@{host}{}", &rest[end..]),
-    }
+    let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
+    let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+    let slashes = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{slashes}…@{after}")
 }
 
 fn percent_decoded(text: &str) -> Vec<u8> {
@@ -242,15 +247,6 @@ mod tests {
         }
     }
 
-    /// Another port than the one that was meant would load another server.
-    #[test]
-    fn a_port_that_is_none_is_refused() {
-        for port in ["99999", "8080abc", "-1", "0", "80 80"] {
-            let error = format!("http://127.0.0.1:{port}/").parse::<Url>().expect_err(port);
-            assert!(error.to_string().contains("port"), "{error}");
-        }
-    }
-
     /// The examples of RFC 7617: sections 2 and, in UTF-8, 2.1.
     #[test]
     fn a_user_and_a_password_are_sent_and_not_shown() {
@@ -274,9 +270,19 @@ mod tests {
             "http://Aladdin:sesame@/",
             "http://a%3Ab:sesame@a/",
             "http://a:sesame%0a@a/",
+            "http://a:sesame/x@a/",
         ] {
             let said = text.parse::<Url>().expect_err(text).to_string();
             assert!(!said.contains("sesame"), "{said}");
+        }
+    }
+
+    /// Another port than the one that was meant would load another server.
+    #[test]
+    fn a_port_that_is_none_is_refused() {
+        for port in ["99999", "8080abc", "-1", "0", "80 80"] {
+            let error = format!("http://127.0.0.1:{port}/").parse::<Url>().expect_err(port);
+            assert!(error.to_string().contains("port"), "{error}");
         }
     }
 }
