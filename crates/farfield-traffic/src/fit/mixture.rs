@@ -37,9 +37,9 @@ pub struct Effort {
 }
 
 impl Default for Effort {
-    /// 4 random starts of 20 steps, then up to 400 steps.
+    /// 4 random starts of 20 steps, then up to 150 steps; the polish goes on from there.
     fn default() -> Effort {
-        Effort { random_starts: 4, short_steps: 20, steps: 400 }
+        Effort { random_starts: 4, short_steps: 20, steps: 150 }
     }
 }
 
@@ -81,7 +81,7 @@ pub fn fit_mixture(
 }
 
 /// Near values are joined for the search if they are closer than this part of themselves.
-const SEARCHED_PARTS: f64 = 48.0;
+const SEARCHED_PARTS: f64 = 24.0;
 /// And for the polish.
 pub(super) const POLISHED_PARTS: f64 = 256.0;
 
