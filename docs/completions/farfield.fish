@@ -112,7 +112,7 @@ combined\t'Common, with the referrer and the user agent'
 extended\t'The W3C\'s Extended Log File Format'
 json\t'A JSON object a line'
 gn\t'The GN/WN server\'s'"
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken' -r -f -a "seconds\t'Seconds'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken, which is seconds unless its #Software line is Microsoft\'s (milliseconds)' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
 microseconds\t'Microseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
@@ -121,7 +121,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-max -d 'A re
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l seed -d 'The seed of all choices by chance' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -s o -l out -d 'The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l target -d 'The server that has the log\'s own paths, which the scenario then asks for. Without one it asks for the site that is written, which the built-in server serves, and any other once farfield site make has made files of it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think; as in the log, unless that would show next to nothing in ten minutes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l objects -d 'The objects that the scenario and the site have at most, the most popular ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l keep-query -d 'Requests that differ behind the ? are for different objects'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
@@ -136,7 +136,7 @@ combined\t'Common, with the referrer and the user agent'
 extended\t'The W3C\'s Extended Log File Format'
 json\t'A JSON object a line'
 gn\t'The GN/WN server\'s'"
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken' -r -f -a "seconds\t'Seconds'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken, which is seconds unless its #Software line is Microsoft\'s (milliseconds)' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
 microseconds\t'Microseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r

@@ -194,9 +194,16 @@ pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: 
     let size = size.min(points.n as usize).max(1);
     let cumulative = points.cumulative();
     let mut passed = [0u32; 3];
+    // Between which levels each value lies: once for those that are drawn, however often that is.
+    let mut between: Vec<Option<(f64, f64)>> = vec![None; points.values.len()];
+    let is_grouped = points.observation.is_grouped();
     for _ in 0..draws {
-        let mut levels: Vec<f64> =
-            (0..size).map(|_| level(model, points, points.draw(&cumulative, rng), rng)).collect();
+        let mut level = |_| {
+            let at = points.draw_place(&cumulative, rng);
+            let (below, above) = *between[at].get_or_insert_with(|| levels(model, points, points.values[at]));
+            if is_grouped { below + rng.random::<f64>() * (above - below) } else { above }
+        };
+        let mut levels: Vec<f64> = (0..size).map(&mut level).collect();
         levels.sort_unstable_by(f64::total_cmp);
         for (passed, test) in passed.iter_mut().zip(uniform_tests(&levels)) {
             *passed += u32::from(test);
@@ -212,15 +219,14 @@ pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: 
     }
 }
 
-/// What the law's distribution function makes of a value: uniform between 0 and 1, if the law is right.
-fn level(model: &Model, points: &Points, value: f64, rng: &mut Stream) -> f64 {
+/// What the law's distribution function makes of a value: of the lower and the upper end of its interval, anywhere between
+/// which is uniform between 0 and 1 if the law is right.
+fn levels(model: &Model, points: &Points, value: f64) -> (f64, f64) {
     let observation = points.observation;
-    if !observation.is_grouped() {
-        return observation.cdf_and_tail(model, value).0;
-    }
     let is_least = value <= observation.least + observation.tick / 2.0;
-    let below = if is_least { 0.0 } else { observation.cdf_and_tail(model, value - observation.tick).0 };
-    below + rng.random::<f64>() * (observation.cdf_and_tail(model, value).0 - below)
+    let is_open = is_least || !observation.is_grouped();
+    let below = if is_open { 0.0 } else { observation.cdf_and_tail(model, value - observation.tick).0 };
+    (below, observation.cdf_and_tail(model, value).0)
 }
 
 /// Whether sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von Mises, and Kolmogorov and

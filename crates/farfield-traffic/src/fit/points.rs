@@ -196,9 +196,14 @@ impl Points {
     }
 
     /// One of the values, by their [`cumulative`](Points::cumulative) counts.
-    pub(super) fn draw(&self, cumulative: &[f64], rng: &mut Stream) -> f64 {
+    fn draw(&self, cumulative: &[f64], rng: &mut Stream) -> f64 {
+        self.values[self.draw_place(cumulative, rng)]
+    }
+
+    /// The place of one of the values, likewise.
+    pub(super) fn draw_place(&self, cumulative: &[f64], rng: &mut Stream) -> usize {
         let at = rng.random::<f64>() * self.n;
-        self.values[cumulative.partition_point(|up_to| *up_to <= at).min(self.values.len() - 1)]
+        cumulative.partition_point(|up_to| *up_to <= at).min(self.values.len() - 1)
     }
 
     fn weighted(&self, of: impl Fn(f64) -> f64) -> f64 {

@@ -25,7 +25,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     };
     if flags.show_scenario {
         // What a run would refuse is refused here, before anybody keeps the file.
-        drop(scenario.clone().resolve(&beside)?);
+        scenario.clone().check(&beside)?;
         output::put(&scenario.to_toml())?;
         return Ok(Exit::Fine);
     }

@@ -110,6 +110,16 @@ impl Scenario {
         Ok(Resolved { settings, plane, scenario: self, origin, files: built_in.files })
     }
 
+    /// Refuses a load or a request that a run would refuse, without a server, a plane or a clock.
+    pub fn check(mut self, beside: &Path) -> Result<(), Problem> {
+        let mut load_file = |path: &Path| std::fs::read(beside.join(path));
+        self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
+        let site = self.asked_site(&mut load_file)?;
+        let host = self.target.as_ref().map_or("localhost".to_owned(), Url::authority);
+        let target = Target { host, version: Version::Http11 };
+        self.itinerary(&mut load_file, site.as_ref(), None, &target).map(drop)
+    }
+
     /// What users do: sessions, or pages of `site` or another set, which the scenario gets where it left that open.
     fn itinerary(
         &mut self,
