@@ -147,7 +147,7 @@ impl Config {
         }
     }
 
-    /// A Linux client of today.
+    /// A Linux client of today, but for RACK-TLP, PRR and HyStart (docs/accuracy.md has what they change).
     pub fn linux() -> Config {
         Config {
             mss: 1460,
