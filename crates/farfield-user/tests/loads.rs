@@ -182,17 +182,17 @@ fn load_that_was_never_come_to_is_counted() {
         "{ model = 'overload', descriptors = 50, timeout = '500ms' }",
     ] {
         let mut scene = Scene::of(load);
-        assert_eq!(came_of(&mut scene), (1000, 1000, 0), "{load}");
+        assert_eq!(came_of(&scene), (1000, 1000, 0), "{load}");
         scene.stuck_from = Instant::from_ns(6_000_000_000);
-        assert_eq!(came_of(&mut scene), (1000, 600, 0), "{load}");
+        assert_eq!(came_of(&scene), (1000, 600, 0), "{load}");
         scene.stuck_from = Instant::MAX;
         scene.requests_max = Some(70);
-        assert_eq!(came_of(&mut scene), (70, 70, 0), "{load}");
+        assert_eq!(came_of(&scene), (70, 70, 0), "{load}");
     }
 }
 
 /// What was scheduled, begun and dropped; nothing was sent again.
-fn came_of(scene: &mut Scene) -> (u64, u64, u64) {
+fn came_of(scene: &Scene) -> (u64, u64, u64) {
     let Tally { scheduled, begun, dropped, resent, .. } = scene.play().tally;
     assert_eq!(resent, 0);
     (scheduled, begun, dropped)
