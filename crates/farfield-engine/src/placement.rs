@@ -232,7 +232,7 @@ mod tests {
                     let bound = count > shards;
                     assert_eq!(shard.len(), usize::from(bound), "shard {nth} of {shards} on {count}");
                 }
-                assert_eq!(placement.server.len(), if count > shards { count - shards } else { 0 });
+                assert_eq!(placement.server.len(), count.saturating_sub(shards));
             }
         }
     }
