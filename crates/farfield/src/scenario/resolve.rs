@@ -116,7 +116,7 @@ impl Scenario {
         self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
         let site = self.asked_site(&mut load_file)?;
         let host = self.target.as_ref().map_or("localhost".to_owned(), Url::authority);
-        let target = Target { host, version: Version::Http11 };
+        let target = Target { host, version: Version::Http11, authorization: None };
         self.itinerary(&mut load_file, site.as_ref(), None, &target).map(drop)
     }
 
