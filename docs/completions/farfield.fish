@@ -68,6 +68,9 @@ wifi\t''
 geostationary\t''
 low-orbit\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'The command that starts the server before emulated clients' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'Processors that this server may take at most, such as 0.2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'Memory that this server may take at most, such as 64MiB' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'The user that this server runs as, where root starts it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Threads that emulated clients are dealt out over' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'What the gateway between emulated clients and the server is made of: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
