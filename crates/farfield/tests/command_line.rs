@@ -35,7 +35,7 @@ fn the_tour_explains_itself() {
     tour.signal(Signal::INT);
     let ended = tour.ended().exits(130);
     let name = directory.file_name().expect("a name").to_string_lossy();
-    for part in [&*name, "its own server", "\nNext", "farfield run http://", "farfield run scenario.toml"] {
+    for part in [&*name, "its own server", "\nNext", "run http://", "run scenario.toml"] {
         assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
     }
     assert!(ended.stderr.contains("\nwarming up, "), "{}", ended.stderr);
@@ -53,9 +53,12 @@ fn what_is_printed_fits_a_terminal() {
     let words =
         format!("page.toml --target {} -R 100 -c 1 --set verdict.lateness-p99=0ns {thresholds}", server.url);
     for ended in [place.run(SHORT), place.run(&words)] {
-        // The table of pages takes no room from the rest.
+        // The table of pages and what there is to warn of, on a busy machine, take no room from the rest.
         let table = if ended.stdout.contains("\npages ") { 4 } else { 0 };
-        assert!(ended.stdout.lines().count() <= 24 + table, "{}", ended.stdout);
+        let lines = || ended.stdout.lines();
+        let warnings = lines().skip_while(|line| !line.starts_with("warning"));
+        let warnings = warnings.take_while(|line| !line.starts_with("generator")).count();
+        assert!(lines().count() <= 24 + table + warnings, "{}", ended.stdout);
         for line in ended.stdout.lines() {
             assert!(line.chars().count() <= 80 || line.starts_with("directory"), "{line}");
         }

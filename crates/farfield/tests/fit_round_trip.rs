@@ -55,7 +55,7 @@ fn round_trip(log: &Path) -> [FitReport; 2] {
     let first = report("first");
     let whole = first.covers.as_secs_f64();
     // Through modems, as users of 1995 had: the images of a page come seconds after it, which H is about as well.
-    let modems = "--access modem-56k --set connections.request-timeout=30m";
+    let modems = "--access modem-56k --set connections.request-timeout=30m --set run.drain=5m";
     let words = format!("first/scenario.toml --plane simulated {modems} --warm-up 1s -d {whole}s");
     let ended = place.run(&words).exits(0);
     let site: Site = serde_json::from_str(&read("first", "site.json")).expect("a site");

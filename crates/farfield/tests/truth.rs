@@ -98,11 +98,8 @@ fn a_generator_that_saturates_is_found_out() {
     for check in ["send-lateness", "achieved-rate"] {
         assert!(failed.iter().any(|failed| failed == check), "{check} is not among {failed:?}");
     }
-    assert!(
-        ended.stdout.contains("\nINVALID ") && ended.stdout.contains("send-lateness "),
-        "{}",
-        ended.stdout
-    );
+    // The screen has the first causes; what follows from them may have no room.
+    assert!(ended.stdout.contains("\nINVALID ") && ended.stdout.contains("\n  ! "), "{}", ended.stdout);
     assert!(ended.summary().complete);
 }
 

@@ -186,7 +186,7 @@ fn a_closed_load_far_past_capacity_does_not_report_the_quick_ones() {
     let place = Place::new();
     place.write(
         "far.toml",
-        "plane = 'simulated'\nrun = { duration = '3s', warm-up = '2s' }\nload = { model = 'closed', users = 2000 }\n\
+        "plane = 'simulated'\nrun = { duration = '3s', warm-up = '2s' }\nload = { model = 'closed', users = 2000, ramp = '0s' }\n\
          connections = { requests-per-connection = 4, request-timeout = '1h' }\n\
          network = { clients = 2000, rtt = '4ms', shared = { down = { rate = '20Mbit/s', queue = '4KiB' }, up = {} } }\n\
          simulated = { workers = 2000, backlog = 10000, service-time = '1ms', reply-size = '10KiB' }\n",

@@ -16,6 +16,7 @@ const SILENCE: &str = "
 model = 'closed'
 users = 3
 think = '1h'
+ramp = '0s'
 [[requests.request]]
 path = '/64k'
 [run]

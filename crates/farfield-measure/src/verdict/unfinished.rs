@@ -31,7 +31,9 @@ pub fn unfinished(fold: &Fold) -> Check {
         QUANTILES.into_iter().filter(|quantile| !is_known(*quantile, known, open)).collect();
     let check = Check::at_most(NAME, what, unknown.len() as f64, 0.0, Unit::Count);
     let note = (check.state == CheckState::Failed).then(|| note(part, open, &unknown));
-    check.noted(note)
+    check.noted(note).advised(|| {
+        "see that the server answers, wait longer with `run.drain`, or ask for less".to_owned()
+    })
 }
 
 /// Whether a quantile stays what it is, however long `open` requests take, beside `known` ones. One that so many requests
@@ -49,13 +51,12 @@ fn is_known(quantile: Quantile, known: u64, open: u64) -> bool {
     worst <= known && worst - reported <= slack
 }
 
-/// What was open for how long, what that leaves unknown, and what to do: one sentence.
+/// What was open for how long, and what that leaves unknown: one sentence.
 fn note(part: &Part, open: u64, unknown: &[Quantile]) -> String {
     let names: Vec<String> = unknown.iter().map(Quantile::to_string).collect();
     let longest = part.unfinished.histogram().and_then(|ages| ages.max()).unwrap_or_default();
     format!(
-        "{open} of {} requests were unfinished, for up to {:.1} s, so {} of the response time cannot be known: see that the \
-         server answers, wait longer with `run.drain`, or ask for less",
+        "{open} of {} requests were unfinished, for up to {:.1} s, so {} of the response time cannot be known",
         part.requests(),
         longest.as_secs_f64(),
         names.join(", ")

@@ -58,7 +58,6 @@ impl Scenario {
         let site = self.asked_site(&mut load_file)?;
         let built_in = self.built_in(site.as_ref())?;
         let plane = self.resolve_plane(&mut load_file, site.as_ref(), &built_in.config)?;
-        self.spread_users(&mut load, &plane);
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
                 Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
@@ -85,6 +84,8 @@ impl Scenario {
         warnings.extend(asked.warnings);
         if let Some(starts) = asked.itinerary.starts() {
             load = LoadModel::recorded(starts);
+        } else {
+            self.spread_users(&mut load, &plane);
         }
         let heading = self.heading(&load, asked.in_words, &plane, origin.as_ref());
         let settings = Settings {
