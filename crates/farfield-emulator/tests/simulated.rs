@@ -156,7 +156,11 @@ fn pipelined_requests_are_answered_in_order() {
     let played = scene.play();
     assert_eq!(with(&played, Outcome::Ok) + with(&played, Outcome::Unfinished), played.samples.len());
     assert!(ok(&played).all(|sample| sample.number < 12));
-    assert!(ok(&played).count() > 200, "a round trip alone would make 100");
+    // A connection has carried one request when a page goes out on it, and closes after eleven more: five, five and one in three
+    // round trips. The other four of that page are sent again one at a time, each on a new connection, in two round trips:
+    // fifteen requests in eleven round trips, of which there are a hundred.
+    let expected = 100 * 15 / 11;
+    assert!(ok(&played).count().abs_diff(expected) <= 15, "{} of {expected}", ok(&played).count());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Ended, Place, Signal, count, poll};
+use common::{Ended, Place, Signal, count};
 use farfield_base::{Outcome, Sample};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -103,5 +103,9 @@ fn limits_that_cannot_be_are_refused_with_their_key() {
         assert!(ended.stderr.contains(&text), "{}", ended.stderr);
     }
     let ended = place.farfield("run --plane simulated --server-cpu 0.5 -d 1s");
-    assert!(ended.code == Some(2) && ended.stderr.contains("--server-cpu: the simulated plane"), "{}", ended.stderr);
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains("--server-cpu: the simulated plane"),
+        "{}",
+        ended.stderr
+    );
 }

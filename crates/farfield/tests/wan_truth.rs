@@ -230,6 +230,7 @@ fn the_kernels_reno_under_independent_losses() {
         warm-up = '0s'
         duration = '{}s'
         drain = '0s'
+        unfinished = 'ignore'
         [network]
         clients = {users}
         {classes}",

@@ -567,7 +567,7 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
 fn last_words(log: &Path) -> String {
     const LINES: usize = 10;
     let text = tail(log);
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     if lines.is_empty() {
         return "(none)".to_owned();
     }

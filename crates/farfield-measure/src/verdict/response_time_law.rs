@@ -139,10 +139,7 @@ mod tests {
         let check = check(LoadKind::Closed, window(1000, 4000), &samples);
         assert_eq!(check.state, CheckState::Failed, "{check:?}");
         let note = check.note.expect("a note");
-        assert!(
-            note.contains("is 100.0 ms, and 1000.0 ms by"),
-            "{note}"
-        );
+        assert!(note.contains("is 100.0 ms, and 1000.0 ms by"), "{note}");
     }
 
     /// Ten users are answered in a millisecond each until the server stops: their last requests are open to the end.

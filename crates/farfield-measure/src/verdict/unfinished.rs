@@ -31,9 +31,9 @@ pub fn unfinished(fold: &Fold) -> Check {
         QUANTILES.into_iter().filter(|quantile| !is_known(*quantile, known, open)).collect();
     let check = Check::at_most(NAME, what, unknown.len() as f64, 0.0, Unit::Count);
     let note = (check.state == CheckState::Failed).then(|| note(part, open, &unknown));
-    check.noted(note).advised(|| {
-        "see that the server answers, wait longer with `run.drain`, or ask for less".to_owned()
-    })
+    check
+        .noted(note)
+        .advised(|| "see that the server answers, wait longer with `run.drain`, or ask for less".to_owned())
 }
 
 /// Whether a quantile stays what it is, however long `open` requests take, beside `known` ones. One that so many requests

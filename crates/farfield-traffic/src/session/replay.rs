@@ -200,9 +200,9 @@ impl Set {
     }
 }
 
-/// Whether a path can be asked for.
+/// Whether a path can be asked for as it was recorded.
 fn sendable(path: &str) -> bool {
-    path.starts_with('/') && Target::try_from(path.to_owned()).is_ok()
+    path.starts_with('/') && path.is_ascii() && Target::try_from(path.to_owned()).is_ok()
 }
 
 #[cfg(test)]
