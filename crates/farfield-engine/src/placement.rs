@@ -7,7 +7,7 @@
 //! - The server has the others, and its kernel's receive work goes with it, in a thread of the kernel that is placed there
 //!   (threaded NAPI): on a real server it is the server's processor that does this work.
 //! - The collector takes time where there is some: among several of the server's processors the scheduler finds it; with
-//!   only one, the collector [looks itself](crate::collector) whether that one idles, and else works in the shard's pauses.
+//!   only one, the collector looks itself whether that one idles, and else works in the shard's pauses.
 //! - With more shards than fit, or one processor, nothing is bound: the scheduler shares best what is too little.
 
 use std::fmt::Write;

@@ -56,7 +56,7 @@ pub struct Part {
     pub begun: u64,
     /// What happened in this part.
     pub events: Events,
-    /// Ages of the [censored](crate::censored) requests due in this part, in each of their times that had begun.
+    /// Ages of the censored requests due in this part, in each of their times that had begun.
     pub censored: Timings<Ages>,
     /// Ages, from due to the end of the run, of the requests due in this part that were still open then.
     pub unfinished: Ages,

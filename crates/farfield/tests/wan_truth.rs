@@ -178,7 +178,9 @@ fn carry(wan: &Wan, links: &[(&str, f64, &str, u64)]) {
         let took = sample.transfer_time().expect("a body").as_secs_f64();
         let theory = bits / 1e6 * bytes as f64 / on_the_wire as f64;
         let off = tell(rate, theory, 8.0 * bytes as f64 / took / 1e6);
-        assert!((-0.5..0.01).contains(&off));
+        // Without optimisation it is this program that bounds the fastest link; with it that one carries its rate as well.
+        let least = if *bits >= 1e9 && cfg!(debug_assertions) { -0.8 } else { -0.05 };
+        assert!((least..0.01).contains(&off), "{rate}: {off}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Standard errors from the observed Fisher information: minus the second derivatives of the logarithm of the
 //! likelihood at its maximum, inverted.
 //!
-//! Derivatives and coordinates are those of [`climb`](super::climb). A Pareto distribution's scale is no
+//! Derivatives and coordinates are those of `climb`. A Pareto distribution's scale is no
 //! regular parameter of exact values (its estimate is the least one): alone its error is scale / (n ·
 //! shape), and in a mixture it is taken as known. Of rounded values it is regular.
 
