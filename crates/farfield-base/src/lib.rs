@@ -4,19 +4,25 @@
 //!
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
+pub mod note;
+pub mod printable;
 pub mod quantity;
 pub mod random;
 pub mod rate;
 pub mod sample;
 pub mod share;
 pub mod size;
+pub mod tenths;
 pub mod time;
 pub mod window;
 
+pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
+pub use printable::{printable, without_authorization};
 pub use quantity::QuantityError;
 pub use rate::Rate;
 pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpFacts};
 pub use share::Share;
 pub use size::Bytes;
+pub use tenths::Tenths;
 pub use time::{Duration, Instant};
 pub use window::Window;

@@ -69,6 +69,8 @@ pub struct Sample {
     pub tcp: Option<TcpFacts>,
     /// Its place in the user's page.
     pub page: PagePart,
+    /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
+    pub session: u32,
 }
 
 /// A request's place in a page: what a user asked for, and all that this led to. A user has one page at a time.
@@ -143,6 +145,9 @@ pub struct TcpFacts {
 impl Sample {
     /// The connection of a request that never had one.
     pub const NO_CONNECTION: u32 = u32::MAX;
+
+    /// The session of a request outside of sessions.
+    pub const NO_SESSION: u32 = u32::MAX;
 
     /// Response time: from due to done. What a user who wanted the object then has waited.
     pub fn response_time(&self) -> Duration {
@@ -388,6 +393,6 @@ mod tests {
 
     #[test]
     fn a_sample_stays_small() {
-        assert!(size_of::<Sample>() <= 96, "{} bytes", size_of::<Sample>());
+        assert!(size_of::<Sample>() <= 104, "{} bytes", size_of::<Sample>());
     }
 }
