@@ -9,6 +9,7 @@
 mod chunked;
 mod fields;
 mod head;
+mod known_head;
 mod malformed;
 mod reply;
 mod request;
@@ -16,6 +17,7 @@ mod scan;
 
 pub use fields::Fields;
 pub use head::{Answering, Framing, Head};
+pub use known_head::KnownHead;
 pub use malformed::Malformed;
 pub use reply::{Event, Limits, Reply, ReplyReader};
 pub use request::{RequestError, RequestHead};

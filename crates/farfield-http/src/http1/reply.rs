@@ -12,6 +12,7 @@
 use super::chunked::{Chunked, Next};
 use super::fields::Fields;
 use super::head::{self, Answering, Framing, Head};
+use super::known_head::KnownHead;
 use super::malformed::Malformed;
 use super::scan::{Found, Scan};
 
@@ -129,13 +130,24 @@ impl ReplyReader {
         answering: Answering,
         limits: &Limits,
     ) -> Result<(usize, Event<'b>), Malformed> {
+        self.read_with(&mut KnownHead::forgetful(), bytes, answering, limits)
+    }
+
+    /// Does what [`read`](Self::read) does, faster where the head is the one in `known`, which keeps the last head.
+    pub fn read_with<'b>(
+        &mut self,
+        known: &mut KnownHead,
+        bytes: &'b [u8],
+        answering: Answering,
+        limits: &Limits,
+    ) -> Result<(usize, Event<'b>), Malformed> {
         if !self.gathered.is_empty() && !matches!(self.state, State::Head(_)) {
             self.gathered = Vec::new();
         }
         match self.state {
             State::Length(0) => Ok((0, Event::Done(self.end()))),
             _ if bytes.is_empty() => Ok((0, Event::NeedMore)),
-            State::Between | State::BlankLine => self.begin(bytes, answering, limits),
+            State::Between | State::BlankLine => self.begin(known, bytes, answering, limits),
             State::Head(scan) => self.go_on_with_head(bytes, scan, answering, limits),
             State::Length(left) => self.read_length(bytes, left, limits),
             State::Chunked(chunked) => self.read_chunked(bytes, chunked, limits),
@@ -198,7 +210,13 @@ impl ReplyReader {
     ///
     /// RFC 9112, 2.2 asks a server to skip a blank line before a request; a client that meets one before a reply
     /// does well to do likewise, since old servers end a body with a line end that its length does not count.
-    fn begin<'b>(&mut self, bytes: &'b [u8], answering: Answering, limits: &Limits) -> Step<'b> {
+    fn begin<'b>(
+        &mut self,
+        known: &mut KnownHead,
+        bytes: &'b [u8],
+        answering: Answering,
+        limits: &Limits,
+    ) -> Step<'b> {
         let window = self.window(bytes, limits);
         let mut blank = 0;
         for &byte in window {
@@ -214,7 +232,11 @@ impl ReplyReader {
         if rest.is_empty() {
             return self.need_more(window.len(), limits, Malformed::HeadTooLarge);
         }
+        if let Some((length, head)) = known.find(rest, answering, limits.head_fields) {
+            return Ok(self.take_head(blank + length, head));
+        }
         if let Some((length, head)) = head::parse(rest, answering, limits.head_fields)? {
+            known.keep(&rest[..length], answering, limits.head_fields, head);
             return Ok(self.take_head(blank + length, head));
         }
         let mut scan = Scan::START;

@@ -1,7 +1,7 @@
 //! What a reader tells of a stream, from its first byte to the server's close; and the laws that hold for every
 //! stream. The fuzz target `http1_reply` is [`obeys_the_laws`] of this file.
 
-use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, Reply, ReplyReader};
+use farfield_http::http1::{Answering, Event, Head, KnownHead, Limits, Malformed, Reply, ReplyReader};
 
 /// What was told of one stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +41,22 @@ pub fn told_however_cut(stream: &[u8], answering: Answering, limits: &Limits, se
         let pieces = cut(stream, seed, longest);
         assert_eq!(whole, told(&pieces, answering, limits), "cut as {pieces:?}");
     }
+    told_with_a_known_head(&whole, stream, answering, limits);
     whole
+}
+
+/// Heads that were read before, for the same request and for others, change nothing.
+fn told_with_a_known_head(whole: &Story, stream: &[u8], answering: Answering, limits: &Limits) {
+    let other = if answering == Answering::Head { Answering::Other } else { Answering::Head };
+    let fewer = Limits { head_fields: limits.head_fields / 2, ..*limits };
+    let known = &mut KnownHead::new();
+    for (answering, limits) in [(other, limits), (answering, &fewer), (answering, limits)] {
+        let fresh = told(&[stream], answering, limits);
+        for _ in 0..2 {
+            assert_eq!(fresh, told_knowing(known, &[stream], answering, limits), "with a known head");
+        }
+    }
+    assert_eq!(*whole, told_knowing(known, &[stream], answering, limits), "with a known head");
 }
 
 /// Cuts the stream into pieces of 0 to `longest` bytes.
@@ -61,13 +76,17 @@ fn cut(mut stream: &[u8], seed: u64, longest: u64) -> Vec<&[u8]> {
 /// Hands the pieces to a reader, then the server's close, and holds every step against the laws of accounting
 /// and of progress.
 fn told(pieces: &[&[u8]], answering: Answering, limits: &Limits) -> Story {
+    told_knowing(&mut KnownHead::new(), pieces, answering, limits)
+}
+
+fn told_knowing(known: &mut KnownHead, pieces: &[&[u8]], answering: Answering, limits: &Limits) -> Story {
     let mut reader = ReplyReader::new();
     let mut story = Story { told: Vec::new(), unfinished: Vec::new(), wrong: None };
     let mut bytes_taken = 0;
     for piece in pieces {
         let mut rest = *piece;
         loop {
-            let (taken, event) = match reader.read(rest, answering, limits) {
+            let (taken, event) = match reader.read_with(known, rest, answering, limits) {
                 Ok(step) => step,
                 Err(wrong) => {
                     story.wrong = Some(wrong);
