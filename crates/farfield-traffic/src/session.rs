@@ -8,29 +8,42 @@
 //! numbers. A name that nothing defines, or nothing that can come before, is refused there. How requests become bytes,
 //! and how values are found in replies, is the runtime's.
 
+pub mod around;
+pub mod course;
 pub mod data;
 pub mod extract;
+pub mod field;
 pub mod path;
+pub mod query;
 pub mod replay;
+pub mod secret;
 pub mod state;
 pub mod template;
 pub mod upload;
+pub mod wanted;
 
 mod names;
 
-use crate::distribution::{CountsSpec, Distribution, TimesSpec};
+use crate::amount::Amount;
+use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
 use crate::file::{FileError, Load};
+use around::Around;
+use course::{Condition, Repeat};
 use data::{Data, DataSpec};
-use extract::{CheckSpec, Css, ExtractSpec};
+use extract::{CheckSpec, Pick};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
+use field::FieldSpec;
 use http::Method;
 use path::{EntrySpec, PathSpec, Route, TransitionsSpec};
+use query::{Css, Lookup, Pattern, Pointer};
 use replay::{Replay, ReplaySpec};
+use secret::Secret;
 use serde::{Deserialize, Serialize};
 use state::{OnFailure, StateSpec};
 use template::Escape;
 pub use upload::{Upload, UploadContent};
+use wanted::ReadyCheck;
 
 /// `[session]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +52,18 @@ pub struct SessionSpec {
     /// The way through the states: a list, or weights; all states in order unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
+    /// States that are asked for once, before the load. What they extract, all sessions know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
+    /// States that each session begins with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<String>,
+    /// States that each session ends with, wherever it was broken off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last: Vec<String>,
+    /// States that are asked for once, behind the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tear_down: Vec<String>,
     /// Where a table of transitions begins; in the first state unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntrySpec>,
@@ -135,10 +160,16 @@ pub struct Session {
     pub states: Vec<State>,
     /// The way through them.
     pub route: Route,
+    /// Those that stand around it.
+    pub around: Around,
+    /// What variables are before anything is asked for, by number: what the set-up extracted.
+    pub given: Vec<Option<Box<[u8]>>>,
     /// Rows of data.
     pub data: Vec<Data>,
     /// The names of variables, by number.
     pub variables: Vec<String>,
+    /// What texts need of the environment, by number.
+    pub environment: Vec<Secret>,
     /// The forms that states send, by number.
     pub forms: Vec<FormOf>,
     /// Pages of a session at most.
@@ -180,23 +211,71 @@ pub struct State {
     pub embedded_first: u32,
     /// Seconds that the user thinks after this page.
     pub think: Option<Distribution>,
-    /// What is taken from the reply, and the number of the variable that keeps it.
-    pub extract: Vec<(u16, ExtractSpec)>,
+    /// What is taken from the reply, in order.
+    pub extract: Vec<Extraction>,
     /// What must hold of the reply.
     pub check: Check,
     /// What happens when something fails.
     pub on_failure: OnFailure,
+    /// What must hold for the state to be asked for.
+    pub conditions: Vec<Condition>,
+    /// How often it is asked for in a row, if not once.
+    pub repeat: Option<Repeat>,
     /// The forms that states after this one send, which are kept from its reply.
     pub forms_kept: Vec<u16>,
+}
+
+/// A value that is taken from a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extraction {
+    /// The number of the variable that keeps it.
+    pub variable: u16,
+    /// Where it stands.
+    pub from: ValueSource,
+    /// Which, where there are several.
+    pub pick: Pick,
+    /// The value where there is none. Without one, that is a failure.
+    pub default: Option<String>,
+}
+
+/// Where in a reply a value stands: an [`extract::Source`], ready to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ValueSource {
+    /// What this group of each match has.
+    Regex {
+        /// The expression.
+        pattern: Lookup<Pattern>,
+        /// The group; 0 is the whole match.
+        group: usize,
+    },
+    /// What this JSON pointer leads to.
+    Json(Lookup<Pointer>),
+    /// Of each element, an attribute or, without one, its text.
+    Css {
+        /// The elements.
+        select: Lookup<Css>,
+        /// The attribute, in lower case.
+        attribute: Option<String>,
+    },
+    /// Each value of a header field, by its name in lower case.
+    Header(String),
+    /// The value of a cookie of the user's.
+    Cookie(String),
 }
 
 /// A form, and what is filled into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormOf {
-    /// Which it is: the first that this selects.
-    pub select: Css,
-    /// What is filled in, by field.
+    /// Which forms it may be, in the words of the scenario.
+    pub name: String,
+    /// Which forms it may be.
+    pub select: Lookup<Css>,
+    /// Which of these it is.
+    pub pick: Pick,
+    /// What is filled in, by field; one that has several values stands there as often.
     pub fields: Vec<(String, Text)>,
+    /// Fields that are not sent.
+    pub left_out: Vec<String>,
     /// The files that are sent, by field.
     pub files: Vec<(String, Upload)>,
     /// The button that is pressed.
@@ -206,12 +285,18 @@ pub struct FormOf {
 /// What must hold of a reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Check {
-    /// As written; its texts with holes are the lists below.
+    /// As written; what may have holes is in the lists below.
     pub spec: CheckSpec,
     /// Texts that the body must have in it.
     pub contains: Vec<Text>,
     /// Texts that the body must not have in it.
     pub lacks: Vec<Text>,
+    /// Expressions that the body must match.
+    pub regex: Vec<Lookup<Pattern>>,
+    /// Elements of the body.
+    pub css: Vec<ReadyCheck<Css>>,
+    /// Values of a JSON body.
+    pub json: Vec<ReadyCheck<Pointer>>,
 }
 
 /// A template in which names are numbers.
@@ -239,6 +324,8 @@ pub enum Value {
         /// The column.
         column: u16,
     },
+    /// A variable of the environment, by number.
+    Environment(u16),
     /// The user's number.
     User,
     /// The session's number.
@@ -278,6 +365,20 @@ impl Session {
 }
 
 impl SessionSpec {
+    /// Leaves think times out, and has a session that would not end by itself end after as many pages as there are states.
+    pub fn go_once(&mut self) {
+        self.think = None;
+        for state in &mut self.state {
+            state.think = None;
+        }
+        if matches!(self.path, Some(PathSpec::Choice(_))) && self.clicks.is_none() {
+            let around = self.set_up.len() + self.first.len() + self.last.len() + self.tear_down.len();
+            let states = self.state.len().saturating_sub(around);
+            let pages = DistributionSpec::constant(Amount::Number(states as f64));
+            self.clicks = Some(pages.try_into().expect("a number of states is a count"));
+        }
+    }
+
     /// The recording that is asked for again, if one is; read through `load`.
     pub fn resolve_replay(&self, load: &mut Load<'_>) -> Result<Option<Replay>, SessionError> {
         let Some(spec) = &self.replay else { return Ok(None) };
@@ -309,7 +410,9 @@ impl SessionSpec {
         for (number, state) in self.state.iter().enumerate() {
             state.check(&format!("state[{number}]"))?;
         }
-        let route = path::resolve(&names, self.path.as_ref(), self.entry.as_ref(), &self.transitions)?;
+        let around = Around::of(self, &names)?;
+        let route =
+            path::resolve(&names, &around, self.path.as_ref(), self.entry.as_ref(), &self.transitions)?;
         let data = self.data.iter().enumerate().map(|(number, spec)| {
             let resolved = spec.resolve(load, seed, number as u64);
             resolved.map_err(|error| SessionError::file(format!("data[{number}].file"), &error))
@@ -324,8 +427,11 @@ impl SessionSpec {
         let mut session = Session {
             states: Vec::new(),
             route,
+            around,
+            given: vec![None; names.variables().len()],
             variables: names.variables(),
             data,
+            environment: Vec::new(),
             forms: Vec::new(),
             clicks,
             think,
@@ -337,13 +443,19 @@ impl SessionSpec {
             warnings: Vec::new(),
         };
         let mut embedded_first = self.state.len() as u32;
+        let mut bodies = Vec::with_capacity(self.state.len());
         for (number, spec) in self.state.iter().enumerate() {
-            let state = self.state(&mut session, &names, number, spec, embedded_first, load)?;
+            let body = spec.body.as_ref().map(|body| body.resolve(load)).transpose();
+            let body = body.map_err(|error| SessionError::file(format!("state[{number}].body"), &error))?;
+            bodies.push(body);
+            let body = bodies[number].as_ref();
+            let state = self.state(&mut session, &names, number, spec, (embedded_first, body), load)?;
             embedded_first += state.embedded.len() as u32;
             session.states.push(state);
         }
+        session.environment = names.environment();
         keep_forms(&mut session);
-        names.check_order(&self.state, &mut session)?;
+        names.check_order(&self.state, &bodies, &mut session)?;
         Ok(session)
     }
 
@@ -353,7 +465,7 @@ impl SessionSpec {
         names: &names::Names,
         number: usize,
         spec: &StateSpec,
-        embedded_first: u32,
+        (embedded_first, body): (u32, Option<&template::Template>),
         load: &mut Load<'_>,
     ) -> Result<State, SessionError> {
         let key = |part: &str| format!("state[{number}].{part}");
@@ -361,21 +473,24 @@ impl SessionSpec {
         let texts = |part: &str, templates: &[template::Template]| {
             templates.iter().map(|template| names.text(&key(part), template)).collect::<Result<Vec<_>, _>>()
         };
-        let body = spec.body.as_ref().map(|body| body.resolve(load)).transpose();
-        let body = body.map_err(|error| SessionError::file(key("body"), &error))?;
         let form = match &spec.form {
             None => None,
             Some(form) => {
-                let fields = form.fields.iter().map(|(name, template)| {
-                    Ok((name.clone(), text(&format!("form.fields.{name}"), template)?))
+                let fields = form.fields.iter().flat_map(|(name, field)| {
+                    let key = format!("form.fields.{name}");
+                    field.texts().iter().map(move |template| Ok((name.clone(), text(&key, template)?)))
                 });
                 let fields = fields.collect::<Result<_, _>>()?;
                 let files = form.files.iter().map(|(name, upload)| {
                     Ok((name.clone(), upload.resolve(names, &key(&format!("form.files.{name}")), load)?))
                 });
+                let left_out = form.fields.iter().filter(|(_, field)| **field == FieldSpec::LeftOut);
                 session.forms.push(FormOf {
                     files: files.collect::<Result<_, _>>()?,
-                    select: form.select.clone(),
+                    name: form.select.template().as_str().to_owned(),
+                    select: form.select.resolve(&key("form.select"), names)?,
+                    pick: form.pick(),
+                    left_out: left_out.map(|(name, _)| name.clone()).collect(),
                     fields,
                     submit: form.submit.clone(),
                 });
@@ -387,23 +502,30 @@ impl SessionSpec {
             text(&format!("headers.{name}"), template).map(|text| (name, text))
         });
         let think = spec.think.as_ref().map(|law| law.resolve(load)).transpose();
+        let regexes = spec.check.regex.iter().map(|regex| regex.resolve(&key("check.regex"), names));
+        let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
         Ok(State {
             name: spec.name.as_str().to_owned(),
             method: spec.verb(),
             path: spec.path.as_ref().map(|path| text("path", path)).transpose()?,
             headers: headers.collect::<Result<_, _>>()?,
-            body: body.as_ref().map(|body| text("body", body)).transpose()?,
+            body: body.map(|body| text("body", body)).transpose()?,
             form,
             embedded: spec.embedded.iter().map(|target| target.as_str().to_owned()).collect(),
             embedded_first,
             think: think.map_err(|error| SessionError::file(key("think"), &error))?,
-            extract: spec.extract.iter().map(|(name, spec)| (names.variable(name), spec.clone())).collect(),
+            extract: extract::resolve(&spec.extract, &key("extract"), names)?,
             check: Check {
                 contains: texts("check.contains", &spec.check.contains)?,
                 lacks: texts("check.lacks", &spec.check.lacks)?,
+                regex: regexes.collect::<Result<_, _>>()?,
+                css: spec.check.css.resolve(&key("check.css"), names)?,
+                json: spec.check.json.resolve(&key("check.json"), names)?,
                 spec: spec.check.clone(),
             },
             on_failure: spec.on_failure.unwrap_or(self.on_failure),
+            conditions,
+            repeat,
             forms_kept: Vec::new(),
         })
     }
@@ -411,7 +533,7 @@ impl SessionSpec {
 
 /// Has each state keep the forms that a state after it may send.
 fn keep_forms(session: &mut Session) {
-    for (from, to) in session.route.follows() {
+    for (from, to) in session.follows() {
         if let Some(form) = session.states[usize::from(to)].form {
             let kept = &mut session.states[usize::from(from)].forms_kept;
             if !kept.contains(&form) {

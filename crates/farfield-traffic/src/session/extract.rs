@@ -1,8 +1,10 @@
 //! What a session takes from a reply, and what it holds against it.
 
+use super::names::Names;
+use super::query::{Css, Pattern, Pointer, QuerySpec};
 use super::template::Template;
-use lol_html::Selector;
-use regex::bytes::Regex;
+use super::wanted::ValueChecks;
+use super::{Extraction, SessionError, ValueSource};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -25,16 +27,16 @@ pub enum Source {
     /// What this group of each match has.
     Regex {
         /// The expression.
-        pattern: Pattern,
+        pattern: QuerySpec<Pattern>,
         /// The group; 0 is the whole match.
         group: usize,
     },
-    /// What this JSON pointer (RFC 6901) leads to; of a list, each of its items.
-    Json(Pointer),
+    /// What this JSON pointer leads to; of a list, each of its items.
+    Json(QuerySpec<Pointer>),
     /// Of each element, an attribute or, without one, its text.
     Css {
         /// The elements.
-        select: Css,
+        select: QuerySpec<Css>,
         /// The attribute, in lower case.
         attribute: Option<String>,
     },
@@ -42,6 +44,67 @@ pub enum Source {
     Header(String),
     /// The value of a cookie of the user's, as it is after the reply.
     Cookie(String),
+}
+
+impl Source {
+    /// The query that finds it in the body, and the key that it stands at.
+    pub(super) fn query(&self) -> Option<(&'static str, &Template)> {
+        match self {
+            Source::Regex { pattern, .. } => Some(("regex", pattern.template())),
+            Source::Json(pointer) => Some(("json", pointer.template())),
+            Source::Css { select, .. } => Some(("css", select.template())),
+            Source::Header(_) | Source::Cookie(_) => None,
+        }
+    }
+
+    fn resolve(&self, key: &str, names: &Names) -> Result<ValueSource, SessionError> {
+        Ok(match self {
+            Source::Regex { pattern, group } => ValueSource::Regex {
+                pattern: pattern.resolve(&format!("{key}.regex"), names)?,
+                group: *group,
+            },
+            Source::Json(pointer) => ValueSource::Json(pointer.resolve(&format!("{key}.json"), names)?),
+            Source::Css { select, attribute } => ValueSource::Css {
+                select: select.resolve(&format!("{key}.css"), names)?,
+                attribute: attribute.clone(),
+            },
+            Source::Header(name) => ValueSource::Header(name.clone()),
+            Source::Cookie(name) => ValueSource::Cookie(name.clone()),
+        })
+    }
+}
+
+/// What a state takes from its reply, in an order in which each has what its holes need of the others; one that names itself
+/// has its value from before. Refuses those that need each other.
+pub(super) fn resolve(
+    specs: &BTreeMap<String, ExtractSpec>,
+    key: &str,
+    names: &Names,
+) -> Result<Vec<Extraction>, SessionError> {
+    let mut waiting: Vec<(&String, &ExtractSpec)> = specs.iter().collect();
+    let mut resolved = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let needs = |own: &str, spec: &ExtractSpec| {
+            let holes = spec.from.query().into_iter().flat_map(|(_, template)| template.variables());
+            holes.filter(|name| *name != own).any(|name| waiting.iter().any(|(other, _)| *other == name))
+        };
+        let (now, later): (Vec<_>, Vec<_>) =
+            waiting.iter().copied().partition(|(name, spec)| !needs(name, spec));
+        for (name, spec) in &now {
+            let ExtractSpec { from, pick, default } = spec;
+            let from = from.resolve(&format!("{key}.{name}"), names)?;
+            let variable = names.variable(name);
+            resolved.push(Extraction { variable, from, pick: *pick, default: default.clone() });
+        }
+        if now.is_empty() {
+            let named: Vec<&str> = later.iter().map(|(name, _)| name.as_str()).collect();
+            let sentence =
+                format!("`{}` need each other's values; extract one of them without", named.join("`, `"));
+            return Err(SessionError::at(key, sentence));
+        }
+        waiting = later;
+    }
+    Ok(resolved)
 }
 
 /// Which of several values is taken.
@@ -71,7 +134,13 @@ pub struct CheckSpec {
     pub lacks: Vec<Template>,
     /// Expressions that the body must match.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
-    pub regex: Vec<Pattern>,
+    pub regex: Vec<QuerySpec<Pattern>>,
+    /// Elements of an HTML body that must be there, or must not, or must have this text.
+    #[serde(skip_serializing_if = "ValueChecks::is_empty")]
+    pub css: ValueChecks<QuerySpec<Css>>,
+    /// Values of a JSON body that must be there, or must not, or must be this.
+    #[serde(skip_serializing_if = "ValueChecks::is_empty")]
+    pub json: ValueChecks<QuerySpec<Pointer>>,
 }
 
 impl CheckSpec {
@@ -82,7 +151,8 @@ impl CheckSpec {
 
     /// True if the body is looked at.
     pub fn reads_body(&self) -> bool {
-        !(self.contains.is_empty() && self.lacks.is_empty() && self.regex.is_empty())
+        let texts = self.contains.is_empty() && self.lacks.is_empty() && self.regex.is_empty();
+        !(texts && self.css.is_empty() && self.json.is_empty())
     }
 }
 
@@ -214,135 +284,17 @@ fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) 
     deserializer.deserialize_any(Either(std::marker::PhantomData))
 }
 
-/// A regular expression over bytes, in the syntax of the regex crate.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// The expression.
-    pub fn regex(&self) -> &Regex {
-        &self.0
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Pattern) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl TryFrom<String> for Pattern {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Pattern, String> {
-        Regex::new(&text).map(Pattern).map_err(|error| {
-            let why = error.to_string();
-            let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            format!("`{text}` is no regular expression: {last}")
-        })
-    }
-}
-
-impl From<Pattern> for String {
-    fn from(pattern: Pattern) -> String {
-        pattern.0.as_str().to_owned()
-    }
-}
-
-/// A CSS selector: types, classes, ids, attributes, `:nth-child` and its like, descendants and children.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Css {
-    text: String,
-    selector: Selector,
-}
-
-impl Css {
-    /// The selector.
-    pub fn selector(&self) -> &Selector {
-        &self.selector
-    }
-
-    /// As it was written.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// `inner` inside of each of its elements.
-    ///
-    /// # Panics
-    /// If `inner` is no selector.
-    pub fn inside(&self, inner: &str) -> Css {
-        let each = self.text.split(',').map(|one| format!("{} {inner}", one.trim()));
-        let text = each.collect::<Vec<_>>().join(", ");
-        Css::try_from(text).expect("a selector inside of a selector is one")
-    }
-}
-
-impl PartialEq for Css {
-    fn eq(&self, other: &Css) -> bool {
-        self.text == other.text
-    }
-}
-
-impl TryFrom<String> for Css {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Css, String> {
-        match text.parse() {
-            Ok(selector) => Ok(Css { text, selector }),
-            Err(error) => Err(format!("`{text}` is no selector: {error}")),
-        }
-    }
-}
-
-impl From<Css> for String {
-    fn from(css: Css) -> String {
-        css.text
-    }
-}
-
-/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Pointer(String);
-
-impl Pointer {
-    /// As it was written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Pointer {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Pointer, String> {
-        match text.is_empty() || text.starts_with('/') {
-            true => Ok(Pointer(text)),
-            false => Err(format!("`{text}` is no JSON pointer; begin it with `/`, as in `/items/0/id`")),
-        }
-    }
-}
-
-impl From<Pointer> for String {
-    fn from(pointer: Pointer) -> String {
-        pointer.0
-    }
-}
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct WrittenExtract {
     #[serde(skip_serializing_if = "Option::is_none")]
-    regex: Option<Pattern>,
+    regex: Option<QuerySpec<Pattern>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    json: Option<Pointer>,
+    json: Option<QuerySpec<Pointer>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    css: Option<Css>,
+    css: Option<QuerySpec<Css>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     attribute: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -391,7 +343,7 @@ impl TryFrom<WrittenExtract> for ExtractSpec {
         };
         let sources = [
             regex.map(|pattern| {
-                let groups = pattern.regex().captures_len() - 1;
+                let groups = pattern.groups();
                 Source::Regex { group: group.unwrap_or(groups.min(1)), pattern }
             }),
             json.map(Source::Json),
@@ -404,8 +356,8 @@ impl TryFrom<WrittenExtract> for ExtractSpec {
         ];
         let mut given: Vec<Source> = sources.into_iter().flatten().collect();
         match (given.len(), given.pop()) {
-            (1, Some(Source::Regex { pattern, group })) if group >= pattern.regex().captures_len() => {
-                Err(ExtractError::NoGroup(pattern.regex().captures_len() - 1, group))
+            (1, Some(Source::Regex { pattern, group })) if group > pattern.groups() => {
+                Err(ExtractError::NoGroup(pattern.groups(), group))
             }
             (1, Some(from)) => Ok(ExtractSpec { from, pick, default }),
             (count, _) => Err(ExtractError::Sources(count)),

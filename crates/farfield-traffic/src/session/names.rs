@@ -1,9 +1,11 @@
 //! Names of variables and columns: their numbers, and whether each has a value where it is used.
 
 use super::data::Data;
-use super::state::{BodySpec, StateSpec};
+use super::secret::Secret;
+use super::state::StateSpec;
 use super::template::{Name, Part, Template};
 use super::{Piece, Session, SessionError, Text, Value};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// What names stand for.
@@ -11,6 +13,8 @@ pub(super) struct Names {
     variables: Vec<String>,
     /// Columns, with the file and the column that each is.
     columns: Vec<(String, Value)>,
+    /// What was looked up in the environment, by number.
+    environment: RefCell<Vec<Secret>>,
 }
 
 impl Names {
@@ -34,12 +38,39 @@ impl Names {
             }
         }
         let variables: BTreeSet<&String> = states.iter().flat_map(|state| state.extract.keys()).collect();
-        Ok(Names { variables: variables.into_iter().cloned().collect(), columns })
+        Ok(Names {
+            variables: variables.into_iter().cloned().collect(),
+            columns,
+            environment: RefCell::default(),
+        })
     }
 
     /// The names of variables, by number.
     pub fn variables(&self) -> Vec<String> {
         self.variables.clone()
+    }
+
+    /// What texts need of the environment, by number.
+    pub fn environment(&self) -> Vec<Secret> {
+        self.environment.borrow().clone()
+    }
+
+    fn secret(&self, key: &str, name: &str) -> Result<Value, SessionError> {
+        let mut environment = self.environment.borrow_mut();
+        if let Some(known) = environment.iter().position(|secret| secret.name == name) {
+            return Ok(Value::Environment(known as u16));
+        }
+        environment.push(Secret::read(name).map_err(|sentence| SessionError::at(key, sentence))?);
+        Ok(Value::Environment(environment.len() as u16 - 1))
+    }
+
+    /// The number of the variable that `key` names; refuses what no state defines.
+    pub fn known_variable(&self, key: &str, name: &str) -> Result<u16, SessionError> {
+        let known = self.variables.iter().position(|known| known == name);
+        known.map(|place| place as u16).ok_or_else(|| {
+            let sentence = format!("no state extracts `{name}`; there are `{}`", self.variables.join("`, `"));
+            SessionError::at(key, sentence)
+        })
     }
 
     /// The number of a variable that a state defines.
@@ -64,6 +95,7 @@ impl Names {
             Name::User => Value::User,
             Name::Session => Value::Session,
             Name::Click => Value::Click,
+            Name::Environment(name) => self.secret(key, name)?,
             Name::Random(from, to) => Value::Random(*from, *to),
             Name::Variable(name) => match self.variables.iter().position(|known| known == name) {
                 Some(place) => Value::Variable(place as u16),
@@ -87,16 +119,52 @@ impl Names {
     }
 
     /// Refuses a variable where no state that defines it can come before, and warns where one need not.
-    pub fn check_order(&self, specs: &[StateSpec], session: &mut Session) -> Result<(), SessionError> {
+    /// `bodies` are those of the states, be they in files.
+    pub fn check_order(
+        &self,
+        specs: &[StateSpec],
+        bodies: &[Option<Template>],
+        session: &mut Session,
+    ) -> Result<(), SessionError> {
         let own = |state: usize| specs[state].extract.keys().map(String::as_str).collect::<BTreeSet<_>>();
         let before = Before::of(session, own);
         let mut warnings = Vec::new();
         for (number, spec) in specs.iter().enumerate() {
-            for (part, template) in templates(spec) {
+            for (key, name) in spec.deciding() {
+                let own = key == "while-found" && spec.extract.contains_key(name);
+                if !own && !before.maybe[number].contains(name) {
+                    let sentence = format!("no state before `{}` extracts `{name}`", spec.name.as_str());
+                    return Err(SessionError::at(format!("state[{number}].{key}"), sentence));
+                }
+            }
+            for (part, template) in templates(spec, bodies[number].as_ref()) {
+                let column =
+                    template.variables().find(|name| self.columns.iter().any(|(known, _)| known == name));
+                if let Some(column) = column.filter(|_| session.around.is_once(number as u16)) {
+                    let sentence = format!(
+                        "`${{{column}}}` is a column of the data, and `{}` is asked for once in a run, by no session with a \
+                         row",
+                        spec.name.as_str()
+                    );
+                    return Err(SessionError::at(format!("state[{number}].{part}"), sentence));
+                }
                 for name in
                     template.variables().filter(|name| self.variables.iter().any(|known| known == name))
                 {
-                    let own = part.starts_with("check") && spec.extract.contains_key(name);
+                    if spec.deciding().any(|(key, decides)| key == "if-found" && decides == name) {
+                        continue;
+                    }
+                    let own = spec.extract.contains_key(name);
+                    if own && part.starts_with("check") {
+                        let sentence = format!(
+                            "`{name}` is extracted by this state, after its checks: `${{{name}}}` would be the value from \
+                             before; extract it by another name, or check it in a state behind"
+                        );
+                        return Err(SessionError::at(format!("state[{number}].{part}"), sentence));
+                    }
+                    // What a state extracts it may use to find others of its values.
+                    let taken = |rest: &str| rest.split_once('.').is_some_and(|(other, _)| other != name);
+                    let own = own && part.strip_prefix("extract.").is_some_and(taken);
                     if own || before.surely[number].as_ref().is_none_or(|sure| sure.contains(name)) {
                         continue;
                     }
@@ -130,10 +198,17 @@ impl<'a> Before<'a> {
     fn of(session: &Session, own: impl Fn(usize) -> BTreeSet<&'a str>) -> Before<'a> {
         let states = session.states.len();
         let mut before = Before { surely: vec![None; states], maybe: vec![BTreeSet::new(); states] };
-        for entry in session.route.entries() {
-            before.surely[usize::from(entry)] = Some(BTreeSet::new());
+        // What the set-up extracts is known wherever else anything begins; a run without it is not begun.
+        let set_up = || session.around.set_up.iter().map(|state| usize::from(*state));
+        let conditional = |state: &usize| !session.states[*state].conditions.is_empty();
+        let given: BTreeSet<&str> = set_up().filter(|state| !conditional(state)).flat_map(&own).collect();
+        let maybe_given: BTreeSet<&str> = set_up().flat_map(&own).collect();
+        for entry in session.entries().into_iter().map(usize::from) {
+            let of_set_up = set_up().any(|state| state == entry);
+            before.surely[entry] = Some(if of_set_up { BTreeSet::new() } else { given.clone() });
+            before.maybe[entry] = if of_set_up { BTreeSet::new() } else { maybe_given.clone() };
         }
-        let pairs = session.route.follows();
+        let pairs = session.follows();
         loop {
             let mut changed = false;
             for (from, to) in pairs.iter().map(|(from, to)| (usize::from(*from), usize::from(*to))) {
@@ -156,13 +231,19 @@ impl<'a> Before<'a> {
 }
 
 /// The templates of a state, with where they stand in it.
-fn templates(spec: &StateSpec) -> impl Iterator<Item = (String, &Template)> {
+fn templates<'t>(
+    spec: &'t StateSpec,
+    body: Option<&'t Template>,
+) -> impl Iterator<Item = (String, &'t Template)> {
     let one = |part: &str, template| (part.to_owned(), template);
-    let body = spec.body.as_ref().and_then(|body| match body {
-        BodySpec::Text(template) => Some(template),
-        BodySpec::File(_) => None,
+    let fields = spec.form.iter().flat_map(|form| &form.fields).flat_map(|(name, field)| {
+        field.texts().iter().map(move |text| (format!("form.fields.{name}"), text))
     });
-    let fields = spec.form.iter().flat_map(|form| &form.fields);
+    let selects = spec.form.iter().map(|form| ("form.select".to_owned(), form.select.template()));
+    let taken = spec.extract.iter().filter_map(|(name, spec)| {
+        let (part, template) = spec.from.query()?;
+        Some((format!("extract.{name}.{part}"), template))
+    });
     let files = spec.form.iter().flat_map(|form| &form.files).flat_map(|(name, upload)| {
         upload.templates().map(move |(part, template)| (format!("form.files.{name}.{part}"), template))
     });
@@ -171,8 +252,13 @@ fn templates(spec: &StateSpec) -> impl Iterator<Item = (String, &Template)> {
         .map(move |path| one("path", path))
         .chain(spec.headers.iter().map(move |(name, value)| (format!("headers.{}", name.as_str()), value)))
         .chain(body.map(|body| one("body", body)))
-        .chain(fields.map(|(name, value)| (format!("form.fields.{name}"), value)))
+        .chain(fields)
+        .chain(selects)
+        .chain(taken)
         .chain(files)
         .chain(spec.check.contains.iter().map(move |text| one("check.contains", text)))
         .chain(spec.check.lacks.iter().map(move |text| one("check.lacks", text)))
+        .chain(spec.check.regex.iter().map(move |regex| one("check.regex", regex.template())))
+        .chain(spec.check.css.templates().map(move |text| one("check.css", text)))
+        .chain(spec.check.json.templates().map(move |text| one("check.json", text)))
 }

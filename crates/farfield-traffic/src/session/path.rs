@@ -2,6 +2,7 @@
 //! it (Markov, with an entry, `back` and `end`).
 
 use super::SessionError;
+use super::around::Around;
 use crate::alias::AliasTable;
 use farfield_base::random::Stream;
 use serde::{Deserialize, Serialize};
@@ -190,25 +191,36 @@ fn entered(entry: &Row, rng: &mut Stream) -> u16 {
 /// Puts together what a scenario says of a session's way through states of these `names`.
 pub(super) fn resolve(
     names: &[&str],
+    around: &Around,
     path: Option<&PathSpec>,
     entry: Option<&EntrySpec>,
     transitions: &TransitionsSpec,
 ) -> Result<Route, SessionError> {
     let state = |key: &str, name: &str| {
         let place = names.iter().position(|known| *known == name);
-        place.map(|place| place as u16).ok_or_else(|| SessionError::no_state(key, name, names))
+        let place = place.ok_or_else(|| SessionError::no_state(key, name, names))? as u16;
+        match around.list_of(place) {
+            None => Ok(place),
+            Some(list) => {
+                let sentence = format!("`{name}` stands in `{list}` already; write a state for each place");
+                Err(SessionError::at(key, sentence))
+            }
+        }
     };
     if !transitions.is_empty() {
         if path.is_some() {
             return Err(SessionError::at("path", "there are `transitions` already; leave one of both out"));
         }
-        return markov(names, entry, transitions, state);
+        return markov(names, around, entry, transitions, state);
     }
     if entry.is_some() {
         return Err(SessionError::at("entry", "is about `transitions`; leave it out"));
     }
     match path {
-        None => Ok(Route::List((0..names.len() as u16).collect())),
+        None => {
+            let own = (0..names.len() as u16).filter(|state| around.list_of(*state).is_none());
+            Ok(Route::List(own.collect()))
+        }
         Some(PathSpec::List(list)) if list.is_empty() => {
             Err(SessionError::at("path", "there is no state in it; name at least one"))
         }
@@ -229,21 +241,30 @@ pub(super) fn resolve(
 
 fn markov(
     names: &[&str],
+    around: &Around,
     entry: Option<&EntrySpec>,
     transitions: &TransitionsSpec,
     state: impl Fn(&str, &str) -> Result<u16, SessionError>,
 ) -> Result<Route, SessionError> {
     let to_state = |key: &str, name: &str| state(key, name).map(Step::To);
     let entry = match entry {
-        None => row("entry", &BTreeMap::from([(names[0].to_owned(), 1.0)]), to_state)?,
+        None => {
+            let own = (0..).zip(names).find(|(state, _)| around.list_of(*state).is_none());
+            let (_, name) = own.expect("a session has a state of its own");
+            row("entry", &BTreeMap::from([((*name).to_owned(), 1.0)]), to_state)?
+        }
         Some(EntrySpec::State(name)) => row("entry", &BTreeMap::from([(name.clone(), 1.0)]), to_state)?,
         Some(EntrySpec::States(states)) => row("entry", states, to_state)?,
     };
     for from in transitions.keys() {
         state("transitions", from)?;
     }
-    let rows = names.iter().map(|from| {
+    let end = BTreeMap::from([(END.to_owned(), 1.0)]);
+    let rows = (0..).zip(names).map(|(number, from)| {
         let key = format!("transitions.{from}");
+        if around.list_of(number).is_some() {
+            return row(&key, &end, |_, _| Ok(Step::End));
+        }
         let written = transitions.get(*from).ok_or_else(|| {
             SessionError::at(
                 "transitions",

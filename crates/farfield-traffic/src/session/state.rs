@@ -1,7 +1,9 @@
 //! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold of it.
 
 use super::SessionError;
-use super::extract::{CheckSpec, Css, ExtractSpec, FieldName};
+use super::extract::{CheckSpec, ExtractSpec, FieldName, Pick};
+use super::field::FieldSpec;
+use super::query::{Css, QuerySpec};
 use super::template::Template;
 use super::upload::UploadSpec;
 use crate::distribution::TimesSpec;
@@ -12,6 +14,7 @@ use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// `[[session.state]]`
@@ -47,6 +50,18 @@ pub struct StateSpec {
     /// What must hold of the reply.
     #[serde(default, skip_serializing_if = "CheckSpec::is_empty")]
     pub check: CheckSpec,
+    /// The state is left out unless this variable has a value that is not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_found: Option<String>,
+    /// The state is left out if this variable has a value that is not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless_found: Option<String>,
+    /// Times that the state is asked for in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<NonZeroU32>,
+    /// The state is asked for again while this variable has a value that is not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub while_found: Option<String>,
     /// What happens when the request, a check or an extraction failed; the session's unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
@@ -170,12 +185,18 @@ impl BodySpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FormSpec {
-    /// Which form: the first that this selects.
+    /// Which form: of those that this selects, the first.
     #[serde(default = "any_form")]
-    pub select: Css,
+    pub select: QuerySpec<Css>,
+    /// Which of these, from 1, in place of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<NonZeroU32>,
+    /// Any of these, each as likely.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub random: bool,
     /// What is filled in, by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fields: BTreeMap<String, Template>,
+    pub fields: BTreeMap<String, FieldSpec>,
     /// The files that are sent, by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, UploadSpec>,
@@ -184,8 +205,16 @@ pub struct FormSpec {
     pub submit: Option<String>,
 }
 
-fn any_form() -> Css {
-    Css::try_from("form".to_owned()).expect("a type is a selector")
+fn any_form() -> QuerySpec<Css> {
+    let form = Template::try_from("form".to_owned()).expect("a text without holes");
+    form.try_into().expect("a type is a selector")
+}
+
+impl FormSpec {
+    /// Which of the forms that are selected.
+    pub(super) fn pick(&self) -> Pick {
+        if self.random { Pick::Random } else { Pick::Nth(self.index.unwrap_or(NonZeroU32::MIN)) }
+    }
 }
 
 /// What a session does when a page's own request, a check or an extraction failed.
@@ -250,6 +279,12 @@ impl StateSpec {
             }
             (Some(path), _) => check_path(&format!("{key}.path"), path)?,
             (None, Some(_)) => {}
+        }
+        if let Some(form) = &self.form
+            && form.random
+            && form.index.is_some()
+        {
+            return refuse("form.index", "write `index` or `random`, not both");
         }
         if let Some(form) = &self.form
             && let Some(twice) = form.files.keys().find(|name| form.fields.contains_key(*name))

@@ -2,7 +2,7 @@
 //!
 //! A hole names a variable of the session or a column of its data, or one of what is always there: `${user}`, the user's
 //! number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked for before this one;
-//! `${random(1,100)}`, a whole number between both, drawn anew each time. Behind a bar stands how the value is written:
+//! `${random(1,100)}`, a whole number between both, drawn anew each time; `${env.TOKEN}`, a variable of the environment. Behind a bar stands how the value is written:
 //! `url` (RFC 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a `$`.
 //!
 //! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the runtime's.
@@ -42,6 +42,8 @@ pub enum Name {
     Session,
     /// Pages that the session asked for before.
     Click,
+    /// A variable of farfield's own environment.
+    Environment(String),
     /// A whole number from the first to the second, both among them.
     Random(i64, i64),
 }
@@ -163,6 +165,9 @@ fn hole(inside: &str) -> Result<Part, TemplateError> {
         "user" => Name::User,
         "session" => Name::Session,
         "click" => Name::Click,
+        _ if name.strip_prefix("env.").is_some_and(is_name) => {
+            Name::Environment(name["env.".len()..].to_owned())
+        }
         _ if name.starts_with("random(") => random(name, inside)?,
         _ if is_name(name) => Name::Variable(name.to_owned()),
         _ => return Err(TemplateError::Name(inside.to_owned())),
@@ -183,7 +188,10 @@ fn random(name: &str, inside: &str) -> Result<Name, TemplateError> {
 /// Whether a variable may be called so.
 pub(super) fn is_name(name: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && !["user", "session", "click"].contains(&name) && name.chars().all(inner)
+    !name.is_empty()
+        && !name.starts_with("env.")
+        && !["user", "session", "click"].contains(&name)
+        && name.chars().all(inner)
 }
 
 #[cfg(test)]
@@ -218,6 +226,7 @@ mod tests {
                 text("!")
             ]
         );
+        assert_eq!(parts("${env.A_1|url}"), [hole(Name::Environment("A_1".into()), Escape::Url)]);
         assert_eq!(
             parts("${ random( -5, 5 ) | json }${a.b}"),
             [hole(Name::Random(-5, 5), Escape::Json), hole(named("a.b"), Escape::Plain)]
@@ -230,6 +239,7 @@ mod tests {
         assert_eq!(told("a${b"), TemplateError::Open("a${b".into()));
         assert_eq!(told("${}"), TemplateError::Name("".into()));
         assert_eq!(told("${a b}"), TemplateError::Name("a b".into()));
+        assert_eq!(told("${env.}"), TemplateError::Name("env.".into()));
         assert_eq!(told("${a|upper}"), TemplateError::Escape("a|upper".into()));
         assert_eq!(told("${a|}"), TemplateError::Escape("a|".into()));
         for wrong in ["random(2,1)", "random(1)", "random(a,b)", "random(1,2"] {
@@ -250,6 +260,7 @@ mod tests {
                         Name::User => "user".to_owned(),
                         Name::Session => "session".to_owned(),
                         Name::Click => "click".to_owned(),
+                        Name::Environment(name) => format!("env.{name}"),
                         Name::Random(..) => unreachable!("none is written"),
                     };
                     format!("${{{name}{}}}", if escape == Escape::Url { "|url" } else { "" })

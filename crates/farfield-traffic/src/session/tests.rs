@@ -95,6 +95,59 @@ fn what_cannot_be_meant_is_told() {
     );
 }
 
+/// Holes are looked at wherever they may stand: in queries, in files of bodies, in checks.
+#[test]
+fn holes_are_defined_before_wherever_they_stand() {
+    let told = |second: &str| {
+        let first = "[[state]]\nname='a'\npath='/a'\nextract.early = { cookie = 'c' }\n";
+        let text =
+            format!("{first}[[state]]\nname='b'\npath='/b'\nextract.late = {{ cookie = 'd' }}\n{second}");
+        resolved(&text).map(drop).map_err(|error| error.to_string())
+    };
+    for well in [
+        "extract.x = { regex = '${early}=(.*)$' }",
+        "extract.x = { json = '/${late}/y' }",
+        "extract.x = { css = '#${late} a' }",
+        "check.regex = 'a${early}$'",
+        "check.json = { '/${early}/x' = 1 }",
+        "check.css = '#${early}'",
+    ] {
+        assert_eq!(told(well), Ok(()), "{well}");
+    }
+    for (wrong, parts) in [
+        ("extract.x = { regex = '${no}=(.*)' }", ["state[1].extract.x.regex: ", "nothing defines `${no}`"]),
+        ("extract.x = { json = '/${no}' }", ["state[1].extract.x.json: ", "nothing defines `${no}`"]),
+        (
+            "extract.x = { json = '/${x}' }",
+            ["state[1].extract.x.json: ", "no state before `b` defines `${x}`"],
+        ),
+        ("check.regex = '${no}'", ["state[1].check.regex: ", "nothing defines `${no}`"]),
+        ("check.json = '/${no}'", ["state[1].check.json: ", "nothing defines `${no}`"]),
+        ("check.css = '#${no}'", ["state[1].check.css: ", "nothing defines `${no}`"]),
+        (
+            "check.contains = '${late}'",
+            ["state[1].check.contains: ", "extracted by this state, after its checks"],
+        ),
+        ("check.json = { '/a' = '${late}' }", ["state[1].check.json: ", "would be the value from before"]),
+        ("check.css = '#${late}'", ["state[1].check.css: ", "would be the value from before"]),
+        (
+            "extract.x = { json = '/${y}' }\nextract.y = { json = '/${x}' }",
+            ["state[1].extract: ", "`x`, `y` need each other's values"],
+        ),
+    ] {
+        let sentence = told(wrong).expect_err(wrong);
+        assert!(parts.iter().all(|part| sentence.contains(part)), "{wrong}: {sentence}");
+    }
+    let early = "[[state]]\nname='a'\npath='/a'\nbody = { file = 'order.json' }\n\
+                 [[state]]\nname='b'\npath='/b'\nextract.x = { cookie = 'c' }\n";
+    let spec: SessionSpec = toml::from_str(early).expect("a spec");
+    let file = spec.resolve(&mut |_| Ok(b"{\"x\": \"${x}\"}".to_vec()), Seed(1));
+    assert_eq!(
+        file.expect_err("nothing is before it").to_string(),
+        "state[0].body: no state before `a` defines `${x}`"
+    );
+}
+
 #[test]
 fn rows_sum_to_one() {
     let table = |rows: &str| {
@@ -188,4 +241,73 @@ fn sessions_end_and_go_back_as_the_table_says() {
     let mean = f64::from(clicks) / f64::from(SESSIONS);
     let sigma = (0.75f64 / 0.0625 / f64::from(SESSIONS)).sqrt();
     assert!((mean - 4.0).abs() < 5.0 * sigma, "{mean}");
+}
+
+/// What a condition, a loop or the environment may not be.
+#[test]
+fn conditions_need_what_a_state_before_extracts() {
+    let check = |toml: &str, parts: &[&str]| {
+        let spec: SessionSpec = toml::from_str(toml).expect(toml);
+        let error = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect_err(toml).to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    };
+    let two =
+        "[[state]]\nname = 'a'\npath = '/'\nextract.x = { css = 'a' }\n[[state]]\nname = 'b'\npath = '/'\n";
+    check(&format!("{two}if-found = 'y'"), &["state[1].if-found: ", "no state extracts `y`; there are `x`"]);
+    check(
+        "[[state]]\nname = 'a'\npath = '/'\nunless-found = 'x'\nextract.x = { css = 'a' }",
+        &["state[0].unless-found: "],
+    );
+    check(
+        "[[state]]\nname = 'a'\npath = '/${env.NOT_SET_BY_ANYBODY}'",
+        &["state[0].path: ", "the environment has no `NOT_SET_BY_ANYBODY`"],
+    );
+    assert!(toml::from_str::<SessionSpec>(&format!("{two}repeat = 0")).is_err());
+}
+
+/// States that stand around the way: each in one place, with what the set-up extracted known to all.
+#[test]
+fn states_stand_around_the_way() {
+    let states = |more: &str| {
+        let state =
+            |name: &str, rest: &str| format!("[[state]]\nname = '{name}'\npath = '/{name}'\n{rest}\n");
+        [
+            more,
+            "\n",
+            &state("make", "extract.key = { cookie = 'k' }"),
+            &state("in", "body = '${key}'\nextract.id = { cookie = 'i' }"),
+            &state("way", "body = '${id}${key}'"),
+            &state("out", "body = '${id}${key}'"),
+            &state("unmake", "body = '${key}'"),
+        ]
+        .concat()
+    };
+    const ALL: &str = "set-up = ['make']\nfirst = ['in']\nlast = ['out']\ntear-down = ['unmake']";
+    let session = resolved(&states(ALL)).expect("a session");
+    assert_eq!(session.route, Route::List([2].into()));
+    assert_eq!(
+        session.warnings,
+        ["session.state[3].body: `${id}` is empty where no state before has defined it"],
+        "a session may be broken off before"
+    );
+    let quiet = states(ALL).replace("name = 'out'", "name = 'out'\nif-found = 'id'");
+    assert_eq!(resolved(&quiet).expect("a session").warnings, [""; 0]);
+    let told = |toml: &str| resolved(toml).expect_err(toml).to_string();
+    assert!(told(&states("set-up = ['mke']")).starts_with("set-up: there is no state `mke`"));
+    assert!(
+        told(&states("first = ['in']\nlast = ['in']")).starts_with("last: `in` stands in `first` already")
+    );
+    assert!(
+        told(&states(&format!("path = ['in', 'way']\n{ALL}"))).starts_with("path: `in` stands in `first`")
+    );
+    assert!(
+        told(&states("first = ['make', 'in', 'way', 'out', 'unmake']"))
+            .starts_with("state: all states stand")
+    );
+    // What a session extracts, neither the tear-down nor the set-up knows.
+    let late = states(ALL).replace("'/unmake'\nbody = '${key}'", "'/unmake'\nbody = '${id}'");
+    assert_eq!(told(&late), "state[4].body: no state before `unmake` defines `${id}`");
+    let data =
+        format!("data = [{{ file = 'users.csv' }}]\n{}", states(ALL).replace("'/make'", "'/make?${name}'"));
+    assert!(told(&data).starts_with("state[0].path: `${name}` is a column of the data"), "{}", told(&data));
 }

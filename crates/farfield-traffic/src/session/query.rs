@@ -1,0 +1,209 @@
+//! What looks for values in replies: CSS selectors, JSON pointers and regular expressions, which may have holes.
+//!
+//! `#item-${item} a`, `/items/${item}/id`, `href="(/buy/${item}\?[^"]*)"`: a value is escaped when it is filled in, so that it is
+//! one name or one text of the query, whatever is in it.
+
+use super::names::Names;
+use super::template::{Part, Template};
+use super::{SessionError, Text};
+use lol_html::Selector;
+use regex::bytes::Regex;
+use serde::{Deserialize, Serialize};
+
+/// A way to look for values in a reply.
+pub trait Query: Clone + PartialEq + TryFrom<String, Error = String> {
+    /// As it was written.
+    fn as_str(&self) -> &str;
+}
+
+/// A query as a scenario writes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Template", into = "Template", bound = "Q: Query")]
+pub struct QuerySpec<Q> {
+    template: Template,
+    /// The query; of one with holes, what it is like with a name in each.
+    query: Q,
+}
+
+/// A query, ready to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup<Q> {
+    /// The same each time.
+    Fixed(Q),
+    /// With holes.
+    Varying(Text),
+}
+
+impl<Q: Query> QuerySpec<Q> {
+    /// The query with numbers for names; `key` is where it stands.
+    pub(super) fn resolve(&self, key: &str, names: &Names) -> Result<Lookup<Q>, SessionError> {
+        match self.fixed() {
+            Some(query) => Ok(Lookup::Fixed(query.clone())),
+            None => names.text(key, &self.template).map(Lookup::Varying),
+        }
+    }
+
+    /// The query, if it is the same each time.
+    pub fn fixed(&self) -> Option<&Q> {
+        self.template.constant().is_some().then_some(&self.query)
+    }
+
+    /// As it was written.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+}
+
+impl QuerySpec<Pattern> {
+    /// How many groups it has; what is filled in has none.
+    pub(super) fn groups(&self) -> usize {
+        self.query.regex().captures_len() - 1
+    }
+}
+
+impl<Q: Query> TryFrom<Template> for QuerySpec<Q> {
+    type Error = String;
+
+    fn try_from(template: Template) -> Result<QuerySpec<Q>, String> {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            // Any name will do to see whether the rest is a query.
+            Part::Hole { .. } => "x".to_owned(),
+        };
+        let query = Q::try_from(template.parts().iter().map(part).collect::<String>())?;
+        Ok(QuerySpec { template, query })
+    }
+}
+
+impl<Q: Query> From<QuerySpec<Q>> for Template {
+    fn from(spec: QuerySpec<Q>) -> Template {
+        spec.template
+    }
+}
+
+/// A regular expression over bytes, in the syntax of the regex crate.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// The expression.
+    pub fn regex(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl Query for Pattern {
+    fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pattern, String> {
+        Regex::new(&text).map(Pattern).map_err(|error| {
+            let why = error.to_string();
+            let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            format!("`{text}` is no regular expression: {last}")
+        })
+    }
+}
+
+/// A CSS selector: types, classes, ids, attributes, `:nth-child` and its like, descendants and children.
+#[derive(Debug, Clone)]
+pub struct Css {
+    text: String,
+    selector: Selector,
+}
+
+impl Css {
+    /// The selector.
+    pub fn selector(&self) -> &Selector {
+        &self.selector
+    }
+
+    /// `inner` inside of each of its elements.
+    ///
+    /// # Panics
+    /// If `inner` is no selector.
+    pub fn inside(&self, inner: &str) -> Css {
+        let each = alternatives(&self.text).into_iter().map(|one| format!("{} {inner}", one.trim()));
+        let text = each.collect::<Vec<_>>().join(", ");
+        Css::try_from(text).expect("a selector inside of a selector is one")
+    }
+}
+
+/// The selectors of a list: cut at commas, but for those in quotes, brackets and parentheses.
+fn alternatives(text: &str) -> Vec<&str> {
+    let (mut from, mut depth, mut quote, mut escaped) = (0, 0_u32, None, false);
+    let mut alternatives = Vec::new();
+    for (at, letter) in text.char_indices() {
+        match (letter, quote) {
+            _ if escaped => escaped = false,
+            ('\\', _) => escaped = true,
+            (_, Some(end)) => quote = Some(end).filter(|end| *end != letter),
+            ('"' | '\'', None) => quote = Some(letter),
+            ('[' | '(', None) => depth += 1,
+            (']' | ')', None) => depth = depth.saturating_sub(1),
+            (',', None) if depth == 0 => {
+                alternatives.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    alternatives.push(&text[from..]);
+    alternatives
+}
+
+impl Query for Css {
+    fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Css {
+    fn eq(&self, other: &Css) -> bool {
+        self.text == other.text
+    }
+}
+
+impl TryFrom<String> for Css {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Css, String> {
+        match text.parse() {
+            Ok(selector) => Ok(Css { text, selector }),
+            Err(error) => Err(format!("`{text}` is no selector: {error}")),
+        }
+    }
+}
+
+/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole. A part that is `*` stands for each item of a
+/// list or each member of an object, where there is no member of that name: `/items/*/id`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer(String);
+
+impl Query for Pointer {
+    fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Pointer {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pointer, String> {
+        match text.is_empty() || text.starts_with('/') {
+            true => Ok(Pointer(text)),
+            false => Err(format!("`{text}` is no JSON pointer; begin it with `/`, as in `/items/0/id`")),
+        }
+    }
+}
