@@ -136,11 +136,11 @@ fn exponential(gaps: &[f64]) -> bool {
     (-n - sum / n) * (1.0 + 0.6 / n) < 1.321
 }
 
-/// Whether the correlation of each gap with the next is within 1.96 / √n of none.
+/// Whether the correlation of each gap with the next is within 1.96 / √n of none. Gaps that are all alike have none.
 fn uncorrelated(gaps: &[f64]) -> bool {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let differ = gaps.iter().any(|gap| (gap - mean).abs() > 1e-9 * mean);
-    differ && correlation(gaps).abs() < 1.96 / (gaps.len() as f64).sqrt()
+    !differ || correlation(gaps).abs() < 1.96 / (gaps.len() as f64).sqrt()
 }
 
 /// The correlation of each gap with the next, less the −1/n that independent ones have around their own
@@ -209,6 +209,12 @@ mod tests {
         let found = verdict(&Pareto::new(1.5, 1.0).expect("good"), false);
         assert!(!found.poisson && found.exponential_passed < 0.5 && found.renewal, "{found:?}");
         assert!(!found.is_poisson_enough() && found.distance > 0.15, "{found:?}");
+    }
+
+    #[test]
+    fn gaps_that_are_all_alike_are_a_renewal_process() {
+        let found = SessionArrivals::of(&[5.0; 400]).expect("many stretches");
+        assert!(found.renewal && found.is_renewal_enough() && !found.is_poisson_enough(), "{found:?}");
     }
 
     /// Gaps of a Weibull distribution that nobody could tell from exponential ones: in a long log the test

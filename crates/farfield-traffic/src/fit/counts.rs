@@ -35,6 +35,9 @@ pub struct RequestCounts {
     /// The mean in each hour from the log's begin, over all its days; empty for less than two days.
     #[serde(default)]
     pub daily: Vec<f64>,
+    /// The standard error of such a mean, from how days differ in the same hour.
+    #[serde(default)]
+    pub daily_error: f64,
     /// The share of slots without a request.
     pub empty: f64,
     /// Variance over mean at one time scale after another.
@@ -127,23 +130,28 @@ fn course(series: &[f64]) -> [f64; 2] {
     means.fold([f64::INFINITY, 0.0], |[least, most], part| [least.min(part), most.max(part)])
 }
 
-/// The mean of each of 24 equal parts of a day, over the days of the series; empty for less than two of
-/// them, or for slots that do not divide an hour.
-fn daily(slot: Duration, series: &[f64]) -> Vec<f64> {
+/// The mean of each of 24 equal parts of a day over the days of the series, and the standard error of one; none for
+/// less than two days, or for slots that do not divide an hour.
+fn daily(slot: Duration, series: &[f64]) -> Option<(Vec<f64>, f64)> {
     const HOUR: u64 = 3_600_000_000_000;
     if !HOUR.is_multiple_of(slot.as_ns()) {
-        return Vec::new();
+        return None;
     }
-    let hour = (HOUR / slot.as_ns()) as usize;
-    if series.len() < 48 * hour {
-        return Vec::new();
+    let slots = (HOUR / slot.as_ns()) as usize;
+    let hours: Vec<f64> = series.chunks_exact(slots).map(mean).collect();
+    if hours.len() < 48 {
+        return None;
     }
-    let (mut sums, mut counts) = ([0.0; 24], [0.0; 24]);
-    for (at, count) in series.iter().enumerate() {
-        sums[at / hour % 24] += count;
-        counts[at / hour % 24] += 1.0;
+    let (mut means, mut squares, mut freedom, mut days) = (Vec::new(), 0.0, 0.0, 0.0);
+    for hour in 0..24 {
+        let same: Vec<f64> = hours.iter().skip(hour).step_by(24).copied().collect();
+        let own = mean(&same);
+        squares += same.iter().map(|value| (value - own).powi(2)).sum::<f64>();
+        freedom += same.len() as f64 - 1.0;
+        days += same.len() as f64 / 24.0;
+        means.push(own);
     }
-    sums.iter().zip(counts).map(|(sum, count)| sum / count).collect()
+    Some((means, (squares / freedom / days).sqrt()))
 }
 
 impl RequestCounts {
@@ -158,6 +166,7 @@ impl RequestCounts {
         }
         let autocorrelation = autocorrelation(series, lags).ok()?;
         let (mean, variance) = (mean(series), variance(series));
+        let (daily, daily_error) = daily(slot, series).unwrap_or_default();
         let scales = std::iter::successors(Some(1usize), |slots| slots.checked_mul(4));
         let dispersion = scales.map_while(|slots| {
             let found = dispersion(series, slots).ok()?;
@@ -171,7 +180,8 @@ impl RequestCounts {
             variance,
             peak_to_mean: series.iter().copied().fold(0.0, f64::max) / mean,
             course: course(series),
-            daily: daily(slot, series),
+            daily,
+            daily_error,
             empty: series.iter().filter(|count| **count == 0.0).count() as f64 / series.len() as f64,
             dispersion: dispersion.collect(),
             autocorrelation,
@@ -238,9 +248,12 @@ impl RequestCounts {
     /// The daily course, if there is one: its least and its largest hour, as requests a slot, where these
     /// are further apart than the days' own differences.
     pub fn daily_course(&self) -> Option<(f64, f64)> {
+        /// The range of 24 normal means is rarely (less than once in a thousand times) so many of their errors.
+        const BY_CHANCE: f64 = 6.8;
         let least = self.daily.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.daily.iter().copied().fold(0.0, f64::max);
-        (!self.daily.is_empty() && most > 1.5 * least.max(1e-9)).then_some((least, most))
+        let is_large = most > 1.5 * least.max(1e-9) && most - least > BY_CHANCE * self.daily_error;
+        (!self.daily.is_empty() && is_large).then_some((least, most))
     }
 
     /// What the daily course does to H, if there is one.
@@ -383,6 +396,14 @@ mod tests {
         let steady: Vec<f64> =
             (0..6 * 1_440).map(|_| Poisson::new(20.0).expect("good").sample(&mut rng)).collect();
         assert_eq!(RequestCounts::of(minute, &steady).expect("long").daily_course(), None);
+        // Few requests, a month of them: some hour has none, and another several.
+        for number in 0..40 {
+            let mut rng = Seed(number).stream(Purpose::Arrivals, 0);
+            let rare = Poisson::new(0.2).expect("good");
+            let series: Vec<f64> = (0..28 * 24).map(|_| rare.sample(&mut rng)).collect();
+            let counts = RequestCounts::of(secs(3_600), &series).expect("long");
+            assert_eq!(counts.daily_course(), None, "{:?} ± {}", counts.daily, counts.daily_error);
+        }
     }
 
     /// A rate that rises throughout: aggregated variance says more than 1.

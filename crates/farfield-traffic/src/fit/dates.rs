@@ -1,7 +1,9 @@
 //! What a log's dates look like, and which of them cannot be: one line of another year would make a gap of
 //! years, a rate of next to nothing, and a course and a Hurst parameter of nothing at all.
 //!
-//! A request is set aside where its date is absurd, by one of two signs:
+//! A request is set aside where its date is absurd, by one of three signs:
+//! - it is further from the shortest time in which nineteen of twenty requests came than a hundred of these
+//!   (and of hours): a machine that started without its clock, a few lines of another century;
 //! - its line is more than an hour from both of its neighbours in the log, which are within a tenth of that
 //!   of each other;
 //! - it is one of a few (a thousandth of all, one at least) before or after a silence of an hour or more
@@ -43,25 +45,35 @@ pub(super) fn absurd(at: &[u64]) -> Vec<usize> {
     if at.len() < FEWEST {
         return Vec::new();
     }
-    let is_alone = |window: &[u64]| {
-        let off = window[1].abs_diff(window[0]).min(window[1].abs_diff(window[2]));
-        off > NEAR && window[0].abs_diff(window[2]) < off / 10
-    };
-    let inner = at.windows(3).enumerate().filter(|(_, window)| is_alone(window)).map(|(place, _)| place + 1);
-    let mut found: Vec<usize> = inner.take(at.len() / 10).collect();
     let mut sorted: Vec<u64> = at.to_vec();
-    for place in found.iter().rev() {
-        sorted.swap_remove(*place);
-    }
+    sorted.sort_unstable();
+    let (from, to) = reach(&sorted);
+    let near: Vec<usize> = (0..at.len()).filter(|place| (from..=to).contains(&at[*place])).collect();
+    let is_alone = |places: &[usize]| {
+        let [before, own, after] = [0, 1, 2].map(|i| at[places[i]]);
+        let off = own.abs_diff(before).min(own.abs_diff(after));
+        off > NEAR && before.abs_diff(after) < off / 10
+    };
+    let alone = near.windows(3).filter(|places| is_alone(places)).map(|places| places[1]);
+    let alone: Vec<usize> = alone.take(at.len() / 10).collect();
+    let is_left = |place: &&usize| alone.binary_search(place).is_err();
+    let left: Vec<usize> = near.iter().filter(is_left).copied().collect();
+    sorted = left.iter().map(|place| at[*place]).collect();
     sorted.sort_unstable();
     let (first, last) = kept(&sorted);
-    if first > 0 || last < sorted.len() {
-        let (from, to) = (sorted[first], sorted[last - 1]);
-        found.extend((0..at.len()).filter(|place| !(from..=to).contains(&at[*place])));
-        found.sort_unstable();
-        found.dedup();
-    }
-    found
+    let (from, to) = (sorted[first], sorted[last - 1]);
+    let stays = |place: &usize| left.binary_search(place).is_ok() && (from..=to).contains(&at[*place]);
+    (0..at.len()).filter(|place| !stays(place)).collect()
+}
+
+/// From when to when `sorted` times are near enough the shortest stretch that has nineteen of twenty of them.
+fn reach(sorted: &[u64]) -> (u64, u64) {
+    const FAR: u64 = 100;
+    let most = sorted.len() - sorted.len() / 20;
+    let spans = sorted.windows(most).map(|window| (window[most - 1] - window[0], window[0]));
+    let (span, begin) = spans.min().unwrap_or_default();
+    let far = span.max(NEAR).saturating_mul(FAR);
+    (begin.saturating_sub(far), begin.saturating_add(span).saturating_add(far))
 }
 
 /// The places of `sorted` times between which those are that belong together.
@@ -122,11 +134,19 @@ impl LogDates {
         const LONG: f64 = 0.25;
         let mut said = Vec::new();
         if let Some(absurd) = self.absurd_ns {
-            said.push(format!(
-                "{} requests are set aside: their dates cannot be, the first is {}. Mend or delete these lines.",
-                self.set_aside,
-                written(Instant::from_ns(absurd))
-            ));
+            let first = written(Instant::from_ns(absurd));
+            said.push(match self.set_aside {
+                1 => format!("1 request is set aside: its date cannot be, {first}. Mend or delete its line."),
+                several => format!(
+                    "{several} requests are set aside: their dates cannot be, the first is {first}. Mend or delete these lines."
+                ),
+            });
+        }
+        if self.first_ns == self.last_ns {
+            said.push(
+                "All requests have one date: the log says nothing of rates, gaps and think times, and the scenario's are made up."
+                    .to_owned(),
+            );
         }
         let (silence_s, covers_s) = (self.silence.as_secs_f64(), self.covers().as_secs_f64());
         if silence_s > LONG * covers_s && self.silence.as_ns() > NEAR {
@@ -155,7 +175,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn hours(count: usize) -> Vec<u64> {
-        (0..count as u64).map(|at| (1_000_000 + 60 * at) * SECOND).collect()
+        (0..count as u64).map(|at| (800_000_000 + 60 * at) * SECOND).collect()
     }
 
     #[test]
@@ -172,6 +192,31 @@ mod tests {
         assert_eq!(absurd(&at), [600]);
     }
 
+    /// A machine that starts without its clock writes some lines of 1970, together and more than once.
+    #[test]
+    fn some_lines_of_another_century_are_found_together_and_apart() {
+        let wrong = |at: &mut Vec<u64>, places: &[usize], from: u64| {
+            places.iter().enumerate().for_each(|(i, place)| at[*place] = (from + i as u64) * SECOND);
+        };
+        for places in [vec![0, 1, 2], vec![57, 58, 59], vec![196, 197, 198, 199], vec![3, 4, 90, 91, 150]] {
+            let mut at = hours(200);
+            wrong(&mut at, &places, 5);
+            assert_eq!(absurd(&at), places);
+        }
+        let mut at = hours(200);
+        wrong(&mut at, &[0, 1], 5);
+        wrong(&mut at, &[198, 199], 4_000_000_000);
+        assert_eq!(absurd(&at), [0, 1, 198, 199], "before and after");
+        // A tenth of the log is no slip: that is said of the silence.
+        let mut at = hours(200);
+        wrong(&mut at, &(0..20).collect::<Vec<_>>(), 5);
+        assert!(absurd(&at).is_empty());
+        // Nor is a quiet month before the crowd comes.
+        let month: Vec<u64> = (0..9).map(|day| 86_400 * 3 * day * SECOND).collect();
+        let crowd = (0..200).map(|at| (86_400 * 30 + 60 * at) * SECOND);
+        assert!(absurd(&month.into_iter().chain(crowd).collect::<Vec<_>>()).iter().all(|place| *place < 9));
+    }
+
     #[test]
     fn rests_and_joined_logs_are_not_absurd() {
         let at = hours(200);
@@ -186,6 +231,8 @@ mod tests {
         assert!(absurd(&joined).is_empty());
         let dates = LogDates::of(&joined);
         assert_eq!((dates.out_of_order, dates.step_back), (1, Duration::from_secs(199 * 60)));
+        let said = LogDates::of(&[7 * SECOND; 20]).doubts(&|at| format!("{}", at.as_ns()));
+        assert!(said.len() == 1 && said[0].starts_with("All requests have one date"), "{said:?}");
         assert_eq!(absurd(&[0, SECOND, 10_000_000 * SECOND]), [0usize; 0], "too few to tell");
     }
 }

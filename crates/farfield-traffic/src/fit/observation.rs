@@ -105,7 +105,9 @@ impl Observation {
     fn ends(&self, law: &Component) -> (CdfAndTail, CdfAndTail) {
         let Some((least, most)) = self.between else { return ((0.0, 1.0), (1.0, 0.0)) };
         if self.is_exact() {
-            return (law.cdf_and_tail(least), law.cdf_and_tail(most));
+            // A count at the lower threshold is seen.
+            let below = if law.family() == Family::Geometric { least.ceil() - 1.0 } else { least };
+            return (law.cdf_and_tail(below), law.cdf_and_tail(most));
         }
         if !self.on_grid {
             return (self.threshold(law, least), self.threshold(law, most));
@@ -291,4 +293,21 @@ pub(super) fn integrated(of: &dyn Fn(f64) -> f64, from: f64, to: f64) -> f64 {
         low = high;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both thresholds are included: of 2, 3 and 4 all three are seen.
+    #[test]
+    fn counts_at_a_threshold_are_seen() {
+        let law = Component::new(Family::Geometric, [0.3, 0.0]).expect("good parameters");
+        let probability = |k: i32| 0.3 * 0.7f64.powi(k - 1);
+        let seen: f64 = (2..=4).map(probability).sum();
+        for observation in [Observation::EXACT, Observation::rounded(1.0), Observation::differenced(1.0)] {
+            let found = observation.cut(2.0, 4.0).seen(&law);
+            assert!((found - seen).abs() < 1e-12, "{observation:?}: {found} and {seen}");
+        }
+    }
 }
