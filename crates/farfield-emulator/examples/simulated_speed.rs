@@ -119,6 +119,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         policy: document.policy,
         seed: Seed(1),
         requests_max: None,
+        sessions: farfield_user::SessionLimits::default(),
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         drain_until: end,
         shards: count(shards),

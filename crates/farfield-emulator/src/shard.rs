@@ -6,7 +6,7 @@ use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::world::{Crossing, Departure, Drops, Event, Reach, Told, World};
-use farfield_base::{Instant, Sample};
+use farfield_base::{Instant, Note, Sample};
 use farfield_user::{Plan, Population, Tally};
 use std::sync::Arc;
 
@@ -135,6 +135,11 @@ impl Shard {
     /// Takes the samples of requests that are over.
     pub fn take_samples(&mut self) -> std::vec::Drain<'_, Sample> {
         self.world.samples.drain(..)
+    }
+
+    /// Takes the notes of what happened in sessions.
+    pub fn take_notes(&mut self) -> std::vec::Drain<'_, Note> {
+        self.world.notes.drain(..)
     }
 
     /// The users.

@@ -31,9 +31,9 @@ use crate::server::{ServerFacts, ServerPlan};
 use crate::world::Reach;
 use crate::{Directory, Drops, Packet};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Sample, Window};
+use farfield_base::{Instant, Sample, Tenths, Window};
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, Plan, Policy, Tally};
+use farfield_user::{Itinerary, Plan, Policy, SessionLimits, Tally};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub struct Simulation {
     pub seed: Seed,
     /// Requests after which no more are begun; dealt out to the parts evenly.
     pub requests_max: Option<u64>,
+    /// How many sessions there are, and whether those that are open at the end of the load may finish.
+    pub sessions: SessionLimits,
     /// The measured part of the run.
     pub window: Window,
     /// What is still open then is unfinished.
@@ -86,6 +88,8 @@ pub struct Simulated {
     pub in_system_area: u128,
     /// Connections that clients began.
     pub connects: u64,
+    /// Tenths of a second in which bytes came from the server.
+    pub received: Tenths,
     /// Packets that did not arrive.
     pub drops: Drops,
     /// What the server counted.
@@ -187,6 +191,7 @@ impl Simulation {
             workers: parts,
             window: self.window,
             requests_max: self.requests_max.map(share),
+            sessions: self.sessions,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::patience::{Front, Owner, Put};
 use crate::world::{Event, Socket, Told, UNBOUND, World};
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Sample, TcpFacts};
+use farfield_base::{Duration, Instant, Note, Sample, TcpFacts};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
@@ -75,6 +75,10 @@ impl Host for World {
     fn record(&mut self, mut sample: Sample) {
         sample.class = self.class_of(sample.user);
         self.samples.push(sample);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.notes.push(note);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::plan::NetworkPlan;
 use crate::server::Alarm;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Instant, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Sample, TcpFacts};
 use farfield_net::loss::Memory;
 use farfield_net::{Cause, Lines, Link, Wheel};
 use farfield_tcp::Connection;
@@ -63,6 +63,8 @@ pub(crate) struct World {
     /// How the connection fared whose failure a user is being told of.
     pub parting: Option<(ConnectionKey, TcpFacts)>,
     pub samples: Vec<Sample>,
+    /// What happened in sessions.
+    pub notes: Vec<Note>,
     pub connects: u64,
     pub drops: Drops,
     pub tap: Option<Box<Tap>>,
@@ -252,6 +254,7 @@ impl World {
             told: VecDeque::new(),
             parting: None,
             samples: Vec::new(),
+            notes: Vec::new(),
             connects: 0,
             drops: Drops::default(),
             tap: None,

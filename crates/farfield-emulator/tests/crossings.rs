@@ -33,6 +33,7 @@ impl Cut {
             workers: count,
             window: simulation.window,
             requests_max: None,
+            sessions: farfield_user::SessionLimits::default(),
         };
         let make = if count == 1 { Shard::new } else { Shard::of_ends };
         let shard = |worker| make(Arc::clone(network), Arc::clone(&directory), users(worker));

@@ -5,8 +5,8 @@
 //! it is missing. What a connection offers and how it behaves is a [`Config`], shared by all that behave alike.
 //!
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism, ECN,
-//! D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR and HyStart are absent, too: what that changes beside
-//! Linux is measured in docs/accuracy.md.
+//! D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart, F-RTO and an autotuned receive buffer are absent,
+//! too: what that changes beside Linux is measured in docs/accuracy.md.
 
 mod acknowledge;
 mod arrival;

@@ -4,7 +4,7 @@ use super::Simulation;
 use super::sink::{EVENTS_A_LOOK, Remote};
 use crate::world::{Crossing, Event, Reach};
 use crate::{Directory, Shard};
-use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_base::{Duration, Instant, Note, Sample, Window};
 use farfield_user::Plan;
 use std::sync::Arc;
 
@@ -64,10 +64,11 @@ impl Part {
         }
     }
 
-    /// Ends what is on its way; returns every sample, and the requests' time in the system.
-    pub fn end(&mut self, now: Instant) -> (Vec<Sample>, u128) {
+    /// Ends what is on its way; returns every sample and note, and the requests' time in the system.
+    pub fn end(&mut self, now: Instant) -> (Vec<Sample>, Vec<Note>, u128) {
         self.shard.cut(now);
-        (self.shard.take_samples().collect(), self.shard.in_system_area(now))
+        let notes = self.shard.take_notes().collect();
+        (self.shard.take_samples().collect(), notes, self.shard.in_system_area(now))
     }
 
     /// True if nobody will begin anything more and nothing is on its way.

@@ -1,7 +1,7 @@
 //! The way of samples out of a simulation while it goes on, and the way of wishes into it.
 
 use super::part::Part;
-use farfield_base::{Instant, Sample};
+use farfield_base::{Instant, Note, Sample};
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -20,6 +20,8 @@ pub struct Batch {
     /// The requests that ended since the last batch, in order of their end, their user and their number on their
     /// connection. All ended before `now`, or are cut off at the end of the simulation.
     pub samples: Vec<Sample>,
+    /// What happened in sessions since the last batch, in the order of time, user and session.
+    pub notes: Vec<Note>,
 }
 
 /// What is under way in a simulation.
@@ -37,6 +39,18 @@ pub struct Standing {
 pub trait Sink: Send {
     /// Takes the next one. Meanwhile time stands still.
     fn take(&mut self, batch: Batch);
+
+    /// The virtual time from which on it is next asked whether to go on, which is so often as it names another; never, if
+    /// it does not say.
+    fn next_look(&self) -> Instant {
+        Instant::MAX
+    }
+
+    /// Whether time goes on from `now`. All that ended before `now` was taken, so that the answer, and with it the end of
+    /// the simulation, need depend on nothing but virtual time.
+    fn goes_on(&mut self, _now: Instant) -> bool {
+        true
+    }
 }
 
 /// Keeps all samples.
@@ -100,26 +114,46 @@ impl<'a> Outlet<'a> {
         Outlet { sink, handed_until: Instant::ZERO }
     }
 
+    /// Whether the sink is to be asked at `now` whether time goes on.
+    pub fn looks(&self, now: Instant) -> bool {
+        now >= self.sink.next_look()
+    }
+
+    /// The answer of the sink, which has what ended before `now`.
+    pub fn goes_on(&mut self, now: Instant) -> bool {
+        self.sink.goes_on(now)
+    }
+
     /// Hands on what the parts hold, all of which have come to `now`.
     pub fn hand_on<'p>(&mut self, parts: impl Iterator<Item = MutexGuard<'p, Part>>, now: Instant) {
-        let (mut samples, mut standing) = (Vec::with_capacity(BATCH), Standing::default());
+        let (mut samples, mut notes) = (Vec::with_capacity(BATCH), Vec::new());
+        let mut standing = Standing::default();
         for mut part in parts {
             let population = part.shard.population();
             standing.connections += population.connections() as u64;
             standing.in_system += population.in_system();
             standing.connects += part.shard.connects();
             samples.extend(part.shard.take_samples());
+            notes.extend(part.shard.take_notes());
         }
-        self.hand_on_samples(samples, standing, now);
+        self.hand_on_ordered(samples, notes, standing, now);
     }
 
-    pub fn hand_on_samples(&mut self, mut samples: Vec<Sample>, standing: Standing, now: Instant) {
+    /// Hands on the samples and notes of all parts, in an order that does not depend on what the parts are.
+    pub fn hand_on_ordered(
+        &mut self,
+        mut samples: Vec<Sample>,
+        mut notes: Vec<Note>,
+        standing: Standing,
+        now: Instant,
+    ) {
+        notes.sort_by_key(Note::order);
         let order =
             |sample: &Sample| (sample.done, sample.user, sample.connection, sample.number, sample.due);
         samples.sort_by_key(order);
         let first = samples.first().map_or(now, |sample| sample.done);
         assert!(self.handed_until <= first, "a request ended at {first:?}, before {:?}", self.handed_until);
         self.handed_until = now;
-        self.sink.take(Batch { now, standing, samples });
+        self.sink.take(Batch { now, standing, samples, notes });
     }
 }

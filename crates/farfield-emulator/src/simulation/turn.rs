@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::Drops;
 use crate::world::Crossing;
-use farfield_base::Instant;
+use farfield_base::{Instant, Tenths};
 use farfield_user::Tally;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -159,10 +159,16 @@ impl<T: Tap> Machine<'_, T> {
     /// What is done by one thread while the others wait.
     fn between_windows(&self, k: u64) {
         if self.remote.stops() {
+            return self.stopped.store(true, Ordering::Relaxed);
+        }
+        let now = self.windows.clients_end(k).min(self.drain_until);
+        let outlet = &mut *lock(&self.outlet);
+        let looks = outlet.looks(now);
+        if self.pending.is_batch(self.remote) || looks {
+            outlet.hand_on(self.parts.iter().map(lock), now);
+        }
+        if looks && !outlet.goes_on(now) {
             self.stopped.store(true, Ordering::Relaxed);
-        } else if self.pending.is_batch(self.remote) {
-            let now = self.windows.clients_end(k).min(self.drain_until);
-            lock(&self.outlet).hand_on(self.parts.iter().map(lock), now);
         }
     }
 
@@ -244,6 +250,7 @@ impl<T: Tap> Machine<'_, T> {
             tally: Tally::default(),
             in_system_area: 0,
             connects: 0,
+            received: Tenths::default(),
             drops: Drops::default(),
             server: hub.server.facts,
             ended,
@@ -262,21 +269,23 @@ impl<T: Tap> Machine<'_, T> {
             true => ended,
             false => ended.max(self.measure_to.min(self.drain_until)),
         };
-        let mut left = Vec::new();
+        let (mut left, mut notes_left) = (Vec::new(), Vec::new());
         for part in self.parts {
             let mut part = part.into_inner().expect("no thread panicked");
-            let (samples, area) = part.end(until);
+            let (samples, notes, area) = part.end(until);
             left.extend(samples);
+            notes_left.extend(notes);
             whole.in_system_area += area;
             whole.tally.add(&part.shard.tally());
             whole.connects += part.shard.connects();
+            whole.received.merge(part.shard.population().received());
             whole.drops.add(&part.shard.drops());
             whole.events += part.events;
             whole.packet_events += part.packet_events;
         }
         let standing = Standing { connects: whole.connects, ..Standing::default() };
         let mut outlet = self.outlet.into_inner().expect("no thread panicked");
-        outlet.hand_on_samples(left, standing, until);
+        outlet.hand_on_ordered(left, notes_left, standing, until);
         whole
     }
 }

@@ -134,6 +134,7 @@ impl Scene {
             policy: self.policy,
             seed: Seed(1),
             requests_max: None,
+            sessions: farfield_user::SessionLimits::default(),
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             drain_until: end + self.drain,
             shards: count(self.shards),
