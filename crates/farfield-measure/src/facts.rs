@@ -1,7 +1,7 @@
 //! What the engine tells of itself: all that the verdict needs and the samples cannot say.
 
 use crate::histogram::Histogram;
-use farfield_base::Duration;
+use farfield_base::{Duration, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,8 @@ pub struct EngineFacts {
     pub decoded_bytes: u64,
     /// Objects that were not fetched because their page embeds too many, over the whole run.
     pub objects_left_out: u64,
+    /// Forms that were sent with fields or a button that their page does not have, over the whole run.
+    pub forms_unlike: u64,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,
@@ -58,8 +60,14 @@ pub struct EngineFacts {
     pub network: Option<NetworkFacts>,
     /// When the last byte came from the server, since the start of the run; `None` if none ever came.
     pub last_received: Option<Duration>,
+    /// Tenths of a second in which bytes came from the server.
+    #[serde(default)]
+    pub received: Tenths,
     /// The server's process, where it is known.
     pub server: Option<ServerFacts>,
+    /// When memory was short first and how much of it was left, in words, if it was.
+    #[serde(default)]
+    pub memory_short: Option<String>,
     /// What else the machine did during the run; `None` where that is not known.
     pub machine: Option<MachineFacts>,
     /// What limits of the server did; `None` where it has none.
@@ -82,6 +90,18 @@ pub struct ServerEnd {
     pub status: String,
     /// The end of what it wrote, in one line and without control characters; empty if there is none.
     pub last_words: String,
+    /// What the kernel killed it for, as far as that is known.
+    #[serde(default)]
+    pub out_of_memory: Option<OutOfMemory>,
+}
+
+/// Which memory was used up when the kernel killed a process for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OutOfMemory {
+    /// The server's, as the run limited it.
+    Limit,
+    /// The machine's, or a control group's that the run did not make.
+    Machine,
 }
 
 /// What the machine did beside the run, as shares of the time of all processors that the run may use.
@@ -93,8 +113,14 @@ pub struct MachineFacts {
     pub load: Option<f64>,
     /// What other processes took: neither farfield nor the server that it started.
     pub others: f64,
-    /// What a hypervisor gave to other machines.
+    /// What the host of a virtual machine gave to other machines (steal).
     pub stolen: f64,
+    /// That share of the processors that the workers may use alone; `None` if not known.
+    pub stolen_from_workers: Option<f64>,
+    /// Processes that the kernel killed because memory ran out, on the whole machine, but for those that the run's own
+    /// limits on its server cost.
+    #[serde(default)]
+    pub oom_kills: u64,
 }
 
 /// What a server was allowed of the machine, and what that did to it, over the whole run.

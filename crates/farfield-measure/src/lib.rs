@@ -11,7 +11,9 @@
 
 mod bins;
 pub mod censored;
+mod change;
 pub mod facts;
+pub mod failures;
 pub mod fold;
 pub mod histogram;
 pub mod hlog;
@@ -21,6 +23,8 @@ pub mod quantile;
 pub mod reuse;
 pub mod samples;
 pub mod series;
+pub mod sessions;
+mod silence;
 pub mod states;
 pub mod summary;
 pub mod threshold;
@@ -29,7 +33,8 @@ pub mod unanswered;
 pub mod verdict;
 
 pub use facts::{
-    Arrivals, EngineFacts, MachineFacts, NetworkDrops, NetworkFacts, ServerEnd, ServerFacts, WorkerFacts,
+    Arrivals, EngineFacts, MachineFacts, NetworkDrops, NetworkFacts, OutOfMemory, ServerEnd, ServerFacts,
+    WorkerFacts,
 };
 pub use fold::{Fold, Part};
 pub use histogram::Histogram;

@@ -4,8 +4,10 @@
 //! count as requests, since each is asked and answered on its own. A histogram is 304 KiB: only a state that was asked for
 //! gets one, and no more than [`States::MAX`] states are told apart.
 
+use crate::censored::{self, Ages};
 use crate::fold::Part;
 use crate::histogram::Histogram;
+use crate::kaplan_meier::Estimate;
 use crate::timing::Timing;
 use farfield_base::{Outcome, Sample};
 
@@ -25,12 +27,24 @@ pub struct StateCount {
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Response times of those that went well.
     pub response: Histogram,
+    /// Ages of those that were given up or were open at the end of the run.
+    pub censored: Ages,
 }
 
 impl StateCount {
     /// Requests due in the measured part.
     pub fn requests(&self) -> u64 {
         self.outcomes.iter().sum()
+    }
+
+    /// Requests that ended so.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes[usize::from(outcome.code())]
+    }
+
+    /// The estimated distribution of the response time where some of its values are censored; `None` where none is.
+    pub fn estimate(&self) -> Option<Estimate> {
+        Estimate::of(&self.response, self.censored.histogram()?)
     }
 
     /// The share that went wrong, as [`Part::error_share`] has it.
@@ -50,8 +64,8 @@ impl States {
         States { counted: vec![None; names.len()], names, left_out }
     }
 
-    /// Counts a `sample` of the measured part, if it is a state's.
-    pub fn record(&mut self, sample: &Sample) {
+    /// Counts a `sample` of the measured part, if it is a state's. The ages of unfinished ones count unless they are ignored.
+    pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
         let state = state.get_or_insert_default();
         state.outcomes[usize::from(sample.outcome.code())] += 1;
@@ -59,6 +73,13 @@ impl States {
             && let Some(time) = Timing::Response.of(sample)
         {
             state.response.record(time);
+        }
+        let ignored = ignores_unfinished && sample.outcome == Outcome::Unfinished;
+        if censored::is_censored(sample.outcome)
+            && !ignored
+            && let Some(age) = censored::age(Timing::Response, sample)
+        {
+            state.censored.record(age);
         }
     }
 
@@ -72,6 +93,7 @@ impl States {
             let Some(theirs) = theirs else { continue };
             let mine = mine.get_or_insert_default();
             mine.response.merge(&theirs.response);
+            mine.censored.merge(&theirs.censored);
             mine.outcomes.iter_mut().zip(theirs.outcomes).for_each(|(mine, theirs)| *mine += theirs);
         }
     }
@@ -79,6 +101,12 @@ impl States {
     /// The states in order, each with its name; nothing for one that was not asked for.
     pub fn counted(&self) -> impl ExactSizeIterator<Item = (&str, Option<&StateCount>)> {
         self.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
+    }
+
+    /// The counts of the state of this name; empty if it was not asked for, and `None` if it is not counted by itself.
+    pub fn state(&self, name: &str) -> Option<StateCount> {
+        let (_, state) = self.counted().find(|(own, _)| *own == name)?;
+        Some(state.cloned().unwrap_or_default())
     }
 
     /// How many states beyond the first [`States::MAX`] there are.

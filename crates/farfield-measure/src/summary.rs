@@ -7,20 +7,25 @@
 mod estimate;
 mod network;
 mod part;
+mod session;
 mod timing;
 
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::NetworkSummary;
 pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary};
+pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
+use crate::change;
 use crate::facts::{EngineFacts, ServerLimits};
+use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::reuse::ReuseClass;
+use crate::silence;
 use crate::states::States;
 use crate::threshold::{Threshold, ThresholdResult};
-use crate::verdict::{Verdict, VerdictLimits};
+use crate::verdict::{CheckState, Verdict, VerdictLimits};
 use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,6 +179,15 @@ pub struct Summary {
     /// The states of sessions in the measured part, in order; empty where users are in no sessions with states.
     #[serde(default)]
     pub states: Vec<StateSummary>,
+    /// The sessions that began in the measured part; null where there were none in the whole run.
+    #[serde(default)]
+    pub sessions: Option<SessionsSummary>,
+    /// What failed in sessions, the most frequent first: at most a hundred kinds of failures.
+    #[serde(default)]
+    pub failures: Vec<FailureSummary>,
+    /// The file in the run directory with the first of these failures, each with its request and reply; null if nothing failed.
+    #[serde(default)]
+    pub failures_file: Option<String>,
     /// Requests due after the measured part.
     pub drained_requests: u64,
     /// The connections.
@@ -211,7 +225,9 @@ pub struct Asked<'a> {
 impl Summary {
     /// The summary of a run that ended at `until`.
     pub fn new(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
-        Summary::pausing(asked, fold, facts, until, &|| {})
+        let mut summary = Summary::pausing(asked, fold, facts, until, &|| {});
+        summary.warnings.extend(change::warning(fold, until));
+        summary
     }
 
     fn pausing(
@@ -237,6 +253,11 @@ impl Summary {
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
             states: StateSummary::of_all(fold, pause),
+            sessions: SessionsSummary::of(fold),
+            failures: FailureSummary::of_all(fold),
+            failures_file: asked
+                .series_file
+                .and_then(|_| (fold.failures().kept() > 0).then(|| FAILURES_FILE.to_owned())),
             drained_requests: fold.drained(),
             connections: connections(fold, facts),
             content: (facts.coded_bytes > 0).then_some(ContentSummary {
@@ -247,7 +268,7 @@ impl Summary {
             network: facts.network.as_ref().map(NetworkSummary::of),
             server_limits: facts.server_limits,
             series_file: asked.series_file.map(str::to_owned),
-            warnings: warnings(fold, facts),
+            warnings: warnings(fold, facts, &verdict, until),
             verdict,
         }
     }
@@ -335,8 +356,13 @@ fn generator(facts: &EngineFacts, phases: Phases) -> GeneratorSummary {
     }
 }
 
-fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
+fn warnings(fold: &Fold, facts: &EngineFacts, verdict: &Verdict, until: Instant) -> Vec<String> {
     let mut warnings = facts.warnings.clone();
+    let judged = verdict
+        .checks
+        .iter()
+        .any(|check| check.name == "server-silent" && check.state != CheckState::Skipped);
+    warnings.extend(silence::warning(fold, facts, until, judged));
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));
@@ -345,6 +371,10 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
     if left_out > 0 {
         warnings
             .push(format!("Only the first {} states are told apart; {left_out} more are not.", States::MAX));
+    }
+    let other_kinds = fold.failures().left_out();
+    if other_kinds > 0 {
+        warnings.push(format!("{other_kinds} failures in sessions are of more kinds than are told apart."));
     }
     if facts.unasked > 0 {
         warnings.push(format!(
@@ -358,6 +388,13 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
             facts.objects_left_out
         ));
     }
+    if facts.forms_unlike > 0 {
+        warnings.push(format!(
+            "{} forms were sent with fields or a button that their page does not have: `farfield try` names them.",
+            facts.forms_unlike
+        ));
+    }
+    warnings.extend(only_redirects(fold));
     let redirects = [
         (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
         (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
@@ -373,6 +410,18 @@ fn warnings(fold: &Fold, facts: &EngineFacts) -> Vec<String> {
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));
     }
     warnings
+}
+
+/// The warning that most of what was measured are redirects, which nobody followed: users of sessions do.
+fn only_redirects(fold: &Fold) -> Option<String> {
+    let (redirects, ok) = (fold.steady().redirects, fold.steady().count(Outcome::Ok));
+    let followed = fold.states().counted().len() > 0;
+    (!followed && redirects > 0 && 2 * redirects >= ok).then(|| {
+        format!(
+            "{redirects} of {ok} replies that count as ok are redirects, and what they lead to was not asked for: ask for that, or \
+             write a `[session]`, whose users follow them."
+        )
+    })
 }
 
 #[cfg(test)]

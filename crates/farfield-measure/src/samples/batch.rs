@@ -35,6 +35,7 @@ pub(super) struct Batch {
     out_of_order: Optional<i32>,
     srtt_us: Optional<i32>,
     page: Vec<i32>,
+    session: Optional<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -94,6 +95,7 @@ impl Batch {
         self.out_of_order.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.out_of_order.into())));
         self.srtt_us.extend(tcp().map(|tcp| tcp.and_then(|tcp| Some(tcp.srtt_us?.get() as i32))));
         self.page.extend(all().map(|s| i32::from(s.page.code())));
+        self.session.extend(all().map(session));
     }
 
     pub(super) fn clear(&mut self) {
@@ -114,6 +116,7 @@ impl Batch {
             &mut self.retransmits,
             &mut self.out_of_order,
             &mut self.srtt_us,
+            &mut self.session,
         ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
@@ -127,6 +130,10 @@ fn at(stamp: Stamp) -> Option<i64> {
 
 fn connection(sample: &Sample) -> Option<i32> {
     (sample.connection != Sample::NO_CONNECTION).then_some(sample.connection as i32)
+}
+
+fn session(sample: &Sample) -> Option<i32> {
+    (sample.session != Sample::NO_SESSION).then_some(sample.session as i32)
 }
 
 impl<T> Optional<T> {
@@ -178,6 +185,7 @@ impl Encoder {
             put_optional::<Int32Type>(&mut columns, pause, column)?;
         }
         put::<Int32Type>(&mut columns, pause, &batch.page)?;
+        put_optional::<Int32Type>(&mut columns, pause, &batch.session)?;
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }

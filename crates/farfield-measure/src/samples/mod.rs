@@ -16,6 +16,7 @@
 //! | `syn_tries` | uint8, null if the plane does not tell | as in the sample's [`TcpFacts`](farfield_base::TcpFacts) |
 //! | `retransmits`, `out_of_order` | uint16, null if the plane does not tell | the same |
 //! | `srtt_us` | uint32, null also if none was measured | the same |
+//! | `session` | uint32, null if none | as in the sample |
 //! | `page` | uint8 | the code of [`PagePart`](farfield_base::PagePart) |
 //! | `outcome` | string | [`Outcome::name`](farfield_base::Outcome::name) |
 //!

@@ -181,6 +181,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut out_of_order = columns.optional::<Int32Type>()?;
         let mut srtt_us = columns.optional::<Int32Type>()?;
         let mut page = columns.required::<Int32Type>()?;
+        let mut session = columns.optional::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -203,6 +204,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 out_of_order: out_of_order.next()?,
                 srtt_us: srtt_us.next()?,
                 page: page.next()?,
+                session: session.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -231,6 +233,7 @@ struct Row {
     out_of_order: Option<i32>,
     srtt_us: Option<i32>,
     page: i32,
+    session: Option<i32>,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -256,6 +259,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         outcome: outcome(&row.outcome)?,
         tcp: tcp(&row)?,
         page: page(row.page)?,
+        session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
 }
 

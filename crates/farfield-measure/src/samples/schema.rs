@@ -22,7 +22,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// The version of the columns and of the key-value metadata; it changes when a reader has to.
-pub(super) const VERSION: &str = "2";
+pub(super) const VERSION: &str = "3";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -53,6 +53,7 @@ const MESSAGE: &str = "
         optional int32 out_of_order (INTEGER(16, false));
         optional int32 srtt_us (INTEGER(32, false));
         required int32 page (INTEGER(8, false));
+        optional int32 session (INTEGER(32, false));
     }";
 
 /// The columns, in order.

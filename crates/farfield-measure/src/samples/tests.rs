@@ -51,6 +51,7 @@ fn sample(place: u64) -> Sample {
             srtt_us: NonZeroU32::new((place % 6) as u32),
         }),
         page: PagePart::ALL[(place % 5) as usize],
+        session: if place.is_multiple_of(11) { Sample::NO_SESSION } else { (place / 30) as u32 },
     }
 }
 
@@ -91,6 +92,7 @@ prop_compose! {
         (connect_begun, connected) in (any_stamp(), any_stamp()),
         (sent, first_byte) in (any_stamp(), any_stamp()),
         (user, connection, number, request) in (any_number(), any_number(), any_number(), any_number()),
+        session in any_number(),
         (class, status) in any::<(u16, u16)>(),
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
         tcp in any_facts(),
@@ -99,7 +101,7 @@ prop_compose! {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
-            user, connection, number, request, class, status, outcome, tcp, page,
+            user, connection, number, request, class, status, outcome, tcp, page, session,
         }
     }
 }
@@ -438,9 +440,13 @@ fn printed(sample: &Sample) -> String {
         format!("{},{},{},{srtt}", tcp.syn_tries, tcp.retransmits, tcp.out_of_order)
     });
     let page = sample.page.code();
+    let session = match sample.session {
+        Sample::NO_SESSION => String::new(),
+        session => session.to_string(),
+    };
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
-         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page}\n"
+         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session}\n"
     )
 }
 

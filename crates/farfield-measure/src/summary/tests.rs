@@ -133,3 +133,23 @@ fn the_schema_knows_every_field() {
     let timing = &schema["$defs"]["TimingSummary"]["properties"];
     assert!(timing["mean_ns"]["description"].is_string());
 }
+
+/// Where half of what came or more are redirects that nobody follows, the reader is warned; users of sessions follow theirs.
+#[test]
+fn redirects_that_nobody_follows_are_warned_of() {
+    const MS: u64 = 1_000_000;
+    let samples = |redirects: u64| {
+        let status = |n| if n < redirects { 302 } else { 200 };
+        (0..10).map(|n| Sample { status: status(n), ..sample(n * MS, (n + 1) * MS) }).collect::<Vec<_>>()
+    };
+    let warned = |fold: &Fold| {
+        let summary = summary(fold, &EngineFacts::default(), END);
+        summary.warnings.into_iter().find(|warning| warning.contains("are redirects"))
+    };
+    assert_eq!(warned(&fold(window(0, 1000), &samples(4))), None);
+    let warning = warned(&fold(window(0, 1000), &samples(5))).expect("half of them are");
+    assert!(warning.starts_with("5 of 10 replies") && warning.contains("[session]"), "{warning}");
+    let mut followed = Fold::new(window(0, 1000)).telling_states(vec!["home".to_owned()]);
+    samples(10).iter().for_each(|sample| followed.record(sample));
+    assert_eq!(warned(&followed), None);
+}

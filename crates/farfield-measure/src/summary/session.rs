@@ -1,0 +1,86 @@
+//! Sessions and their failures in a summary.
+
+use super::TimingSummary;
+use crate::failures::FailureKind;
+use crate::fold::Fold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The sessions that began in the measured part, each counted by what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionsSummary {
+    /// Sessions whose first page was due in the measured part.
+    pub begun: u64,
+    /// Those of them that went their whole way.
+    pub completed: u64,
+    /// Those of them that a failure ended.
+    pub broken_off: u64,
+    /// Those of them that the end of the run found open.
+    pub unfinished: u64,
+    /// The states that sessions were broken off in, in order; only those where one was.
+    pub broken_off_in: Vec<BrokenOffIn>,
+    /// From when the first page of a completed session was due to the end of its last; null if none was completed.
+    pub duration: Option<TimingSummary>,
+}
+
+/// Sessions that were broken off in one state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenOffIn {
+    /// The state's name.
+    pub state: String,
+    /// How many sessions.
+    pub count: u64,
+}
+
+impl SessionsSummary {
+    pub(super) fn of(fold: &Fold) -> Option<SessionsSummary> {
+        let sessions = fold.sessions();
+        if sessions.whole_run().begun == 0 {
+            return None;
+        }
+        let (begun, completed) = (sessions.begun_count(), sessions.completed_count());
+        let broken_off = sessions.broken_off_count();
+        let broken_off_in =
+            sessions.broken_off().map(|(state, count)| BrokenOffIn { state: state.to_owned(), count });
+        Some(SessionsSummary {
+            begun,
+            completed,
+            broken_off,
+            unfinished: begun - completed - broken_off,
+            broken_off_in: broken_off_in.collect(),
+            duration: sessions.durations().and_then(TimingSummary::of),
+        })
+    }
+}
+
+/// Requests of sessions that failed in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureSummary {
+    /// The state that the user was in; empty where users are in no states.
+    pub state: String,
+    /// What failed: a check or an extraction as the scenario writes it, or the path of an embedded object; null where the
+    /// outcome says all.
+    pub what: Option<String>,
+    /// What became of the requests.
+    pub outcome: String,
+    /// Requests due in the measured part.
+    pub count: u64,
+    /// What came instead the first time, in one line.
+    pub instead: Option<String>,
+}
+
+impl FailureSummary {
+    /// Kinds of failures in a summary at most: the most frequent ones.
+    const MOST: usize = 100;
+
+    pub(super) fn of_all(fold: &Fold) -> Vec<FailureSummary> {
+        let summary = |kind: FailureKind<'_>| FailureSummary {
+            state: kind.state.to_owned(),
+            what: Some(kind.what.to_owned()).filter(|what| !what.is_empty()),
+            outcome: kind.outcome.name().to_owned(),
+            count: kind.count,
+            instead: kind.instead.map(str::to_owned),
+        };
+        fold.failures().kinds().into_iter().take(FailureSummary::MOST).map(summary).collect()
+    }
+}
