@@ -11,7 +11,9 @@
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
 //!
-//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class alone.
+//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class alone; with a
+//! state of sessions, `p99{login}`, of the requests of that state. Of a state there are the response time, `errors`,
+//! `requests` and the outcomes.
 //!
 //! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the run by
 //! their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only known to be more than a time, `p99<200ms`
@@ -20,7 +22,10 @@
 //! A metric with nothing to measure does not pass: what cannot be shown is not kept.
 
 use crate::fold::{Fold, Part};
+use crate::histogram::Histogram;
+use crate::kaplan_meier::Estimate;
 use crate::quantile::Quantile;
+use crate::states::StateCount;
 use crate::timing::Timing;
 use crate::verdict::Unit;
 use farfield_base::{Duration, Instant, Outcome, QuantityError, Rate, Share};
@@ -35,8 +40,8 @@ use std::str::FromStr;
 pub struct Threshold {
     text: String,
     metric: Metric,
-    /// The class that it is of, if it is of one.
-    class: Option<String>,
+    /// The class of clients or the state that it is of, if it is of one.
+    scope: Option<String>,
     comparison: Comparison,
     /// In the unit of the metric.
     limit: f64,
@@ -171,22 +176,35 @@ impl Threshold {
 }
 
 impl Threshold {
-    /// The class of clients that it is of, if it is of one.
-    pub fn class(&self) -> Option<&str> {
-        self.class.as_deref()
+    /// The class of clients or the state of sessions that it is of, if it is of one.
+    pub fn scope(&self) -> Option<&str> {
+        self.scope.as_deref()
     }
 
-    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no class alone.
+    /// True if its metric can be measured of a state of sessions.
+    pub fn fits_states(&self) -> bool {
+        match self.metric {
+            Metric::Time(_, timing) => timing == Timing::Response,
+            Metric::Rate(_) => false,
+            Metric::Errors | Metric::Requests | Metric::Outcome(_) => true,
+        }
+    }
+
+    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no class or state
+    /// alone.
     pub fn judges_outcomes(&self) -> bool {
-        self.class.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
+        self.scope.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
     }
 
     fn measure(&self, fold: &Fold, until: Instant) -> Option<Measured> {
-        let part = match &self.class {
-            None => fold.steady(),
-            Some(name) => fold.class(name)?,
-        };
-        self.metric.measure(part, fold.window().elapsed(until))
+        let elapsed = fold.window().elapsed(until);
+        let Some(name) = &self.scope else { return self.metric.measure(fold.steady(), elapsed) };
+        match fold.class(name) {
+            Some(class) => self.metric.measure(class, elapsed),
+            None => {
+                self.metric.measure_state(&fold.states().state(name)?, fold.steady().ignores_unfinished())
+            }
+        }
     }
 }
 
@@ -206,6 +224,19 @@ impl Metric {
             }
             Metric::Requests => Some(Measured::exactly(steady.requests() as f64)),
             Metric::Outcome(outcome) => Some(Measured::exactly(steady.count(outcome) as f64)),
+        }
+    }
+
+    /// Of the requests of one state.
+    fn measure_state(self, state: &StateCount, ignores_unfinished: bool) -> Option<Measured> {
+        match self {
+            Metric::Time(statistic, Timing::Response) => {
+                statistic.measure_times(&state.response, state.estimate())
+            }
+            Metric::Time(..) | Metric::Rate(_) => None,
+            Metric::Errors => state.error_share(ignores_unfinished).map(Measured::exactly),
+            Metric::Requests => Some(Measured::exactly(state.requests() as f64)),
+            Metric::Outcome(outcome) => Some(Measured::exactly(state.count(outcome) as f64)),
         }
     }
 
@@ -269,8 +300,11 @@ impl Measured {
 impl Statistic {
     /// Of the times, with those of which only an age is known where there are any.
     fn measure(self, steady: &Part, timing: Timing) -> Option<Measured> {
-        let times = steady.times.of(timing);
-        let estimated = steady.estimate(timing).and_then(|estimate| match self {
+        self.measure_times(steady.times.of(timing), steady.estimate(timing))
+    }
+
+    fn measure_times(self, times: &Histogram, estimate: Option<Estimate>) -> Option<Measured> {
+        let estimated = estimate.and_then(|estimate| match self {
             Statistic::Quantile(quantile) => Some(estimate.quantile(quantile)),
             Statistic::Mean => Some(estimate.mean()),
             Statistic::Max => Some(estimate.max()),
@@ -339,16 +373,16 @@ impl FromStr for Threshold {
             _ => (Comparison::More, 1),
         };
         let unknown = || ThresholdError::Metric { text: text.to_owned(), metric: metric.trim().to_owned() };
-        let (metric, class) = match metric.trim().split_once('{') {
+        let (metric, scope) = match metric.trim().split_once('{') {
             None => (metric.trim(), None),
-            Some((metric, class)) => {
-                (metric.trim(), Some(class.strip_suffix('}').ok_or_else(unknown)?.trim()))
+            Some((metric, scope)) => {
+                (metric.trim(), Some(scope.strip_suffix('}').ok_or_else(unknown)?.trim()))
             }
         };
         let metric = Metric::parse(text, metric)?;
         let limit = metric.limit(text, rest[length..].trim())?;
-        let class = class.map(str::to_owned);
-        Ok(Threshold { text: text.to_owned(), metric, class, comparison, limit })
+        let scope = scope.map(str::to_owned);
+        Ok(Threshold { text: text.to_owned(), metric, scope, comparison, limit })
     }
 }
 
@@ -434,7 +468,39 @@ mod tests {
         assert_eq!(measured("max{dsl}<1s"), Some(90.0 * MS as f64));
         assert_eq!(measured("max{modem}<1s"), Some(100.0 * MS as f64));
         assert_eq!(measured("p50(connect){fibre}<1s"), None, "there is no such class");
-        assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").class(), Some("dsl"));
+        assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").scope(), Some("dsl"));
+    }
+
+    /// Of a state, requests that timed out count by their ages, as they do of the whole.
+    #[test]
+    fn a_state_is_measured_alone() {
+        let names = ["home", "login", "never"].map(str::to_owned).to_vec();
+        let mut fold = Fold::new(window(0, 1000)).telling_states(names);
+        for n in 0..100 {
+            let (request, outcome) =
+                (u32::from(n >= 90), if n == 99 { Outcome::TimedOut } else { Outcome::Ok });
+            fold.record(&Sample { request, outcome, ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) });
+        }
+        let measured = |text: &str| {
+            let threshold: Threshold = text.parse().expect("a threshold");
+            let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+            (result.measured.map(|found| (found / 1e5).round() / 10.0), result.is_lower_bound)
+        };
+        assert_eq!(measured("max{home}<1s"), (Some(90.0), false));
+        assert_eq!(measured("p50{login}<1s"), (Some(95.0), false));
+        assert_eq!(measured("max{login}<1s"), (Some(100.0), true), "it is known to be more");
+        let count = |text: &str| {
+            let threshold: Threshold = text.parse().expect("a threshold");
+            threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+        };
+        assert_eq!(["requests{login}>1", "timed-out{login}<1"].map(count), [Some(10.0), Some(1.0)]);
+        assert_eq!(count("errors{login}<1%"), Some(0.1));
+        assert_eq!(count("requests{never}>1"), Some(0.0));
+        assert_eq!(measured("p99{never}<1s"), (None, false), "nobody came there");
+        assert_eq!(measured("p99{elsewhere}<1s"), (None, false), "there is no such state");
+        let fits = |text: &str| text.parse::<Threshold>().expect("a threshold").fits_states();
+        assert_eq!(["p99{a}<1s", "errors{a}<1%", "ok{a}>5", "requests{a}>5"].map(fits), [true; 4]);
+        assert_eq!(["p99(connect){a}<1s", "rate{a}>5"].map(fits), [false; 2]);
     }
 
     /// 98 requests of 10 ms, and two still open after 300 ms and 400 ms.

@@ -102,10 +102,11 @@ impl Verdict {
         let situation = Situation { asked, fold, facts, until };
         let mut checks = vec![
             completed(facts, fold, until),
-            generator_lacked(fold, limits),
+            generator_lacked(fold, facts, limits),
             server::ended(facts),
             server::silent(&situation),
             machine::busy(&situation),
+            machine::steal(&situation),
             timing::worker_busy(&situation),
             timing::longest_stall(&situation),
             timing::loop_lag(&situation),
@@ -130,10 +131,11 @@ impl Verdict {
         Verdict { valid, checks, changed_limits: limits.changed() }
     }
 
-    /// Adds a check that failed after the run was judged.
-    pub fn fail(&mut self, name: &str, what: &str, why: String) {
+    /// Adds a check that failed after the run was judged, with what to do.
+    pub fn fail(&mut self, name: &str, what: &str, why: String, advice: &str) {
         self.valid = false;
-        self.checks.push(Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why)));
+        let check = Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why));
+        self.checks.push(check.advised(|| advice.to_owned()));
     }
 
     /// The checks that failed.
@@ -195,7 +197,8 @@ fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
     let short = !facts.load_ended && window.measure_to != Instant::MAX && until < window.measure_to;
     let note =
         facts.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
-    Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count).noted(note)
+    let check = Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count);
+    check.noted(note).advised(|| "run again, and let it go to its end".to_owned())
 }
 
 fn something_measured(fold: &Fold) -> Check {
@@ -275,21 +278,29 @@ fn samples_lost(facts: &EngineFacts) -> Check {
 
 /// Requests that failed for want of something on this machine, in the warm-up as well: users were not who they were
 /// meant to be.
-fn generator_lacked(fold: &Fold, limits: &VerdictLimits) -> Check {
-    let what = "No request failed for want of a descriptor or a local address on this machine.";
+fn generator_lacked(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+    let what = "No request failed for want of a descriptor or a local address, and memory was not short.";
     let both = |outcome| fold.warm_up().count(outcome) + fold.steady().count(outcome);
     let [descriptors, addresses] = [Outcome::NoDescriptor, Outcome::NoAddress].map(both);
-    let (lacked, limit) = ((descriptors + addresses) as f64, limits.generator_lacked as f64);
+    let short = facts.memory_short.as_deref();
+    let lacked = (descriptors + addresses + u64::from(short.is_some())) as f64;
+    let limit = limits.generator_lacked as f64;
     let check = Check::at_most("generator-lacked", what, lacked, limit, Unit::Count);
     if check.state == CheckState::Passed {
         return check;
     }
     let found = match (descriptors, addresses) {
+        (0, 0) => short.unwrap_or_default().to_owned(),
         (_, 0) => format!("{descriptors} requests found no descriptor"),
         (0, _) => format!("{addresses} requests found no local address and port"),
         _ => format!("{descriptors} requests found no descriptor, and {addresses} no local address and port"),
     };
     check.noted(Some(found)).advised(|| {
+        if descriptors + addresses == 0 {
+            return "free memory, or ask for fewer users or smaller replies: what runs here is slowed while the kernel \
+                    looks for memory, and killed when it finds none"
+                .to_owned();
+        }
         let most = if addresses > descriptors { Outcome::NoAddress } else { Outcome::NoDescriptor };
         succeeded::remedy(most).to_owned()
     })

@@ -40,7 +40,7 @@ impl Situation<'_> {
     pub fn other_work(&self) -> String {
         let Some(machine) = self.facts.machine else { return "other work ran".to_owned() };
         let stolen = match percent(machine.stolen) {
-            stolen if machine.stolen >= 0.01 => format!(", a hypervisor {stolen}"),
+            stolen if machine.stolen >= 0.01 => format!(", the machine's host {stolen}"),
             _ => String::new(),
         };
         let load = machine.load.map(|load| format!("load {load:.1} on ")).unwrap_or_default();
@@ -54,7 +54,10 @@ impl Situation<'_> {
     /// What to do about other work.
     pub fn stop_other_work(&self) -> String {
         let own_server = self.facts.plane == "sockets";
-        let server = if own_server { " (the server counts, if it runs here)" } else { "" };
+        let server = match own_server {
+            true => " (the server counts, if it runs here)",
+            false => " (a server that farfield did not start counts, and so does its database)",
+        };
         format!(
             "stop other work{server}, or give the workers processors of their own: `{}`",
             self.processors_key()

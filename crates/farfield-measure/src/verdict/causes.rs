@@ -8,15 +8,16 @@ use super::{Check, CheckState};
 /// A check, and those whose failure explains its own.
 type Causes = (&'static str, &'static [&'static str]);
 
-const LATE: &[&str] = &["machine-busy", "worker-cpu", "longest-stall", "loop-lag", "send-lateness"];
+const LATE: &[&str] =
+    &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag", "send-lateness"];
 const NO_SERVER: &[&str] = &["server-ended", "server-silent"];
 
 const CAUSES: [Causes; 16] = [
     ("server-silent", &["server-ended"]),
-    ("worker-cpu", &["machine-busy"]),
-    ("longest-stall", &["machine-busy", "worker-cpu"]),
-    ("loop-lag", &["machine-busy", "worker-cpu", "longest-stall"]),
-    ("send-lateness", &["machine-busy", "worker-cpu", "longest-stall", "loop-lag"]),
+    ("worker-cpu", &["machine-busy", "host-steal"]),
+    ("longest-stall", &["machine-busy", "host-steal", "worker-cpu"]),
+    ("loop-lag", &["machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
+    ("send-lateness", &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag"]),
     ("departure-lateness", LATE),
     ("arrival-lateness", LATE),
     ("crossing-lateness", LATE),
@@ -24,7 +25,15 @@ const CAUSES: [Causes; 16] = [
     ("dropped-arrivals", NO_SERVER),
     (
         "achieved-rate",
-        &["machine-busy", "worker-cpu", "longest-stall", "loop-lag", "send-lateness", "dropped-arrivals"],
+        &[
+            "machine-busy",
+            "host-steal",
+            "worker-cpu",
+            "longest-stall",
+            "loop-lag",
+            "send-lateness",
+            "dropped-arrivals",
+        ],
     ),
     ("littles-law", &["samples-lost"]),
     ("unfinished", NO_SERVER),

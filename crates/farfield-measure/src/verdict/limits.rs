@@ -37,6 +37,9 @@ pub struct VerdictLimits {
     /// The largest share of its time that a worker may be ready and find no processor; judged where something was
     /// late. Default 0.02.
     pub machine_busy: Share,
+    /// The largest share of the time of the workers' processors that the host of a virtual machine may take away;
+    /// judged where something was late. Default 0.002.
+    pub host_steal: Share,
     /// Requests that may fail for want of a descriptor or a local address. Default 0.
     pub generator_lacked: u64,
     /// The longest time, at the end of the load, in which no byte comes from the server though requests are due.
@@ -61,6 +64,7 @@ impl Default for VerdictLimits {
             crossing_lateness_p99: Duration::from_ms(1),
             longest_stall: Duration::from_ms(100),
             machine_busy: share(0.02),
+            host_steal: share(0.002),
             generator_lacked: 0,
             server_silent: Duration::from_secs(1),
         }

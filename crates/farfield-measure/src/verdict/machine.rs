@@ -1,65 +1,102 @@
-//! Did other work on the machine keep a worker from its processor?
+//! Did something else keep a worker from its processor: other work on the machine, or the machine's host?
 //!
-//! Measured at the workers: the share of its time for which one was ready to run and had no processor
-//! (`/proc/PID/task/TID/schedstat`), where the kernel counts that; else what other processes and a hypervisor took of
-//! the processors. That alone makes no run invalid: where nothing came of it the check does not apply. Where
-//! something was late, it is the first cause; but not where the worker would have been full by itself.
+//! Other work is measured at the workers: the share of its time for which one was ready to run and had no processor
+//! (`/proc/PID/task/TID/schedstat`), where the kernel counts that; else what other processes took of the
+//! processors. What a virtual machine's host took from the workers' processors (steal) is the kernel's count.
+//!
+//! Neither makes a run invalid by itself: where nothing was late the check does not apply. Where something was late,
+//! it is the first cause; but not where the worker would have been full by itself.
 
 use super::advice::Situation;
 use super::{Check, CheckState, Unit, timing};
+use farfield_base::Duration;
 
 /// Other work below this share of the processors holds nobody up.
 const OTHERS_LEAST: f64 = 0.1;
 /// Where the kernel does not count how long a worker waited, as much other work as this is taken for the cause.
 const OTHERS_MOST: f64 = 0.5;
 
-const NAME: &str = "machine-busy";
+const BUSY: &str = "machine-busy";
+const STEAL: &str = "host-steal";
 
 pub fn busy(run: &Situation<'_>) -> Check {
     let what = "Where something was late, it was not for want of a processor that other work held.";
     let limit = run.asked.limits.machine_busy.as_f64();
-    let skip = |why: &str| Check::skipped(NAME, what, limit, Unit::Share, why);
-    let (Some(busiest), Some(machine)) = (run.most_held_up(), run.facts.machine) else {
+    let skip = |why: &str| Check::skipped(BUSY, what, limit, Unit::Share, why);
+    let (Some(held_up), Some(machine)) = (run.most_held_up(), run.facts.machine) else {
         return skip("what else runs here is not known");
     };
-    let others = machine.others + machine.stolen;
-    let waited = match busiest.waited_share() {
-        Some(waited)
-            if others < OTHERS_LEAST || busiest.computing() > run.asked.limits.worker_busy.as_f64() =>
-        {
+    let others = machine.others;
+    let waited = match held_up.waited_share() {
+        Some(waited) if others < OTHERS_LEAST || is_full(run) => {
             // It waited for itself, or for the server that the run started.
-            return Check::at_most(NAME, what, waited.min(limit), limit, Unit::Share);
+            return Check::at_most(BUSY, what, waited.min(limit), limit, Unit::Share);
         }
         Some(waited) => waited,
         None if others > OTHERS_MOST => others,
         None => 0.0,
     };
-    let check = Check::at_most(NAME, what, waited, limit, Unit::Share);
+    let check = Check::at_most(BUSY, what, waited, limit, Unit::Share);
     let note = (check.state == CheckState::Failed).then(|| run.other_work());
     check.noted(note).advised(|| run.stop_other_work())
 }
 
-/// Whether the failure of `cause` explains that of `check`: whatever is listed does, but other work explains no stall
-/// for most of which the worker did not wait for a processor. (A process that is stopped does not wait for one.)
-pub fn explains(run: &Situation<'_>, cause: &str, check: &str) -> bool {
-    if (cause, check) != (NAME, "longest-stall") {
-        return true;
+/// Time that the host takes is taken in pieces of milliseconds, and what was due meanwhile is late, one after the other:
+/// a share far below the hundredth that a p99 allows can be the cause.
+pub fn steal(run: &Situation<'_>) -> Check {
+    let what = "Where something was late, the machine's host had not taken the workers' processors away.";
+    let limit = run.asked.limits.host_steal.as_f64();
+    let Some(stolen) = run.facts.machine.and_then(|machine| machine.stolen_from_workers) else {
+        return Check::skipped(STEAL, what, limit, Unit::Share, "what the host takes is not known");
+    };
+    if is_full(run) {
+        return Check::at_most(STEAL, what, stolen.min(limit), limit, Unit::Share);
     }
-    let most_held = run.facts.workers.iter().max_by_key(|worker| worker.stall);
-    let (stall, waited) = most_held.map(|worker| (worker.stall, worker.stall_waited)).unwrap_or_default();
-    stall.zip(waited).is_none_or(|(stall, waited)| waited.times(2) >= stall)
+    let check = Check::at_most(STEAL, what, stolen, limit, Unit::Share);
+    // So short that it stands behind the share on a line of the terminal.
+    let note = (check.state == CheckState::Failed).then(|| "taken by the virtual machine's host".to_owned());
+    check.noted(note).advised(|| {
+        "measure when the host is quiet, or on a machine of its own: nothing on this machine can mend it"
+            .to_owned()
+    })
 }
 
-/// Takes the failure back where all the same nothing was late for it.
+/// Whether a worker computed for longer than it may: it would have been late whatever else ran.
+fn is_full(run: &Situation<'_>) -> bool {
+    let limit = run.asked.limits.worker_busy.as_f64();
+    run.facts.workers.iter().any(|worker| worker.computing() > limit)
+}
+
+/// Whether the failure of `cause` explains that of `check`: whatever is listed does, but neither other work nor the host
+/// explains a stall that was mostly something else. (A process that is stopped does not wait for a processor.)
+pub fn explains(run: &Situation<'_>, cause: &str, check: &str) -> bool {
+    let most_held = run.facts.workers.iter().max_by_key(|worker| worker.stall);
+    let Some((worker, stall)) = most_held.and_then(|worker| Some((worker, worker.stall?))) else {
+        return true;
+    };
+    let held = match (cause, check) {
+        (BUSY, "longest-stall") => worker.stall_waited.map(Duration::as_secs_f64),
+        (STEAL, "longest-stall") => {
+            let share = run.facts.machine.and_then(|machine| machine.stolen_from_workers);
+            share.map(|share| share * worker.wall.as_secs_f64())
+        }
+        _ => None,
+    };
+    held.is_none_or(|held| 2.0 * held >= stall.as_secs_f64())
+}
+
+/// Takes a failure of either check back where all the same nothing was late for it.
 pub fn excuse_punctual(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
-    let late = checks.iter().any(|check| {
-        check.state == CheckState::Failed && timing::is_of_time(check) && explains(NAME, &check.name)
-    });
-    let busy = checks.iter_mut().find(|check| check.name == NAME && check.state == CheckState::Failed);
-    if let Some(check) = busy.filter(|_| !late) {
-        check.state = CheckState::Skipped;
-        check.advice = None;
-        let note = check.note.take().unwrap_or_default();
-        check.note = Some(format!("{note}, and nothing was late for it"));
+    for name in [BUSY, STEAL] {
+        let late = checks.iter().any(|check| {
+            check.state == CheckState::Failed && timing::is_of_time(check) && explains(name, &check.name)
+        });
+        let held_up = checks.iter_mut().find(|check| check.name == name && check.state == CheckState::Failed);
+        if let Some(check) = held_up.filter(|_| !late) {
+            check.state = CheckState::Skipped;
+            check.advice = None;
+            let note = check.note.take().unwrap_or_default();
+            check.note = Some(format!("{note}, and nothing was late for it"));
+        }
     }
 }

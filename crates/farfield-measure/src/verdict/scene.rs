@@ -26,7 +26,14 @@ pub fn good_run() -> (Fold, EngineFacts) {
         connections_open: vec![1],
         last_received: Some(Duration::from_ms(996)),
         server: Some(ServerFacts::default()),
-        machine: Some(MachineFacts { processors: 2, load: Some(0.5), others: 0.02, stolen: 0.0 }),
+        machine: Some(MachineFacts {
+            processors: 2,
+            load: Some(0.5),
+            others: 0.02,
+            stolen: 0.0,
+            stolen_from_workers: Some(0.0),
+            oom_kills: 0,
+        }),
         ..EngineFacts::default()
     };
     fill(&mut facts.lateness, Duration::from_us(20));

@@ -7,7 +7,7 @@
 
 use super::advice::Situation;
 use super::{Check, Unit};
-use crate::facts::EngineFacts;
+use crate::facts::{EngineFacts, OutOfMemory};
 use crate::summary::LoadKind;
 use farfield_base::{Duration, Instant};
 
@@ -27,12 +27,21 @@ pub fn ended(facts: &EngineFacts) -> Check {
         "" => String::new(),
         words => format!("; its last words: {words}"),
     };
+    let memory = match end.out_of_memory {
+        Some(OutOfMemory::Limit) => ": the kernel's, since `server.memory` was used up",
+        Some(OutOfMemory::Machine) => ", as the kernel killed for want of memory on this machine",
+        None => "",
+    };
+    let advice = match end.out_of_memory {
+        Some(OutOfMemory::Limit) => "give the server more with `server.memory`, or offer less",
+        Some(OutOfMemory::Machine) => {
+            "free memory on this machine, or offer less, so that the server holds less (`dmesg` names who was killed)"
+        }
+        None => "see server.log in the run directory; a server that goes to the background may leave a child",
+    };
     Check::at_most(name, what, 1.0, 0.0, Unit::Count)
-        .noted(Some(format!("the server ended{when} ({}){words}", end.status)))
-        .advised(|| {
-            "see server.log in the run directory; a server that goes to the background may leave a child"
-                .into()
-        })
+        .noted(Some(format!("the server ended{when} ({}{memory}){words}", end.status)))
+        .advised(|| advice.to_owned())
 }
 
 pub fn silent(run: &Situation<'_>) -> Check {
@@ -53,8 +62,16 @@ pub fn silent(run: &Situation<'_>) -> Check {
     let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
     let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
     let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
-    let note = (silence > limit).then(|| format!("nothing came from the server after second {seconds:.1}"));
+    let killed = run.facts.machine.is_some_and(|machine| machine.oom_kills > 0);
+    let memory = if killed { ", and the kernel killed for want of memory during the run" } else { "" };
+    let note =
+        (silence > limit).then(|| format!("nothing came from the server after second {seconds:.1}{memory}"));
     check.noted(note).advised(|| {
+        if killed {
+            return "see whether it is the server that the kernel killed (`dmesg`), and give it more memory, or offer \
+                    less"
+                .to_owned();
+        }
         "see whether the server still runs and answers (its log, `curl`), and run again; a server that may fall \
          silent needs a longer `verdict.server-silent`"
             .to_owned()

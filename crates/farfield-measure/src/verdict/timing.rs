@@ -6,6 +6,7 @@
 
 use super::advice::Situation;
 use super::{Check, Unit};
+use crate::facts::NetworkFacts;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
@@ -71,35 +72,36 @@ pub fn longest_stall(run: &Situation<'_>) -> Check {
 
 pub fn departure_lateness(run: &Situation<'_>) -> Check {
     let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
-    let (name, limit) = ("departure-lateness", run.asked.limits.departure_lateness_p99);
-    match &run.facts.network {
-        Some(network) => p99_at_most(name, what, &network.departure_lateness, limit, "no packet left"),
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
-    }
-    .advised(|| run.keep_up())
+    let limit = run.asked.limits.departure_lateness_p99;
+    packets(run, "departure-lateness", what, limit, |network| &network.departure_lateness, "no packet left")
 }
 
 pub fn arrival_lateness(run: &Situation<'_>) -> Check {
     let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
-    let (name, limit) = ("arrival-lateness", run.asked.limits.arrival_lateness_p99);
-    match &run.facts.network {
-        Some(network) => p99_at_most(name, what, &network.arrival_lateness, limit, "no packet arrived"),
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
-    }
-    .advised(|| run.keep_up())
+    let limit = run.asked.limits.arrival_lateness_p99;
+    packets(run, "arrival-lateness", what, limit, |network| &network.arrival_lateness, "no packet arrived")
 }
 
 pub fn crossing_lateness(run: &Situation<'_>) -> Check {
     let what = "The p99 of how late packets were taken over from another shard is small.";
-    let (name, limit) = ("crossing-lateness", run.asked.limits.crossing_lateness_p99);
+    let limit = run.asked.limits.crossing_lateness_p99;
+    let none = "shards share no links in real time";
+    packets(run, "crossing-lateness", what, limit, |network| &network.crossing_lateness, none)
+}
+
+/// A check of the p99 of `times` of packets, where there is an emulated network.
+fn packets(
+    run: &Situation<'_>,
+    name: &str,
+    what: &str,
+    limit: Duration,
+    times: impl FnOnce(&NetworkFacts) -> &Histogram,
+    none: &str,
+) -> Check {
     match &run.facts.network {
-        Some(network) => {
-            let none = "shards share no links in real time";
-            p99_at_most(name, what, &network.crossing_lateness, limit, none)
-        }
+        Some(network) => p99_at_most(name, what, times(network), limit, none).advised(|| run.keep_up()),
         None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
     }
-    .advised(|| run.keep_up())
 }
 
 /// What the network itself drops is what the scenario asks for, and is not judged.
