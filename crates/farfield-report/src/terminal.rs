@@ -3,13 +3,15 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds)
 //! is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short. Only pages, the states of sessions, classes of clients where
+//! sections go first when room is short. Only pages, sessions, their states and failures, classes of clients where
 //! there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod checks;
+mod sessions;
 mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use farfield_base::printable;
 use farfield_measure::facts::ServerLimits;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
@@ -49,9 +51,15 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let heading = heading(summary);
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
-    let tables =
-        [pages(summary), states::table(&summary.states), classes(summary), warnings(&summary.warnings)]
-            .concat();
+    let tables = [
+        pages(summary),
+        sessions::lines(summary.sessions.as_ref()),
+        states::table(&summary.states),
+        sessions::failures(summary),
+        classes(summary),
+        warnings(&summary.warnings),
+    ]
+    .concat();
     page([heading, verdict, measured, ended, generator], &tables)
 }
 
@@ -304,7 +312,10 @@ fn connections(summary: &Summary) -> String {
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let mut lines = vec![own_work(summary)];
     let placement = summary.generator.placement.as_deref();
-    lines.extend(placement.map(|placement| labelled("placement", &fit(placement, COLUMNS - LABEL))));
+    if let Some(placement) = placement {
+        let words = wrapped(placement, COLUMNS - LABEL).into_iter().enumerate();
+        lines.extend(words.map(|(nth, line)| labelled(if nth == 0 { "placement" } else { "" }, &line)));
+    }
     lines.extend(summary.network.as_ref().map(network));
     lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
@@ -441,11 +452,11 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 /// `text` in at most `columns`, its end cut off with `…`. Control characters, which a summary from
 /// elsewhere could hold, do not reach the terminal.
 fn fit(text: &str, columns: usize) -> String {
-    let clean = |c: char| if c.is_control() { '?' } else { c };
+    let text = printable(text, &[]);
     if text.chars().count() <= columns {
-        return text.chars().map(clean).collect();
+        return text.into_owned();
     }
-    text.chars().take(columns - 1).map(clean).chain(iter::once('…')).collect()
+    text.chars().take(columns - 1).chain(iter::once('…')).collect()
 }
 
 const RED: &str = "\x1b[1;31m";

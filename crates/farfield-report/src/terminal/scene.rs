@@ -1,6 +1,6 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
-use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Window};
 use farfield_measure::summary::Asked;
 use farfield_measure::{
     Arrivals, EngineFacts, Fold, Heading, LoadKind, MachineFacts, NetworkDrops, NetworkFacts, ServerEnd,
@@ -17,6 +17,7 @@ pub struct Scene {
     pub thresholds: Vec<&'static str>,
     pub classes: Vec<String>,
     pub states: Vec<String>,
+    pub notes: Vec<Note>,
     pub limits: VerdictLimits,
 }
 
@@ -63,6 +64,7 @@ impl Scene {
             thresholds,
             classes: Vec::new(),
             states: Vec::new(),
+            notes: Vec::new(),
             limits: VerdictLimits::default(),
         }
     }
@@ -98,9 +100,20 @@ impl Scene {
         }
         facts.last_received = Some(Duration::from_ms(1500));
         facts.server = Some(ServerFacts {
-            ended: Some(ServerEnd { at: None, status: long.clone(), last_words: long.clone() }),
+            ended: Some(ServerEnd {
+                at: None,
+                status: long.clone(),
+                last_words: long.clone(),
+                out_of_memory: None,
+            }),
         });
-        facts.machine = Some(MachineFacts { processors: 2, load: Some(99.9), others: 0.9, stolen: 0.1 });
+        facts.machine = Some(MachineFacts {
+            processors: 2,
+            load: Some(99.9),
+            others: 0.9,
+            stolen: 0.1,
+            ..MachineFacts::default()
+        });
         facts.arrivals =
             Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
         facts.in_system_ns = 1;
@@ -134,6 +147,7 @@ impl Scene {
     pub fn fold(&self) -> Fold {
         let mut fold = Fold::of_classes(WINDOW, &self.classes).telling_states(self.states.clone());
         self.samples.iter().for_each(|sample| fold.record(sample));
+        self.notes.iter().for_each(|note| fold.note(note));
         fold
     }
 
@@ -148,7 +162,7 @@ impl Scene {
             heading: &self.heading,
             limits: &self.limits,
             thresholds: &thresholds,
-            series_file: None,
+            series_file: Some("series.parquet"),
         };
         make(asked, &self.fold(), &self.facts, WINDOW.measure_to)
     }
@@ -195,6 +209,7 @@ fn request(n: u64) -> Sample {
         outcome: Outcome::Ok,
         tcp: None,
         page: farfield_base::PagePart::Apart,
+        session: Sample::NO_SESSION,
     }
 }
 

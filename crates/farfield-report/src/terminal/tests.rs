@@ -31,7 +31,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       12 checks passed, 9 do not apply
+VALID       12 checks passed, 10 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -61,7 +61,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Six warnings have seven lines beside the rest, and one says that there are more.
     assert_eq!(text.lines().count(), LINES + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     14 of 21", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 22", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -80,7 +80,7 @@ fn a_failed_check_has_its_line() {
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 21 checks failed, 9 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
+            "INVALID     1 of 22 checks failed, 10 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
@@ -110,7 +110,7 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let told = "\
-INVALID     2 of 21 checks failed, 8 do not apply
+INVALID     2 of 22 checks failed, 9 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
@@ -127,11 +127,12 @@ fn the_first_cause_is_told_first() {
     worker.slept = Duration::from_ms(60);
     worker.waited = Some(Duration::from_ms(1500));
     worker.stall = Some(Duration::from_ms(130));
-    scene.facts.machine = Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.85, stolen: 0.0 });
+    scene.facts.machine =
+        Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.85, ..MachineFacts::default() });
     (0..10).for_each(|_| scene.facts.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let told = "\
-INVALID     4 of 21 checks failed, 8 do not apply
+INVALID     4 of 22 checks failed, 9 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
     → stop other work (the server counts, if it runs here), or give the workers
@@ -149,7 +150,7 @@ fn limits_that_the_scenario_changed_stand_beside_valid() {
     scene.limits.departure_lateness_p99 = Duration::from_ms(5);
     let text = plain(&scene.summary());
     let told = "\
-VALID       12 checks passed, 9 do not apply
+VALID       12 checks passed, 10 do not apply
             set by the scenario: departure-lateness-p99 5ms
 ";
     assert!(text.contains(told), "{text}");
@@ -175,7 +176,7 @@ VALID       12 checks passed, 9 do not apply
 fn what_does_not_apply_is_told() {
     let mut scene = Scene::good();
     scene.facts.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 11 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 12 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to 10 ms.
