@@ -42,6 +42,18 @@ impl FileFacts<'static> {
 }
 
 impl Entry<'_> {
+    /// Its name and value for people to read: of a file, its name and size.
+    pub fn in_words(&self) -> (String, String) {
+        let value = match &self.file {
+            None => String::from_utf8_lossy(&self.value).into_owned(),
+            Some(file) if file.name.is_empty() && self.value.is_empty() => "(no file)".to_owned(),
+            Some(file) => {
+                format!("(file {}, {} bytes)", String::from_utf8_lossy(&file.name), self.value.len())
+            }
+        };
+        (self.name.to_owned(), value)
+    }
+
     /// What stands for it where only text can be sent.
     fn text(&self) -> &[u8] {
         self.file.as_ref().map_or(&self.value, |file| &file.name)

@@ -1,12 +1,16 @@
 //! What a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or cookie.
 
+use super::text::Filling;
 use farfield_base::random::Stream;
-use farfield_traffic::session::extract::{Css, ExtractSpec, Pick, Pointer, Source};
+use farfield_traffic::session::ValueSource;
+use farfield_traffic::session::extract::Pick;
+use farfield_traffic::session::query::{Css, Pattern, Pointer, Query};
 use lol_html::errors::RewritingError;
 use lol_html::html_content::{Element, TextChunk};
 use lol_html::{ElementContentHandlers, HtmlRewriter, MemorySettings, Settings};
 use rand::RngExt;
 use regex::bytes::Regex;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -14,17 +18,41 @@ use std::num::NonZeroU32;
 /// Bytes that the HTML parser may take beside the text itself.
 const PARSER_BYTES_MAX: usize = 4 << 20;
 
-/// The value that `spec` takes from a body; nothing if there is none, or if it stands elsewhere.
-pub(crate) fn in_body(spec: &ExtractSpec, body: &[u8], chance: &mut Stream) -> Option<Box<[u8]>> {
-    match &spec.from {
-        Source::Regex { pattern, group } => by_regex(pattern.regex(), *group, body, spec.pick, chance),
-        Source::Json(pointer) => by_json(pointer, body, spec.pick, chance),
-        Source::Css { select, attribute } => {
-            let mut found = by_css(select, attribute.as_deref(), body, wanted(spec.pick)).into_iter();
-            let found: Vec<_> = found.by_ref().collect();
-            picked(found.iter().map(|text| text.as_bytes()), spec.pick, chance)
+/// What finds a value in a body, its holes filled.
+pub(crate) enum Finding<'a> {
+    /// What this group of each match has.
+    Regex(Cow<'a, Pattern>, usize),
+    /// What the pointer leads to.
+    Json(Cow<'a, Pointer>),
+    /// Of each element an attribute or, without one, its text.
+    Css(Cow<'a, Css>, Option<&'a str>),
+}
+
+impl<'a> Finding<'a> {
+    /// What finds a value from `source`; nothing where that is not in the body, or its query is none.
+    pub fn of(source: &'a ValueSource, filling: &mut Filling<'_>) -> Option<Finding<'a>> {
+        match source {
+            ValueSource::Regex { pattern, group } => {
+                filling.query(pattern).map(|pattern| Finding::Regex(pattern, *group))
+            }
+            ValueSource::Json(pointer) => filling.query(pointer).map(Finding::Json),
+            ValueSource::Css { select, attribute } => {
+                filling.query(select).map(|select| Finding::Css(select, attribute.as_deref()))
+            }
+            ValueSource::Header(_) | ValueSource::Cookie(_) => None,
         }
-        Source::Header(_) | Source::Cookie(_) => None,
+    }
+
+    /// The value in `body`, if there is one.
+    pub fn find(&self, body: &[u8], pick: Pick, rng: &mut Stream) -> Option<Box<[u8]>> {
+        match self {
+            Finding::Regex(pattern, group) => by_regex(pattern.regex(), *group, body, pick, rng),
+            Finding::Json(pointer) => by_json(pointer, body, pick, rng),
+            Finding::Css(select, attribute) => {
+                let found = by_css(select, *attribute, body, wanted(pick));
+                picked(found.iter().map(|text| text.as_bytes()), pick, rng)
+            }
+        }
     }
 }
 
@@ -66,16 +94,54 @@ fn by_regex(regex: &Regex, group: usize, body: &[u8], pick: Pick, chance: &mut S
 
 fn by_json(pointer: &Pointer, body: &[u8], pick: Pick, chance: &mut Stream) -> Option<Box<[u8]>> {
     let document: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let text = |value: &serde_json::Value| match value {
-        serde_json::Value::Null => None,
-        serde_json::Value::String(text) => Some(text.clone()),
+    let values = values_at(pointer, &document);
+    picked(values.iter().map(String::as_bytes), pick, chance)
+}
+
+/// The texts of what `pointer` leads to, but of nulls; of a list, those of its items.
+pub(crate) fn values_at(pointer: &Pointer, document: &Value) -> Vec<String> {
+    let mut found = vec![document];
+    for part in pointer.as_str().split('/').skip(1) {
+        let name = part.replace("~1", "/").replace("~0", "~");
+        found = found.into_iter().flat_map(|value| steps(value, &name)).collect();
+    }
+    let text = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
-    let values: Vec<String> = match document.pointer(pointer.as_str())? {
-        serde_json::Value::Array(items) => items.iter().filter_map(text).collect(),
-        value => text(value).into_iter().collect(),
-    };
-    picked(values.iter().map(String::as_bytes), pick, chance)
+    let items = found.into_iter().flat_map(|value| match value {
+        Value::Array(items) => items.iter().filter_map(text).collect(),
+        value => text(value).into_iter().collect::<Vec<_>>(),
+    });
+    items.collect()
+}
+
+/// What one part of a pointer leads to (RFC 6901 section 4); `*`, to all that there is.
+fn steps<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
+    match value {
+        Value::Object(members) => match members.get(name) {
+            Some(member) => vec![member],
+            None if name == "*" => members.values().collect(),
+            None => Vec::new(),
+        },
+        Value::Array(items) if name == "*" => items.iter().collect(),
+        Value::Array(items) => {
+            let is_index = name == "0" || !name.starts_with(['0', '+']);
+            name.parse()
+                .ok()
+                .filter(|_| is_index)
+                .and_then(|index: usize| items.get(index))
+                .into_iter()
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The texts of the elements that `select` does.
+pub(crate) fn texts_of(select: &Css, body: &[u8]) -> Vec<String> {
+    by_css(select, None, body, usize::MAX)
 }
 
 /// The attributes or texts of the first `count` elements that `select` does.
@@ -134,16 +200,33 @@ pub(crate) fn parse<'h, 's>(
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
+    use farfield_traffic::session::extract::{ExtractSpec, Source};
     use std::collections::BTreeSet;
 
     const PAGE: &str = "<html><body><form id=login><input type=hidden name=csrf value='a&amp;b&#39;'>\
         <input name=user></form><ul class='list big'><li>one <b>1</b></li><li data-id=5> t&eacute;o </li>\
         <li data-id=6>three</li></ul></body></html>";
 
-    fn taken(toml: &str, body: &str) -> Option<String> {
+    /// What the extraction takes from `body`.
+    fn found(toml: &str, body: &str, rng: &mut Stream) -> Option<Box<[u8]>> {
         let spec: ExtractSpec = toml::from_str(toml).expect(toml);
-        let mut chance = Seed(1).stream(Purpose::User, 0);
-        in_body(&spec, body.as_bytes(), &mut chance).map(|value| String::from_utf8_lossy(&value).into_owned())
+        let fixed = "a query without holes";
+        let finding = match &spec.from {
+            Source::Regex { pattern, group } => {
+                Finding::Regex(Cow::Borrowed(pattern.fixed().expect(fixed)), *group)
+            }
+            Source::Json(pointer) => Finding::Json(Cow::Borrowed(pointer.fixed().expect(fixed))),
+            Source::Css { select, attribute } => {
+                Finding::Css(Cow::Borrowed(select.fixed().expect(fixed)), attribute.as_deref())
+            }
+            Source::Header(_) | Source::Cookie(_) => return None,
+        };
+        finding.find(body.as_bytes(), spec.pick, rng)
+    }
+
+    fn taken(toml: &str, body: &str) -> Option<String> {
+        let found = found(toml, body, &mut Seed(1).stream(Purpose::User, 0));
+        found.map(|value| String::from_utf8_lossy(&value).into_owned())
     }
 
     #[test]
@@ -167,6 +250,14 @@ mod tests {
         check("json = '/a/b~1c/1'", json, Some("two"));
         check("json = '/a/b~1c/3/d'", json, Some("3"));
         check("json = '/a/b~1c'\nindex = 3", json, Some("{\"d\":3}"));
+        check("json = '/a/*/3/d'", json, Some("3"));
+        check("json = '/*/b~1c/1'", json, Some("two"));
+        check("json = '/a/b~1c/01'", json, None);
+        let items = "{\"items\": [{\"id\": 5}, {\"no\": 0}, {\"id\": [7, 8]}], \"x\": {\"*\": 1, \"y\": 2}}";
+        check("json = '/items/*/id'\nindex = 1", items, Some("5"));
+        check("json = '/items/*/id'\nindex = 3", items, Some("8"));
+        check("json = '/items/*/id'\nindex = 4", items, None);
+        check("json = '/x/*'\nindex = 2", items, None);
         check("json = '/e'", json, None);
         check("json = '/x'", json, None);
         check("json = ''", "no JSON", None);
@@ -174,10 +265,9 @@ mod tests {
 
     #[test]
     fn any_of_several_is_taken() {
-        let spec: ExtractSpec = toml::from_str("css = 'li'\nrandom = true").expect("a spec");
-        let mut chance = Seed(1).stream(Purpose::User, 0);
+        let mut rng = Seed(1).stream(Purpose::User, 0);
         let found: BTreeSet<_> =
-            (0..50).filter_map(|_| in_body(&spec, PAGE.as_bytes(), &mut chance)).collect();
+            (0..50).filter_map(|_| found("css = 'li'\nrandom = true", PAGE, &mut rng)).collect();
         assert_eq!(found.len(), 3);
     }
 }

@@ -4,10 +4,14 @@
 
 use super::encoding::{Encoding, Entry, FileFacts};
 use super::find::parse;
-use farfield_traffic::session::extract::Css;
+use farfield_base::random::Stream;
+use farfield_traffic::session::FormOf;
+use farfield_traffic::session::extract::Pick;
+use farfield_traffic::session::query::{Css, Lookup};
 use lol_html::ElementContentHandlers;
 use lol_html::html_content::{Element, TextChunk};
-use std::cell::RefCell;
+use rand::RngExt;
+use std::cell::{Cell, RefCell};
 
 /// A form as it stood in a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +49,14 @@ pub(crate) struct FormParts {
 }
 
 impl FormParts {
+    /// Those of a form whose selector is the same each time.
+    pub fn fixed(form: &FormOf) -> Option<FormParts> {
+        match &form.select {
+            Lookup::Fixed(css) => Some(FormParts::of(css)),
+            Lookup::Varying(_) => None,
+        }
+    }
+
     /// Those of the form that `select` does.
     pub fn of(select: &Css) -> FormParts {
         FormParts {
@@ -58,9 +70,11 @@ impl FormParts {
     }
 }
 
-/// A form while it is read. Only the first counts.
+/// A form while it is read. Only the one that is wanted counts.
 #[derive(Default)]
 struct Reading {
+    /// Its number, from 1.
+    wanted: usize,
     forms: usize,
     form: Form,
     /// The select whose options come.
@@ -80,9 +94,21 @@ struct Select {
 }
 
 impl Form {
-    /// The first form that `parts` select in `html`, if there is one.
-    pub fn first(html: &[u8], parts: &FormParts) -> Option<Form> {
-        let reading = RefCell::new(Reading::default());
+    /// Of the forms that `parts` select in `html` the one that `pick` says, if there is one.
+    pub fn find(html: &[u8], parts: &FormParts, pick: Pick, rng: &mut Stream) -> Option<Form> {
+        let number = match pick {
+            Pick::Nth(number) => number.get() as usize,
+            Pick::Random => match count(html, &parts.form) {
+                0 => return None,
+                forms => rng.random_range(1..=forms),
+            },
+        };
+        Form::nth(html, parts, number)
+    }
+
+    /// The form of this number, from 1, of those that `parts` select in `html`.
+    fn nth(html: &[u8], parts: &FormParts, wanted: usize) -> Option<Form> {
+        let reading = RefCell::new(Reading { wanted, ..Reading::default() });
         let on = |handle: fn(&mut Reading, &Element<'_, '_>)| {
             let reading = &reading;
             ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
@@ -114,31 +140,75 @@ impl Form {
                 *value = htmlize::unescape(text).into_owned();
             }
         }
-        (forms > 0).then_some(form)
+        (forms >= wanted).then_some(form)
     }
 
-    /// What is sent of it, in order, with what was `given` in place of what it has, and the button that is pressed.
-    pub fn entries<'a>(&'a self, given: &[Entry<'a>], submit: Option<&'a str>) -> Vec<Entry<'a>> {
+    /// What is sent of it, in order, with what was `given` in place of what it has, without the fields `left_out`, and with
+    /// the button that is pressed.
+    pub fn entries<'a>(
+        &'a self,
+        given: &[Entry<'a>],
+        left_out: &[String],
+        submit: Option<&'a str>,
+    ) -> Vec<Entry<'a>> {
         let mut entries = Vec::with_capacity(self.fields.len() + given.len() + 1);
         // In one pass, however many fields a page has.
         let mut stood = vec![false; given.len()];
-        for field in &self.fields {
+        for field in self.fields.iter().filter(|field| !left_out.contains(&field.name)) {
             match given.iter().position(|entry| entry.name == field.name) {
                 // What is given takes the place of all of its name.
-                Some(place) if std::mem::replace(&mut stood[place], true) => {}
-                Some(place) => entries.push(given[place].clone()),
+                Some(place) if stood[place] => {}
+                Some(_) => {
+                    for (entry, stood) in
+                        given.iter().zip(&mut stood).filter(|(entry, _)| entry.name == field.name)
+                    {
+                        *stood = true;
+                        entries.push(entry.clone());
+                    }
+                }
                 None => entries.push(field.entry()),
             }
         }
-        let of_field =
-            |entry: &Entry<'_>| given.iter().zip(&stood).any(|(own, stood)| *stood && own.name == entry.name);
-        entries.extend(given.iter().filter(|entry| !of_field(entry)).cloned());
+        entries
+            .extend(given.iter().zip(&stood).filter(|(_, stood)| !**stood).map(|(entry, _)| entry.clone()));
         if let Some(name) = submit {
             let button = self.buttons.iter().find(|(own, _)| own == name);
             let value = button.map_or(&[][..], |(_, value)| value.as_bytes()).into();
             entries.push(Entry { name, value, file: None });
         }
         entries
+    }
+}
+
+/// How many elements are selected.
+fn count(html: &[u8], select: &Css) -> usize {
+    let found = Cell::new(0);
+    let handler = ElementContentHandlers::default().element(|_: &mut Element<'_, '_>| {
+        found.set(found.get() + 1);
+        Ok(())
+    });
+    let _ = parse(html, [(select, handler)]);
+    found.get()
+}
+
+impl Form {
+    /// The names that a state fills in, leaves out or presses and that are no field or button of it.
+    pub fn unknown<'a>(&self, given: &'a FormOf) -> Vec<&'a str> {
+        let is_field = |name: &&str| self.fields.iter().any(|field| field.name == **name);
+        let is_button = |name: &&str| self.buttons.iter().any(|(own, _)| own == *name);
+        let filled = given.fields.iter().map(|(name, _)| name);
+        let files = given.files.iter().map(|(name, _)| name);
+        let fields = filled.chain(files).chain(&given.left_out).map(String::as_str);
+        let mut unknown: Vec<&str> = fields.filter(|name| !is_field(name)).collect();
+        unknown.extend(given.submit.as_deref().filter(|name| !is_button(name)));
+        unknown.dedup();
+        unknown
+    }
+
+    /// The names of its fields and buttons.
+    pub fn names(&self) -> Vec<&str> {
+        let fields = self.fields.iter().map(|field| field.name.as_str());
+        fields.chain(self.buttons.iter().map(|(name, _)| name.as_str())).collect()
     }
 }
 
@@ -158,7 +228,7 @@ const VERBATIM: char = '\u{2}';
 impl Reading {
     fn form(&mut self, element: &Element<'_, '_>) {
         self.forms += 1;
-        if self.forms == 1 {
+        if self.forms == self.wanted {
             self.form.action = attribute(element, "action").filter(|action| !action.trim().is_empty());
             self.form.post =
                 attribute(element, "method").is_some_and(|method| method.eq_ignore_ascii_case("post"));
@@ -168,7 +238,7 @@ impl Reading {
 
     /// The name of a field that would be sent.
     fn name(&self, element: &Element<'_, '_>) -> Option<String> {
-        let counts = self.forms == 1 && !element.has_attribute("disabled");
+        let counts = self.forms == self.wanted && !element.has_attribute("disabled");
         attribute(element, "name").filter(|name| counts && !name.is_empty())
     }
 
@@ -225,7 +295,7 @@ impl Reading {
     fn option(&mut self, element: &Element<'_, '_>) {
         self.text = None;
         let Some(Select { name: Some(name), multiple, place, chosen }) = &mut self.select else { return };
-        if element.has_attribute("disabled") || self.forms != 1 {
+        if element.has_attribute("disabled") || self.forms != self.wanted {
             return;
         }
         let selected = element.has_attribute("selected");
@@ -267,7 +337,7 @@ mod tests {
 
     fn form(html: &str, select: &str) -> Option<Form> {
         let css = Css::try_from(select.to_owned()).expect("a selector");
-        Form::first(html.as_bytes(), &FormParts::of(&css))
+        Form::nth(html.as_bytes(), &FormParts::of(&css), 1)
     }
 
     fn sent(html: &str, given: &[(&'static str, &'static str)], submit: Option<&str>) -> String {
@@ -279,7 +349,7 @@ mod tests {
         let given: Vec<Entry<'_>> = given.iter().map(entry).collect();
         let mut out = BytesMut::new();
         let form = form(html, "form").expect("a form");
-        form.encoding.write(&form.entries(&given, submit), &mut out);
+        form.encoding.write(&form.entries(&given, &[], submit), &mut out);
         String::from_utf8(out.to_vec()).expect("ASCII")
     }
 

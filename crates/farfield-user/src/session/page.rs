@@ -3,7 +3,7 @@
 //! A kept parser (lol_html) reads the pieces as they come, wherever they are cut. Not done: what style sheets and scripts
 //! ask for, `srcset` beside `src`, and what frames embed in their turn.
 
-use farfield_traffic::session::extract::Css;
+use farfield_traffic::session::query::Css;
 use lol_html::html_content::Element as AnyElement;
 use lol_html::send::{ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{HandlerTypes, MemorySettings};

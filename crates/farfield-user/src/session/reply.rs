@@ -1,23 +1,28 @@
 //! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it leads to.
 
 use super::cache::{self, Ask, Kept};
+use super::charset::Charset;
+use super::check::{self, Unmet};
 use super::coding::{Coding, Decoder};
-use super::form::Form;
+use super::failure::{self, Failed};
+use super::find::{self, Finding};
+use super::form::{Form, FormParts};
 use super::jar::Setter;
+use super::names::{self, CheckNames};
 use super::page::{Named, Scanner};
-use super::request::{Derived, Own, Written};
-use super::text::{Filling, Place};
-use super::{Errand, Kind, Sessions, find};
+use super::request::Written;
+use super::text::Filling;
+use super::trace::TraceEvent;
+use super::{Errand, Kind, Sessions};
 use crate::connection::Job;
 use crate::user::User;
-use bytes::BytesMut;
 use farfield_base::random::Stream;
-use farfield_base::{Instant, Outcome};
+use farfield_base::{Instant, KeptExchange, Outcome};
 use farfield_http::http1::{Fields, Head};
-use farfield_traffic::session::extract::{Source, Wanted};
-use farfield_traffic::session::{PageLoad, State};
-use http::Method;
+use farfield_traffic::session::extract::Wanted;
+use farfield_traffic::session::{Extraction, PageLoad, State, ValueSource};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Bodies whose memory is kept, and the bytes of the largest: a megabyte in all.
@@ -29,6 +34,8 @@ const BODY_KEPT_BYTES: usize = 16 << 10;
 pub(super) struct Needs {
     head: bool,
     body: bool,
+    /// A reply with a status below 400 may fail.
+    may_fail: bool,
 }
 
 /// What is kept of a reply while it comes.
@@ -37,8 +44,15 @@ pub(super) struct Intake {
     /// Where the reply sends the user instead.
     onward: Option<Onward>,
     body: Vec<u8>,
-    /// A header does not hold.
-    unwell: bool,
+    /// The head, where the reply would be kept if it failed.
+    head: Vec<u8>,
+    /// The body is kept for that alone.
+    body_on_failure: bool,
+    /// Checks of the head that do not hold, and the value of the first of these fields.
+    unmet: Vec<Unmet>,
+    unmet_value: Option<Box<[u8]>>,
+    /// In which characters the body is.
+    charset: Charset,
     /// Values of headers, by the place of their extraction.
     headers: Vec<(usize, Option<Box<[u8]>>)>,
     /// Takes the content's coding off.
@@ -75,12 +89,22 @@ const OBJECTS_MAX: usize = 4096;
 impl Sessions {
     /// The head of the reply to `job` has come.
     pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
-        let Errand { written, kind, intake, .. } = &mut self.errands[job.errand as usize];
+        let Errand { written, kind, intake, traced, .. } = &mut self.errands[job.errand as usize];
+        if let Some(traced) = traced {
+            traced.head(head, fields);
+        }
         let visit = user.visit.as_mut().expect("the user is in a session");
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
             let setter = Setter { target: written.target_bytes(), host: &self.writer.host, now, date };
             cookies.iter().for_each(|field| visit.jar.set(field, setter));
+        }
+        let state = usize::from(visit.state);
+        let (needs, main) = (self.needs[state], matches!(kind, Kind::Main { .. }));
+        if self.failures.keep() && (head.status >= 400 || main && needs.may_fail) {
+            intake.head = self.bodies.pop().unwrap_or_default();
+            failure::write_head(head, fields, &mut intake.head);
+            intake.body_on_failure = head.status >= 400 && !(main && needs.body);
         }
         let Kind::Main { redirects } = *kind else {
             if self.session.cache {
@@ -103,9 +127,11 @@ impl Sessions {
         if Onward::is_followed(&intake.onward) {
             return;
         }
-        let state = usize::from(visit.state);
-        if self.needs[state].head {
+        if needs.head {
             intake.take_head(&self.session.states[state], fields, &mut user.chance);
+        }
+        if needs.body {
+            intake.charset = fields.named("content-type").last().map(Charset::of).unwrap_or_default();
         }
         if self.session.page_load == PageLoad::Browser
             && head.status < 400
@@ -113,7 +139,7 @@ impl Sessions {
         {
             intake.scanner = Some(Box::new(Scanner::new(&self.embedding)));
         }
-        if intake.scanner.is_some() || self.needs[state].body {
+        if intake.scanner.is_some() || needs.body || intake.body_on_failure {
             match Coding::of(fields) {
                 Ok(coding) => {
                     let most = self.session.body_limit.max(SCANNED_BYTES_MAX);
@@ -126,7 +152,10 @@ impl Sessions {
 
     /// Bytes of the body of the reply to `job` have come. What they embed is queued.
     pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
-        let Errand { kind, intake, .. } = &mut self.errands[job.errand as usize];
+        let Errand { kind, intake, traced, .. } = &mut self.errands[job.errand as usize];
+        if let Some(traced) = traced {
+            traced.body(bytes);
+        }
         let visit = user.visit.as_mut().expect("the user is in a session");
         let main = matches!(kind, Kind::Main { .. }) && !Onward::is_followed(&intake.onward);
         let decoded;
@@ -137,11 +166,12 @@ impl Sessions {
             }
             None => bytes,
         };
-        if main && self.needs[usize::from(visit.state)].body {
+        if intake.body_on_failure || main && self.needs[usize::from(visit.state)].body {
             if intake.body.capacity() == 0 {
                 intake.body = self.bodies.pop().unwrap_or_default();
             }
-            let room = self.session.body_limit.saturating_sub(intake.body.len());
+            let most = if intake.body_on_failure { KeptExchange::BYTES } else { self.session.body_limit };
+            let room = most.saturating_sub(intake.body.len());
             intake.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         let Some(scanner) = &mut intake.scanner else { return };
@@ -179,39 +209,62 @@ impl Sessions {
         status: Option<u16>,
         outcome: Outcome,
     ) -> Outcome {
-        let Errand { written, kind, mut intake, .. } = self.errands.remove(job.errand as usize);
-        if let Some(decoder) = &mut intake.decoder {
-            self.counts.coded_bytes += decoder.coded_bytes;
-            self.counts.decoded_bytes += decoder.decoded_bytes;
-            intake.undecodable |= decoder.finish().is_err();
+        let Errand { written, kind, mut intake, traced, .. } = self.errands.remove(job.errand as usize);
+        if let Some(traced) = traced {
+            self.traced(|_| traced.over(now, status, outcome));
         }
+        self.count_decoded(&mut intake);
         let session = Arc::clone(&self.session);
         let visit = user.visit.as_mut().expect("the user is in a session");
-        let Kind::Main { redirects } = kind else {
-            if let (Some(status @ (200 | 304)), Some(kept)) = (status, intake.kept) {
-                visit.cache.keep(cache::key(written.target()), kept, status == 304);
-            }
-            return outcome;
+        let about = Failed {
+            at: now,
+            due: job.due,
+            user: user.number,
+            session: visit.number,
+            state: visit.state,
+            outcome,
+            status,
+            request: Some(&written),
+            head: &[],
+            body: &[],
         };
+        let Kind::Main { redirects } = kind else {
+            return self.object_over(user, about, &written, intake);
+        };
+        let names = Arc::clone(&self.check_names);
+        let names = &names[usize::from(visit.state)];
         let Some(status) = status else {
             visit.failed = true;
+            self.traced(|_| TraceEvent::Failed(outcome));
+            self.note_failed(about, &intake, Arc::clone(&names.none), None);
+            self.recycle(intake);
             return outcome;
         };
         let state = &session.states[usize::from(visit.state)];
         let expected = state.check.spec.status.as_ref().is_some_and(|statuses| statuses.have(status));
-        let outcome = match &intake.onward {
+        let judged = match &intake.onward {
             Some(Onward::To(target)) => {
                 self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
+                self.recycle(intake);
                 return outcome;
             }
-            _ if outcome == Outcome::Unasked => outcome,
+            _ if outcome == Outcome::Unasked => Judged::plain(outcome, names),
             // Who asks for such a status has it.
-            Some(Onward::Nowhere(reason)) if !expected => *reason,
-            _ => self.judge(user, state, status, &intake, now),
+            Some(Onward::Nowhere(reason)) if !expected => Judged::plain(*reason, names),
+            _ => {
+                if let Cow::Owned(text) = intake.charset.decode(&intake.body) {
+                    intake.body = text;
+                }
+                self.judge(user, names, state, status, &intake, now)
+            }
         };
-        self.recycle(intake.body);
-        let visit = user.visit.as_mut().expect("the user is in a session");
-        visit.failed = outcome != Outcome::Ok;
+        let Judged { outcome, what, instead } = judged;
+        if outcome != Outcome::Ok {
+            self.traced(|_| TraceEvent::Failed(outcome));
+            self.note_failed(Failed { outcome, ..about }, &intake, what, instead);
+        }
+        self.recycle(intake);
+        user.visit.as_mut().expect("the user is in a session").failed = outcome != Outcome::Ok;
         if outcome == Outcome::Ok {
             for (place, target) in state.embedded.iter().enumerate() {
                 let request = state.embedded_first + place as u32;
@@ -221,7 +274,41 @@ impl Sessions {
         outcome
     }
 
-    /// Asks where the reply said (RFC 9110 section 15.4): with GET, but for 307 and 308, which keep the request.
+    /// The errand of an embedded object is over.
+    fn object_over(
+        &mut self,
+        user: &mut User,
+        about: Failed<'_>,
+        written: &Written,
+        intake: Intake,
+    ) -> Outcome {
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        if let (Some(status @ (200 | 304)), Some(kept)) = (about.status, &intake.kept) {
+            visit.cache.keep(cache::key(written.target()), kept.clone(), status == 304);
+        }
+        if about.outcome != Outcome::Ok {
+            self.note_failed(about, &intake, written.target().into(), None);
+        }
+        self.recycle(intake);
+        about.outcome
+    }
+
+    /// Counts the bytes that a content coding was taken off, and notes whether they were in that coding.
+    fn count_decoded(&mut self, intake: &mut Intake) {
+        if let Some(decoder) = &mut intake.decoder {
+            self.counts.coded_bytes += decoder.coded_bytes;
+            self.counts.decoded_bytes += decoder.decoded_bytes;
+            intake.undecodable |= decoder.finish().is_err();
+        }
+    }
+
+    /// Notes that a request failed for `what`, and what came `instead` if that is less than the whole reply.
+    fn note_failed(&mut self, about: Failed<'_>, intake: &Intake, what: Arc<str>, instead: Option<String>) {
+        let failed = Failed { head: &intake.head, body: &intake.body, ..about };
+        self.failures.note(failed, what, || instead.unwrap_or_else(|| failed.reply_line()));
+    }
+
+    /// Asks where the reply said (RFC 9110 section 15.4).
     fn redirect(
         &mut self,
         user: &mut User,
@@ -232,17 +319,11 @@ impl Sessions {
     ) {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let jar = self.session.cookies.then_some((&visit.jar, now));
-        let lines = written.body_lines();
-        let (referer, own) = (visit.referer.as_str(), Own::default());
-        let get = Derived { method: &Method::GET, target, lines: b"", referer, own, body: None };
-        let derived = match matches!(status, 307 | 308) {
-            true => Derived { method: &written.method, lines: &lines, body: written.body(), ..get },
-            false => get,
-        };
-        let next = self.writer.derived(derived, jar);
+        let recipe = &self.recipes[usize::from(visit.state)];
+        let next = self.writer.redirected(written, recipe, (status, target), &visit.referer, jar);
         visit.location.clear();
         visit.location.push_str(target);
-        let errand = self.errand(next, Kind::Main { redirects: left - 1 });
+        let errand = self.errand(next, Kind::Main { redirects: left - 1 }, now);
         user.queue(job.led_to(job.request, errand, now));
     }
 
@@ -263,18 +344,18 @@ impl Sessions {
         };
         let Ask::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
-        let (referer, own) = (visit.location.as_str(), Own::default());
-        let derived = Derived { method: &Method::GET, target, lines: &lines, referer, own, body: None };
-        let written = self.writer.derived(derived, jar);
-        let errand = self.errand(written, Kind::Object);
+        let written = self.writer.object(target, &lines, &visit.location, jar);
+        let errand = self.errand(written, Kind::Object, now);
         user.embed(job.led_to(request, errand, now));
     }
 
-    /// Keeps the memory of a body that was looked at for the next one.
-    fn recycle(&mut self, mut body: Vec<u8>) {
-        if (1..=BODY_KEPT_BYTES).contains(&body.capacity()) && self.bodies.len() < BODIES_KEPT {
-            body.clear();
-            self.bodies.push(body);
+    /// Keeps the memory of a head and a body that were looked at for the next ones.
+    fn recycle(&mut self, intake: Intake) {
+        for mut bytes in [intake.head, intake.body] {
+            if (1..=BODY_KEPT_BYTES).contains(&bytes.capacity()) && self.bodies.len() < BODIES_KEPT {
+                bytes.clear();
+                self.bodies.push(bytes);
+            }
         }
     }
 
@@ -282,80 +363,118 @@ impl Sessions {
     fn judge(
         &mut self,
         user: &mut User,
+        names: &CheckNames,
         state: &State,
         status: u16,
         intake: &Intake,
         now: Instant,
-    ) -> Outcome {
+    ) -> Judged {
         let User { visit, chance, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let well = match &state.check.spec.status {
             None => Outcome::of_status(status),
             Some(statuses) if statuses.have(status) => Outcome::Ok,
-            Some(_) if status < 400 => Outcome::CheckFailed,
-            Some(_) => Outcome::of_status(status),
+            Some(_) => {
+                let outcome = if status < 400 { Outcome::CheckFailed } else { Outcome::of_status(status) };
+                return Judged { what: Arc::clone(&names.status), ..Judged::plain(outcome, names) };
+            }
         };
         if well != Outcome::Ok {
-            return well;
+            return Judged::plain(well, names);
         }
         if intake.undecodable {
-            return Outcome::BadCoding;
+            return Judged::plain(Outcome::BadCoding, names);
         }
-        let mut holds =
-            !intake.unwell && state.check.spec.regex.iter().all(|regex| regex.regex().is_match(&intake.body));
-        let mut filled = BytesMut::new();
-        let texts = state.check.contains.iter().map(|text| (text, true));
-        for (text, there) in texts.chain(state.check.lacks.iter().map(|text| (text, false))) {
-            let wanted = match text.constant() {
-                Some(plain) => plain.as_bytes(),
-                None => {
-                    filled.clear();
-                    let mut filling = Filling { visit, data: &self.session.data, user: *number, chance };
-                    filling.write(text, Place::Body, &mut filled);
-                    &filled
-                }
-            };
-            holds &= memchr::memmem::find(&intake.body, wanted).is_some() == there;
+        let before = chance.clone();
+        let mut filling = Filling { visit, session: &self.session, user: *number, chance };
+        let mut unmet = intake.unmet.clone();
+        unmet.extend(check::unmet(&state.check, &intake.body, &mut filling));
+        if let Some(first) = unmet.first() {
+            let words = |unmet: &Unmet| unmet.in_words(&state.check, &intake.body, &mut filling);
+            self.trace_unmet(unmet.iter().map(words));
+            let (outcome, what) = (Outcome::CheckFailed, names.check(first));
+            let instead = self.failures.is_new(visit.state, outcome, &what).then(|| {
+                // The same numbers are drawn again, and none of the user's.
+                let filling =
+                    Filling { chance: &mut { before }, visit, session: &self.session, user: *number };
+                names::instead(first, &state.check, intake.unmet_value.as_deref(), &intake.body, filling)
+            });
+            return Judged { outcome, what, instead: instead.flatten() };
         }
-        if !holds {
-            return Outcome::CheckFailed;
-        }
-        let mut all = true;
-        for (place, (variable, spec)) in state.extract.iter().enumerate() {
-            let found = match &spec.from {
-                Source::Header(_) => {
+        let mut missing = None;
+        for (place, Extraction { variable, from, pick, default }) in state.extract.iter().enumerate() {
+            let found = match from {
+                ValueSource::Header(_) => {
                     intake.headers.iter().find(|(own, _)| *own == place).and_then(|(_, value)| value.clone())
                 }
-                Source::Cookie(name) => visit.jar.value(name, now).map(Box::from),
-                _ => find::in_body(spec, &intake.body, chance),
+                ValueSource::Cookie(name) => visit.jar.value(name, now).map(Box::from),
+                _ => {
+                    let mut filling = Filling { visit, session: &self.session, user: *number, chance };
+                    Finding::of(from, &mut filling)
+                        .and_then(|finding| finding.find(&intake.body, *pick, chance))
+                }
             };
-            match found.or_else(|| spec.default.as_ref().map(|text| text.as_bytes().into())) {
+            let by_default = found.is_none();
+            let value = found.or_else(|| default.as_ref().map(|text| text.as_bytes().into()));
+            self.trace_extracted(*variable, value.as_deref(), by_default);
+            match value {
                 Some(value) => visit.set(*variable, value),
-                None => all = false,
+                None => missing = missing.or(Some(place)),
             }
         }
-        let form = |number: &u16| {
-            Form::first(&intake.body, &self.form_parts[usize::from(*number)]).map(|form| (*number, form))
-        };
-        visit.keep_forms(state.forms_kept.iter().filter_map(form).collect());
-        if all { Outcome::Ok } else { Outcome::ExtractFailed }
+        let mut kept = Vec::new();
+        for form_number in &state.forms_kept {
+            let form = &self.session.forms[usize::from(*form_number)];
+            let mut filling = Filling { visit, session: &self.session, user: *number, chance };
+            let found = match &self.form_parts[usize::from(*form_number)] {
+                Some(parts) => Form::find(&intake.body, parts, form.pick, chance),
+                None => filling
+                    .query(&form.select)
+                    .and_then(|css| Form::find(&intake.body, &FormParts::of(&css), form.pick, chance)),
+            };
+            kept.extend(found.map(|found| (*form_number, found)));
+        }
+        visit.keep_forms(kept);
+        let Some(place) = missing else { return Judged::plain(Outcome::Ok, names) };
+        let instead = names::missing(&state.extract[place].from);
+        Judged { outcome: Outcome::ExtractFailed, what: Arc::clone(&names.extract[place]), instead }
+    }
+}
+
+/// What a page's own reply came to: its outcome and, if it failed, what failed of it and what came instead.
+struct Judged {
+    outcome: Outcome,
+    what: Arc<str>,
+    /// Nothing where the reply as a whole is all there is to say.
+    instead: Option<String>,
+}
+
+impl Judged {
+    /// An outcome that says all.
+    fn plain(outcome: Outcome, names: &CheckNames) -> Judged {
+        Judged { outcome, what: Arc::clone(&names.none), instead: None }
     }
 }
 
 impl Intake {
     /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
     fn take_head(&mut self, state: &State, fields: Fields<'_>, chance: &mut Stream) {
-        for (name, wanted) in &state.check.spec.header {
+        for (place, (name, wanted)) in state.check.spec.header.iter().enumerate() {
             let mut values = fields.named(name.as_str());
             let holds = match wanted {
                 Wanted::Present(there) => values.next().is_some() == *there,
                 Wanted::Value(value) => values.any(|own| own == value.as_bytes()),
             };
-            self.unwell |= !holds;
+            if !holds {
+                if self.unmet.is_empty() {
+                    self.unmet_value = fields.named(name.as_str()).next().map(Box::from);
+                }
+                self.unmet.push(Unmet { key: "header", place });
+            }
         }
-        for (place, (_, spec)) in state.extract.iter().enumerate() {
-            if let Source::Header(name) = &spec.from {
-                self.headers.push((place, find::picked(fields.named(name), spec.pick, chance)));
+        for (place, Extraction { from, pick, .. }) in state.extract.iter().enumerate() {
+            if let ValueSource::Header(name) = from {
+                self.headers.push((place, find::picked(fields.named(name), *pick, chance)));
             }
         }
     }
@@ -389,12 +508,17 @@ fn is_html(media_type: &[u8]) -> bool {
 impl Needs {
     /// What a state looks at.
     pub fn of(state: &State) -> Needs {
-        let takes = |wanted: fn(&Source) -> bool| state.extract.iter().any(|(_, spec)| wanted(&spec.from));
+        let takes = |wanted: fn(&ValueSource) -> bool| {
+            state.extract.iter().any(|extraction| wanted(&extraction.from))
+        };
         Needs {
-            head: !state.check.spec.header.is_empty() || takes(|from| matches!(from, Source::Header(_))),
+            head: !state.check.spec.header.is_empty() || takes(|from| matches!(from, ValueSource::Header(_))),
             body: state.check.spec.reads_body()
                 || !state.forms_kept.is_empty()
-                || takes(|from| !matches!(from, Source::Header(_) | Source::Cookie(_))),
+                || takes(|from| !matches!(from, ValueSource::Header(_) | ValueSource::Cookie(_))),
+            may_fail: !state.check.spec.is_empty()
+                || !state.extract.is_empty()
+                || !state.forms_kept.is_empty(),
         }
     }
 }

@@ -44,17 +44,23 @@ impl Written {
         Answering::method(self.method.as_str())
     }
 
-    /// Its body.
-    pub fn body(&self) -> Option<&[u8]> {
-        let body = &self.bytes[self.line_at as usize + 2..];
-        (!body.is_empty()).then_some(body)
+    /// Whether it says how long its body is.
+    fn has_length(&self) -> bool {
+        self.lines().any(|(name, _)| name == b"content-length")
     }
 
-    /// The header lines that tell what its body is.
-    pub fn body_lines(&self) -> Vec<u8> {
-        let lines = self.bytes[..self.line_at as usize].split_inclusive(|byte| *byte == b'\n');
-        let tells = |line: &&[u8]| line.len() > 13 && line[..13].eq_ignore_ascii_case(b"content-type:");
-        lines.filter(tells).flatten().copied().collect()
+    /// Its head, with the empty line, and its body.
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        self.bytes.split_at(self.line_at as usize + 2)
+    }
+
+    /// Its header lines, each with its name in lower case.
+    fn lines(&self) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
+        let head = self.bytes[..self.line_at as usize].split_inclusive(|byte| *byte == b'\n').skip(1);
+        head.map(|line| {
+            let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+            (name.to_ascii_lowercase(), line)
+        })
     }
 
     /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that said.
@@ -78,8 +84,6 @@ pub(crate) struct Recipe {
     fixed_path: Option<Box<str>>,
     /// The lines that are the same each time.
     lines: Box<[u8]>,
-    /// Those of them that are the state's own.
-    own_lines: Box<[u8]>,
     /// The others, each with `name: `.
     fields: Vec<(Box<[u8]>, Text)>,
     /// The state writes its own Cookie field.
@@ -88,18 +92,24 @@ pub(crate) struct Recipe {
     body: Option<Text>,
 }
 
-/// Which of the fields that browsers send a state writes itself.
+/// Which of the fields that are written beside a state's own it writes itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Own {
     encoding: bool,
     language: bool,
     referer: bool,
+    content_type: bool,
 }
 
 impl Own {
     fn of(state: &State) -> Own {
         let has = |name: &str| state.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-        Own { encoding: has("accept-encoding"), language: has("accept-language"), referer: has("referer") }
+        Own {
+            encoding: has("accept-encoding"),
+            language: has("accept-language"),
+            referer: has("referer"),
+            content_type: has("content-type"),
+        }
     }
 }
 
@@ -115,25 +125,14 @@ pub(crate) struct Writer {
     browser: bool,
     arena: BytesMut,
     scratch: BytesMut,
+    /// The fields of the form that was written last, where somebody watches.
+    fields: Option<Vec<(String, String)>>,
 }
 
 /// Bytes that are allocated at a time: a hundred requests or so.
 const ARENA_BYTES: usize = 64 * 1024;
 /// Bytes that most requests are shorter than.
 const REQUEST_BYTES: usize = 1024;
-
-/// A request that follows from a reply: a redirect, a form, an object of a page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Derived<'a> {
-    pub method: &'a Method,
-    pub target: &'a str,
-    /// More header lines, each with its line end.
-    pub lines: &'a [u8],
-    /// The page that it follows from, as it was asked for; empty if there is none.
-    pub referer: &'a str,
-    pub own: Own,
-    pub body: Option<&'a [u8]>,
-}
 
 impl Recipe {
     /// A state's request for `target`. Refuses what cannot be written as HTTP.
@@ -155,10 +154,7 @@ impl Recipe {
             body_length: None,
         }
         .encode()?;
-        let own_lines =
-            constant.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<String>();
         Ok(Recipe {
-            own_lines: own_lines.into_bytes().into(),
             method: state.method.clone(),
             fixed_path: state.path.as_ref().and_then(Text::constant).map(Box::from),
             path: state.path.clone(),
@@ -237,7 +233,18 @@ impl Writer {
             browser,
             arena: BytesMut::new(),
             scratch: BytesMut::new(),
+            fields: None,
         })
+    }
+
+    /// Keeps the fields of each form that is written, for [`take_fields`](Self::take_fields).
+    pub fn keep_fields(&mut self) {
+        self.fields = Some(Vec::new());
+    }
+
+    /// The fields of the form that was written since this was called last: names and values, of a file its name and size.
+    pub fn take_fields(&mut self) -> Vec<(String, String)> {
+        self.fields.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Writes the request of a state on the page `base`, with the user's cookies; nothing if it leads elsewhere.
@@ -257,24 +264,11 @@ impl Writer {
         if let Some(body) = &recipe.body {
             filling.write(body, Place::Body, &mut self.scratch);
         }
-        self.begin(&recipe.method);
-        let start = self.arena.len();
         let target = target.as_deref().or(recipe.fixed_path.as_deref()).unwrap_or("/");
-        self.arena.extend_from_slice(target.as_bytes());
-        let end = self.arena.len();
-        self.end_line(&recipe.lines);
-        for (name, text) in &recipe.fields {
-            self.arena.extend_from_slice(name);
-            filling.write(text, Place::Field, &mut self.arena);
-            self.arena.extend_from_slice(b"\r\n");
-        }
-        self.browser_lines(&filling.visit.location, recipe.own);
-        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
-            self.cookies(jar, (start, end), now);
-        }
+        let at = self.recipe_head(&recipe.method, recipe, target.as_bytes(), &mut filling, jar);
         let body = std::mem::take(&mut self.scratch);
         let has_body = recipe.body.is_some() || matches!(recipe.method.as_str(), "POST" | "PUT" | "PATCH");
-        let written = self.finish(&recipe.method, (start, end), has_body.then_some(&body[..]));
+        let written = self.finish(&recipe.method, at, has_body.then_some(&body[..]));
         self.scratch = body;
         Some(written)
     }
@@ -291,21 +285,69 @@ impl Writer {
         self.server.resolve(base, &String::from_utf8_lossy(&self.scratch))
     }
 
-    /// Writes a request that follows from a reply, with the user's cookies.
-    pub fn derived(&mut self, derived: Derived<'_>, jar: Option<(&Jar, Instant)>) -> Written {
-        self.begin(derived.method);
+    /// Writes the request of an object that the page `referer` embeds, with these header `lines` and the user's cookies.
+    pub fn object(
+        &mut self,
+        target: &str,
+        lines: &[u8],
+        referer: &str,
+        jar: Option<(&Jar, Instant)>,
+    ) -> Written {
+        self.begin(&Method::GET);
         let start = self.arena.len();
-        self.arena.extend_from_slice(derived.target.as_bytes());
+        self.arena.extend_from_slice(target.as_bytes());
         let end = self.arena.len();
-        let lines = std::mem::take(&mut self.lines);
-        self.end_line(&lines);
-        self.lines = lines;
-        self.arena.extend_from_slice(derived.lines);
-        self.browser_lines(derived.referer, derived.own);
+        let own = std::mem::take(&mut self.lines);
+        self.end_line(&own);
+        self.lines = own;
+        self.arena.extend_from_slice(lines);
+        self.browser_lines(referer, Own::default());
         if let Some((jar, now)) = jar {
             self.cookies(jar, (start, end), now);
         }
-        self.finish(derived.method, (start, end), derived.body)
+        self.finish(&Method::GET, (start, end), None)
+    }
+
+    /// Writes the request that a redirect leads to (Fetch standard, section 4.5): with the state's own fields, and with its
+    /// body where it keeps its method.
+    pub fn redirected(
+        &mut self,
+        from: &Written,
+        recipe: &Recipe,
+        (status, target): (u16, &str),
+        referer: &str,
+        jar: Option<(&Jar, Instant)>,
+    ) -> Written {
+        let becomes_get = match status {
+            301 | 302 => from.method == Method::POST,
+            303 => !matches!(from.method, Method::GET | Method::HEAD),
+            _ => false,
+        };
+        let method = if becomes_get { &Method::GET } else { &from.method };
+        self.begin(method);
+        let start = self.arena.len();
+        self.arena.extend_from_slice(target.as_bytes());
+        let end = self.arena.len();
+        self.end_line(b"");
+        for (name, line) in from.lines() {
+            let left_out = match &name[..] {
+                b"cookie" => !recipe.own_cookies,
+                b"referer" => !recipe.own.referer,
+                b"content-length" => true,
+                name => becomes_get && name.starts_with(b"content-"),
+            };
+            if !left_out {
+                self.arena.extend_from_slice(line);
+            }
+        }
+        if self.browser && !recipe.own.referer {
+            self.referer_line(referer);
+        }
+        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
+            self.cookies(jar, (start, end), now);
+        }
+        let has_body = from.has_length() && !becomes_get;
+        self.finish(method, (start, end), has_body.then(|| from.parts().1))
     }
 
     /// Writes a form of the page `base` as it is filled in, sent where it says or where the state does; nothing if that
@@ -319,7 +361,10 @@ impl Writer {
         jar: Option<(&Jar, Instant)>,
     ) -> Option<Written> {
         let entries = given_entries(given, &mut filling);
-        let entries = form.entries(&entries, given.submit.as_deref());
+        let entries = form.entries(&entries, &given.left_out, given.submit.as_deref());
+        if let Some(fields) = &mut self.fields {
+            *fields = entries.iter().map(Entry::in_words).collect();
+        }
         let mut body = BytesMut::new();
         let media_type = match form.post {
             true => form.encoding.write(&entries, &mut body),
@@ -333,24 +378,44 @@ impl Writer {
                 None => filling.visit.location.clone(),
             },
         };
-        let mut lines = recipe.own_lines.to_vec();
+        if !form.post {
+            target.truncate(target.find('?').unwrap_or(target.len()));
+            target.push('?');
+            target.push_str(std::str::from_utf8(&body).expect("an encoded form is ASCII"));
+        }
+        let method = if form.post { Method::POST } else { Method::GET };
+        let at = self.recipe_head(&method, recipe, target.as_bytes(), &mut filling, jar);
+        if form.post && !recipe.own.content_type {
+            self.arena.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
+        }
+        Some(self.finish(&method, at, form.post.then_some(&body[..])))
+    }
+
+    /// Writes the head of a state's request, with the state's own fields in place of those that it would have otherwise:
+    /// where its target stands.
+    fn recipe_head(
+        &mut self,
+        method: &Method,
+        recipe: &Recipe,
+        target: &[u8],
+        filling: &mut Filling<'_>,
+        jar: Option<(&Jar, Instant)>,
+    ) -> (usize, usize) {
+        self.begin(method);
+        let start = self.arena.len();
+        self.arena.extend_from_slice(target);
+        let end = self.arena.len();
+        self.end_line(&recipe.lines);
         for (name, text) in &recipe.fields {
-            let mut value = BytesMut::new();
-            filling.write(text, Place::Field, &mut value);
-            lines.extend_from_slice(&[name, &value[..], b"\r\n"].concat());
+            self.arena.extend_from_slice(name);
+            filling.write(text, Place::Field, &mut self.arena);
+            self.arena.extend_from_slice(b"\r\n");
         }
-        let (referer, own) = (filling.visit.location.as_str(), recipe.own);
-        if form.post {
-            lines.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
-            let method = &Method::POST;
-            let derived = Derived { method, target: &target, lines: &lines, referer, own, body: Some(&body) };
-            return Some(self.derived(derived, jar));
+        self.browser_lines(&filling.visit.location, recipe.own);
+        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
+            self.cookies(jar, (start, end), now);
         }
-        target.truncate(target.find('?').unwrap_or(target.len()));
-        target.push('?');
-        target.push_str(std::str::from_utf8(&body).expect("an encoded form is ASCII"));
-        let method = &Method::GET;
-        Some(self.derived(Derived { method, target: &target, lines: &lines, referer, own, body: None }, jar))
+        (start, end)
     }
 
     /// Begins a request where the last one ended.
@@ -382,7 +447,14 @@ impl Writer {
         if !own.language {
             self.arena.extend_from_slice(b"Accept-Language: en-US,en;q=0.5\r\n");
         }
-        if !own.referer && !referer.is_empty() {
+        if !own.referer {
+            self.referer_line(referer);
+        }
+    }
+
+    /// Says that the request follows from the page `referer`, if there is one.
+    fn referer_line(&mut self, referer: &str) {
+        if !referer.is_empty() {
             for part in ["Referer: ", self.server.origin(), referer, "\r\n"] {
                 self.arena.extend_from_slice(part.as_bytes());
             }

@@ -4,10 +4,11 @@ use super::urls::{HEX, is_sendable};
 use super::visit::Visit;
 use bytes::{BufMut, BytesMut};
 use farfield_base::random::Stream;
-use farfield_traffic::session::data::Data;
+use farfield_traffic::session::query::{Css, Lookup, Pattern, Pointer, Query};
 use farfield_traffic::session::template::Escape;
-use farfield_traffic::session::{Piece, Text, Value};
+use farfield_traffic::session::{Piece, Session, Text, Value};
 use rand::RngExt;
+use std::borrow::Cow;
 
 /// Where a text stands, which decides what may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +19,36 @@ pub(crate) enum Place {
     Field,
     /// In a body: anything.
     Body,
+    /// In a selector: a name, or a part of a text between quotes.
+    Selector,
+    /// In a regular expression: a text that is matched as it is.
+    Pattern,
+    /// In a JSON pointer: a part, or a piece of one.
+    Pointer,
+}
+
+/// A query whose holes can be filled.
+pub(crate) trait Fillable: Query {
+    /// What it is as a place for values.
+    const PLACE: Place;
+}
+
+impl Fillable for Css {
+    const PLACE: Place = Place::Selector;
+}
+
+impl Fillable for Pattern {
+    const PLACE: Place = Place::Pattern;
+}
+
+impl Fillable for Pointer {
+    const PLACE: Place = Place::Pointer;
 }
 
 /// What holes are filled with.
 pub(crate) struct Filling<'a> {
     pub visit: &'a Visit,
-    pub data: &'a [Data],
+    pub session: &'a Session,
     pub user: u32,
     pub chance: &'a mut Stream,
 }
@@ -35,6 +60,18 @@ impl Filling<'_> {
             match piece {
                 Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Value(value, escape) => self.write_value(*value, *escape, place, out),
+            }
+        }
+    }
+
+    /// The query; nothing where what fills its holes makes none of it.
+    pub fn query<'q, Q: Fillable>(&mut self, lookup: &'q Lookup<Q>) -> Option<Cow<'q, Q>> {
+        match lookup {
+            Lookup::Fixed(query) => Some(Cow::Borrowed(query)),
+            Lookup::Varying(text) => {
+                let mut filled = BytesMut::new();
+                self.write(text, Q::PLACE, &mut filled);
+                Q::try_from(String::from_utf8_lossy(&filled).into_owned()).ok().map(Cow::Owned)
             }
         }
     }
@@ -58,8 +95,9 @@ impl Filling<'_> {
             Value::Variable(number) => self.visit.variable(number),
             Value::Column { data, column } => {
                 let row = self.visit.row(data);
-                self.data[usize::from(data)].value(row, column).as_bytes()
+                self.session.data[usize::from(data)].value(row, column).as_bytes()
             }
+            Value::Environment(number) => self.session.environment[usize::from(number)].value().as_bytes(),
             Value::User => digits.format(self.user).as_bytes(),
             Value::Session => digits.format(self.visit.number).as_bytes(),
             Value::Click => digits.format(self.visit.click).as_bytes(),
@@ -69,13 +107,23 @@ impl Filling<'_> {
     }
 }
 
-fn write_bytes(value: &[u8], escape: Escape, place: Place, out: &mut BytesMut) {
+pub(super) fn write_bytes(value: &[u8], escape: Escape, place: Place, out: &mut BytesMut) {
+    if escape != Escape::Plain && matches!(place, Place::Selector | Place::Pattern | Place::Pointer) {
+        let mut coded = BytesMut::new();
+        write_bytes(value, escape, Place::Body, &mut coded);
+        return write_bytes(&coded, Escape::Plain, place, out);
+    }
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     match escape {
         Escape::Plain => match place {
             Place::Body => out.extend_from_slice(value),
             Place::Target if value.iter().all(|byte| is_sendable(*byte)) => out.extend_from_slice(value),
             Place::Target => percent(value, is_sendable, false, out),
+            Place::Selector => css_escaped(value, out),
+            Place::Pattern => {
+                out.extend_from_slice(regex::escape(&String::from_utf8_lossy(value)).as_bytes());
+            }
+            Place::Pointer => pointer_escaped(value, out),
             Place::Field if !value.iter().any(u8::is_ascii_control) => out.extend_from_slice(value),
             Place::Field => out.extend(value.iter().filter(|byte| !byte.is_ascii_control())),
         },
@@ -102,6 +150,28 @@ fn percent(value: &[u8], kept: impl Fn(u8) -> bool, plus: bool, out: &mut BytesM
 /// Writes a name or value of `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
 pub(crate) fn form_encoded(value: &[u8], out: &mut BytesMut) {
     write_bytes(value, Escape::Form, Place::Body, out);
+}
+
+/// As a name or a text of a selector (CSS Syntax section 4.3.7): digits too, which cannot begin a name.
+fn css_escaped(value: &[u8], out: &mut BytesMut) {
+    for letter in String::from_utf8_lossy(value).chars() {
+        if letter.is_ascii_alphabetic() || matches!(letter, '-' | '_') || !letter.is_ascii() {
+            out.put_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            out.put_slice(format!("\\{:x} ", u32::from(letter)).as_bytes());
+        }
+    }
+}
+
+/// RFC 6901 section 3.
+fn pointer_escaped(value: &[u8], out: &mut BytesMut) {
+    for byte in value {
+        match byte {
+            b'~' => out.put_slice(b"~0"),
+            b'/' => out.put_slice(b"~1"),
+            byte => out.put_u8(*byte),
+        }
+    }
 }
 
 /// RFC 8259 section 7, without the quotes around it.

@@ -10,6 +10,18 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use url::Url;
 
+/// Where a session is among its states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stage {
+    /// At this place among those that it begins with.
+    First(u16),
+    /// On its way.
+    #[default]
+    Way,
+    /// At this place among those that it ends with.
+    Last(u16),
+}
+
 /// The session of one user.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visit {
@@ -20,6 +32,12 @@ pub(crate) struct Visit {
     /// The state that the user is in.
     pub state: u16,
     pub progress: Progress,
+    /// Which of the session's lists of states it is in.
+    pub stage: Stage,
+    /// The state that the session was broken off in, if it was, while its last states are asked for.
+    pub broken_off: Option<u16>,
+    /// Times that the state was asked for in a row before.
+    pub repeats: u32,
     /// Times that the state was tried again.
     pub retries: u32,
     /// What the page was about failed.
@@ -41,13 +59,12 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Begins session `number` with these rows of data: nothing is known yet.
-    pub fn begin(&mut self, number: u64, variables: usize, rows: SmallVec<[u32; 2]>) {
-        let fresh = vec![None; variables].into_boxed_slice();
+    /// Begins session `number` with these rows of data and values of variables.
+    pub fn begin(&mut self, number: u64, given: &[Option<Box<[u8]>>], rows: SmallVec<[u32; 2]>) {
         let location = std::mem::take(&mut self.location);
         let mut jar = std::mem::take(&mut self.jar);
         jar.clear();
-        *self = Visit { number, variables: fresh, rows, location, jar, ..Visit::default() };
+        *self = Visit { number, variables: given.into(), rows, location, jar, ..Visit::default() };
         self.location.clear();
     }
 
@@ -66,6 +83,11 @@ impl Visit {
     /// The value of a variable; empty if it has none.
     pub fn variable(&self, number: u16) -> &[u8] {
         self.variables[usize::from(number)].as_deref().unwrap_or_default()
+    }
+
+    /// The values of all variables, by number.
+    pub fn variables(&self) -> &[Option<Box<[u8]>>] {
+        &self.variables
     }
 
     /// Sets a variable.

@@ -1,0 +1,139 @@
+//! The way of a user through the states of its session: which comes next, which are left out, and where it ends.
+//!
+//! A session begins with the states that all begin with, goes its way, and ends with the states that all end with. It comes
+//! to these from wherever it is when something fails for good, or when it has had as many pages as it may have.
+
+use super::visit::{Stage, Visit};
+use super::{After, Sessions};
+use crate::user::User;
+use farfield_base::random::Stream;
+use farfield_traffic::session::course::{Condition, Repeat};
+use farfield_traffic::session::state::OnFailure;
+
+/// States that are left out in a row at most: a table may lead round among those whose conditions never hold.
+const SKIPS_MAX: u32 = 10_000;
+
+impl Sessions {
+    /// The state that a session begins in.
+    pub(super) fn entry(&self, visit: &mut Visit, rng: &mut Stream) -> u16 {
+        match self.session.around.first.first() {
+            Some(state) => {
+                visit.stage = Stage::First(0);
+                *state
+            }
+            None => self.enter_way(visit, rng),
+        }
+    }
+
+    fn enter_way(&self, visit: &mut Visit, rng: &mut Stream) -> u16 {
+        let (progress, state) = self.session.route.begin(rng);
+        (visit.stage, visit.progress) = (Stage::Way, progress);
+        state
+    }
+
+    /// The first of the states that sessions end with, if there are any.
+    fn enter_last(&self, visit: &mut Visit) -> Option<u16> {
+        let state = self.session.around.last.first()?;
+        visit.stage = Stage::Last(0);
+        Some(*state)
+    }
+
+    /// The state behind the one that the user is in.
+    fn step(&self, visit: &mut Visit, rng: &mut Stream) -> Option<u16> {
+        let around = &self.session.around;
+        match visit.stage {
+            Stage::First(place) => Some(match around.first.get(usize::from(place) + 1) {
+                Some(state) => {
+                    visit.stage = Stage::First(place + 1);
+                    *state
+                }
+                None => self.enter_way(visit, rng),
+            }),
+            Stage::Way => {
+                self.session.route.next(&mut visit.progress, rng).or_else(|| self.enter_last(visit))
+            }
+            Stage::Last(place) => {
+                visit.stage = Stage::Last(place + 1);
+                around.last.get(usize::from(place) + 1).copied()
+            }
+        }
+    }
+
+    /// The user's page is over: what comes after it.
+    pub(super) fn next(&self, user: &mut User) -> After {
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        let left = visit.state;
+        let state = &self.session.states[usize::from(left)];
+        let is_over = match state.on_failure {
+            OnFailure::Retry(times) if visit.failed && visit.retries < times => {
+                visit.retries += 1;
+                return After::Again;
+            }
+            OnFailure::EndSession | OnFailure::Retry(_) => visit.failed,
+            OnFailure::GoOn => false,
+        };
+        let law = state.think.as_ref().or(self.session.think.as_ref());
+        let think = law.map(|law| law.sample_duration(&mut user.chance));
+        visit.retries = 0;
+        visit.click += 1;
+        let had_all = !is_over && visit.stage == Stage::Way && user.pages_left.as_mut().is_some_and(is_last);
+        if !is_over && !had_all && state.repeat.is_some_and(|repeat| goes_round(repeat, visit)) {
+            visit.repeats += 1;
+            return After::Page(think);
+        }
+        visit.repeats = 0;
+        let next = match (is_over, visit.stage) {
+            (true, Stage::Last(_)) => None,
+            (true, _) => self.enter_last(visit),
+            _ if had_all => self.enter_last(visit),
+            _ => self.step(visit, &mut user.chance),
+        };
+        if is_over {
+            visit.broken_off.get_or_insert(left);
+        }
+        if let Some(state) = next {
+            visit.state = state;
+            if self.skip(user) {
+                return After::Page(think);
+            }
+        }
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        visit.state = left;
+        match visit.broken_off {
+            Some(state) => After::BrokenOff(state, think),
+            None => After::Over(think),
+        }
+    }
+
+    /// Leaves out states whose conditions do not hold; false if none is left.
+    pub(super) fn skip(&self, user: &mut User) -> bool {
+        let visit = user.visit.as_mut().expect("the user is in a session");
+        for _ in 0..SKIPS_MAX {
+            let state = &self.session.states[usize::from(visit.state)];
+            let unmet = state.conditions.iter().find(|condition| !holds(**condition, visit));
+            let Some(unmet) = unmet else { return true };
+            self.trace_skipped(&state.name, *unmet);
+            match self.step(visit, &mut user.chance) {
+                Some(next) => visit.state = next,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Counts a page that a user had: whether it was the last of those `left`.
+pub(crate) fn is_last(left: &mut u64) -> bool {
+    *left = left.saturating_sub(1);
+    *left == 0
+}
+
+fn holds(condition: Condition, visit: &Visit) -> bool {
+    visit.variable(condition.variable).is_empty() != condition.found
+}
+
+/// Whether the state is asked for once more.
+fn goes_round(repeat: Repeat, visit: &Visit) -> bool {
+    let found = repeat.while_found.is_none_or(|variable| !visit.variable(variable).is_empty());
+    visit.repeats + 1 < repeat.times && found
+}
