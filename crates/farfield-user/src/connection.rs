@@ -11,7 +11,7 @@ pub(crate) struct Job {
     /// Where its bytes are, in a session with dependencies.
     pub errand: u32,
     pub due: Instant,
-    /// It was sent before, on a connection that closed before its reply: it goes alone, and not a third time.
+    /// It was sent before, on a connection that closed before its reply: it is not pipelined, and not sent a third time.
     pub again: bool,
     /// It is what its page begins with.
     pub first: bool,
@@ -80,6 +80,8 @@ pub(crate) struct Connection {
     pub tcp: Option<TcpFacts>,
     /// Requests bound to this connection so far.
     pub requests: u32,
+    /// All of these were sent again: it was opened for such a one, and the others may follow on it.
+    pub repeats: bool,
     pub reader: ReplyReader,
     /// In the order of their sending, which is the order of the replies (RFC 9112 section 9.3.2).
     pub in_flight: SmallVec<[Exchange; 1]>,
@@ -99,6 +101,7 @@ impl Connection {
             connected: Stamp::NEVER,
             tcp: None,
             requests: 0,
+            repeats: true,
             reader: ReplyReader::new(),
             in_flight: SmallVec::new(),
             limit: Link::OUT,
@@ -109,6 +112,7 @@ impl Connection {
     pub fn bind(&mut self, job: Job, answering: Answering) {
         let number = self.requests;
         self.requests += 1;
+        self.repeats &= job.again;
         let (sent, first_byte) = (Stamp::NEVER, Stamp::NEVER);
         self.in_flight.push(Exchange { job, sent, first_byte, number, answering });
     }
@@ -160,6 +164,7 @@ impl Connection {
             outcome: Outcome::Ok,
             tcp: self.tcp,
             page: PagePart::Apart,
+            session: Sample::NO_SESSION,
         }
     }
 }

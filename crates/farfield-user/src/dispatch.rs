@@ -30,19 +30,18 @@ impl Population {
         }
     }
 
-    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again` takes none
-    /// but a new one: the server may be closing an idle one as well, and nothing is sent a third time (RFC 9112 section
-    /// 9.3.1). Nor does anything go behind it before it is answered: it may be what the server closes for (section 9.3.2).
+    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again` is not sent a
+    /// third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the other one failed: the server may
+    /// be closing that as well. It takes a new one, or one that has answered what was sent again before it. Nothing goes
+    /// behind it before it is answered: it may be what the server closes for (section 9.3.2).
     fn ready_connection(&self, slot: u32, again: bool) -> Option<u32> {
-        if again {
-            return None;
-        }
         let (depth, max) = (self.plan.policy.depth(), self.plan.policy.requests_max());
         let takes_more = |connection: &&u32| {
             let connection = self.table.at(**connection);
             let alone = connection.in_flight.iter().any(|exchange| exchange.job.again);
             let open = connection.state == State::Open && !connection.ending && !alone;
-            open && connection.in_flight.len() < depth && connection.requests < max
+            let suits = !again || connection.repeats && connection.in_flight.is_empty();
+            open && suits && connection.in_flight.len() < depth && connection.requests < max
         };
         let connections = &self.users[slot as usize].connections;
         connections.iter().filter(takes_more).min_by_key(|at| self.table.at(**at).in_flight.len()).copied()
@@ -109,6 +108,7 @@ impl Population {
 
     /// Closes all of a user's connections and lets it go.
     pub(crate) fn retire<H: Host>(&mut self, host: &mut H, slot: u32) {
+        self.abandon_session(slot);
         self.close_all(host, slot);
         self.users.remove(slot as usize);
     }

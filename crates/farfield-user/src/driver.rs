@@ -13,7 +13,7 @@ use crate::session::After;
 use crate::settle::never_begun;
 use crate::user::User;
 use farfield_base::random::Purpose;
-use farfield_base::{Duration, Instant, Outcome};
+use farfield_base::{Duration, Instant, Outcome, Sample};
 use farfield_traffic::arrival::{ArrivalProcess, WorkerArrivals};
 use farfield_traffic::load::{LoadModel, Overload, Restart};
 use std::num::NonZeroU32;
@@ -127,8 +127,9 @@ impl Population {
                 }
             }
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
-                if self.users.get(slot as usize).is_some_and(|user| user.turn == turn) {
-                    if self.may_begin(due) {
+                let user = self.users.get(slot as usize).filter(|user| user.turn == turn);
+                if let Some(in_session) = user.map(|user| user.begun.is_some()) {
+                    if if in_session { self.may_go_on(due) } else { self.may_begin(due) } {
                         self.begin_page(host, now, due, slot);
                     } else {
                         self.leave(host, slot);
@@ -145,6 +146,9 @@ impl Population {
 
     /// True once the model of load has nothing more to begin.
     pub(crate) fn load_is_over(&self) -> bool {
+        if self.sessions_ran_out() && self.users.is_empty() {
+            return true;
+        }
         match (&self.driver, &self.plan.load) {
             (Driver::Arriving { next: None, .. }, LoadModel::Hybrid { .. }) => self.users.is_empty(),
             (Driver::Arriving { next: None, .. }, _) => true,
@@ -162,16 +166,18 @@ impl Population {
         let (think, over) = match after {
             After::Again | After::At(_) => (None, false),
             After::Page(think) => (think, false),
-            After::Over(think) => (think, true),
+            After::Over(think) | After::BrokenOff(_, think) => (think, true),
         };
         user.failed |= after == After::Again;
-        if let Some(pages_left) = &mut user.pages_left
-            && after != After::Again
-        {
-            *pages_left -= 1;
+        if over {
+            let broken_off = if let After::BrokenOff(state, _) = after { Some(state) } else { None };
+            self.note_end(host, now, slot, broken_off);
         }
-        let over = over || user.pages_left == Some(0);
-        if self.may_begin(now) && (!over || self.comes_back(host, slot)) {
+        let goes_on = match over {
+            true => self.may_begin(now) && self.comes_back(host, slot),
+            false => self.may_go_on(now),
+        };
+        if goes_on {
             return match after {
                 After::At(due) => self.await_instant(host, now, slot, due),
                 _ => self.think(host, now, slot, think),
@@ -199,17 +205,23 @@ impl Population {
 
     /// Begins the user's next session; false if there is nothing for it to do.
     fn begin_session(&mut self, slot: u32) -> bool {
-        let clients = self.driver.clients();
+        if self.sessions_ran_out() {
+            return false;
+        }
+        let (clients, tells_sessions) = (self.driver.clients(), self.tells_sessions());
         let user = &mut self.users[slot as usize];
         let number = u64::from(user.sessions) * clients + u64::from(user.number);
         user.sessions += 1;
+        user.session = if tells_sessions { number as u32 } else { Sample::NO_SESSION };
         if self.plan.load.active_off().is_some() {
             user.held.get_or_insert_default();
         }
         if matches!(self.driver, Driver::Closed { .. }) {
             user.pages_left = self.plan.itinerary.pages_max(None, &mut user.chance);
         }
-        self.plan.itinerary.begin(user, number)
+        let begins = self.plan.itinerary.begin(user, number);
+        self.sessions_left -= u64::from(begins && tells_sessions);
+        begins
     }
 
     /// A user that will not come back.
@@ -229,6 +241,9 @@ impl Population {
         if due <= now {
             return self.begin_page(host, now, due, slot);
         }
+        if self.is_too_late(slot, due) {
+            return self.leave(host, slot);
+        }
         let turn = self.users[slot as usize].turn;
         host.wake_at(due, Wake::Think { slot, turn });
     }
@@ -247,6 +262,9 @@ impl Population {
             false => Duration::ZERO,
         };
         let turn = user.turn;
+        if self.is_too_late(slot, now + pause.max(think)) {
+            return self.leave(host, slot);
+        }
         if pause > think {
             host.wake_at(now + pause, Wake::Resume { slot, turn });
         } else if think.is_zero() {
@@ -254,6 +272,12 @@ impl Population {
         } else {
             host.wake_at(now + think, Wake::Think { slot, turn });
         }
+    }
+
+    /// True if the user is in a session that may finish and would go on with it too late, so that nobody waits for it.
+    fn is_too_late(&self, slot: u32, due: Instant) -> bool {
+        let finishes = !self.plan.sessions.finish.is_zero() && self.users[slot as usize].begun.is_some();
+        finishes && due >= self.finish_until()
     }
 
     fn await_arrival<H: Host>(&mut self, host: &mut H) {
@@ -272,7 +296,7 @@ impl Population {
             Driver::Arriving { next: Some((_, due)), .. } => *due,
             _ => return,
         };
-        if !self.may_begin(next_due) {
+        if !self.may_begin(next_due) || self.sessions_ran_out() {
             return;
         }
         let Driver::Arriving { next, idle, users_max, .. } = &mut self.driver else { return };
@@ -376,7 +400,7 @@ impl Population {
     /// behind is found out: each is a request that was never begun and is unfinished.
     pub(crate) fn record_missed<H: Host>(&mut self, host: &mut H, now: Instant) {
         let end = now.min(self.plan.window.measure_to);
-        if self.requests_ran_out() {
+        if self.requests_ran_out() || self.sessions_ran_out() {
             return;
         }
         while let Some((index, due)) = self.next_missed(end) {
@@ -437,7 +461,7 @@ impl Population {
     }
 
     /// True while load that is due at `due` may begin, however late the worker comes to it.
-    fn may_begin(&self, due: Instant) -> bool {
+    pub(crate) fn may_begin(&self, due: Instant) -> bool {
         self.goes_on() && due < self.plan.window.measure_to
     }
 

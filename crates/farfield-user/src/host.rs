@@ -1,7 +1,7 @@
 //! What users need of the plane that carries them.
 
 use bytes::Bytes;
-use farfield_base::{Instant, Outcome, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Outcome, Sample, TcpFacts};
 
 /// A connection of a population, as its host knows it.
 ///
@@ -122,4 +122,7 @@ pub trait Host {
 
     /// Takes the sample of a request that is over.
     fn record(&mut self, sample: Sample);
+
+    /// Takes a note of what happened in a session.
+    fn note(&mut self, _note: Note) {}
 }

@@ -7,16 +7,18 @@
 use crate::book::{Book, Target};
 use crate::connection::Job;
 use crate::replay::Replays;
-use crate::session::{After, Counts, Sessions};
+use crate::session::trace::TraceEvent;
+use crate::session::{After, Counts, Sessions, is_last};
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Instant, Outcome};
+use farfield_base::{Instant, Note, Outcome, SessionFailure};
 use farfield_http::http1::{Answering, Fields, Head, RequestError};
 use farfield_traffic::distribution::Distribution;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::Session;
 use farfield_traffic::session::replay::Replay;
+use std::sync::mpsc::Sender;
 
 /// What users do.
 #[derive(Debug, Clone)]
@@ -36,17 +38,36 @@ pub struct Pages {
     book: Book,
     /// Whether any page has something embedded.
     embed: bool,
+    /// Embedded objects that failed, to be handed on.
+    failed: Vec<Note>,
 }
 
 impl Pages {
     fn for_worker(&self) -> Pages {
-        Pages { requests: self.requests.clone(), book: self.book.for_worker(), embed: self.embed }
+        let (requests, book) = (self.requests.clone(), self.book.for_worker());
+        Pages { requests, book, embed: self.embed, failed: Vec::new() }
     }
 
     fn new(requests: RequestSet, target: &Target) -> Result<Pages, RequestError> {
         let book = Book::encode(&requests, target)?;
         let embed = requests.pages().iter().any(|page| !page.embedded.is_empty());
-        Ok(Pages { requests, book, embed })
+        Ok(Pages { requests, book, embed, failed: Vec::new() })
+    }
+
+    /// Notes that an embedded object failed, by its path.
+    fn note_failed(&mut self, user: &User, job: Job, now: Instant, status: Option<u16>, outcome: Outcome) {
+        self.failed.push(Note::Failed(Box::new(SessionFailure {
+            at: now,
+            due: job.due,
+            user: user.number,
+            session: user.session,
+            state: SessionFailure::NO_STATE,
+            outcome,
+            status: status.unwrap_or(0),
+            what: self.requests.requests()[job.request as usize].path.as_str().into(),
+            instead: None,
+            exchange: None,
+        })));
     }
 
     /// Whether any page has something embedded.
@@ -76,6 +97,34 @@ impl Itinerary {
         Ok(Itinerary::Replays(Box::new(Replays { pages, sessions, timing })))
     }
 
+    /// Sends what happens in sessions to `watcher`, from all workers; false if there are no sessions of states.
+    pub fn trace(&mut self, watcher: Sender<TraceEvent>) -> bool {
+        match self {
+            Itinerary::Sessions(sessions) => {
+                sessions.trace(watcher);
+                true
+            }
+            Itinerary::Pages(_) | Itinerary::Replays(_) => false,
+        }
+    }
+
+    /// What is asked for once in a run, before its load and behind it, as sessions of their own: as far as there is any.
+    pub fn around_run(&self) -> [Option<Itinerary>; 2] {
+        match self {
+            Itinerary::Sessions(sessions) => {
+                sessions.around_run().map(|part| part.map(|part| Itinerary::Sessions(Box::new(part))))
+            }
+            Itinerary::Pages(_) | Itinerary::Replays(_) => [None, None],
+        }
+    }
+
+    /// Gives all sessions of states what a set-up extracted: the values of variables, by number.
+    pub fn give(&mut self, values: &[Option<Box<[u8]>>]) {
+        if let Itinerary::Sessions(sessions) = self {
+            sessions.give(values);
+        }
+    }
+
     /// When the sessions of a recording that tells begin.
     pub fn starts(&self) -> Option<Vec<Instant>> {
         match self {
@@ -89,6 +138,20 @@ impl Itinerary {
         match self {
             Itinerary::Sessions(sessions) => sessions.states(),
             Itinerary::Pages(_) | Itinerary::Replays(_) => Vec::new(),
+        }
+    }
+
+    /// Whether what users do comes in sessions.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self, Itinerary::Sessions(_) | Itinerary::Replays(_))
+    }
+
+    /// Whether a session has an end of its own, so that it can go its whole way.
+    pub fn sessions_end(&self) -> bool {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.end(),
+            Itinerary::Replays(_) => true,
+            Itinerary::Pages(_) => false,
         }
     }
 
@@ -233,6 +296,12 @@ impl Itinerary {
     ) -> Outcome {
         match self {
             Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, outcome),
+            Itinerary::Pages(pages) if outcome != Outcome::Ok && !job.first => {
+                pages.note_failed(user, job, now, status, outcome);
+            }
+            Itinerary::Replays(replays) if outcome != Outcome::Ok && !job.first => {
+                replays.pages.note_failed(user, job, now, status, outcome);
+            }
             _ if outcome != Outcome::Ok || alone || !job.first => {}
             Itinerary::Pages(pages) => {
                 // Who asks for several pages at once asks for some that embed nothing.
@@ -251,10 +320,22 @@ impl Itinerary {
         outcome
     }
 
+    /// The next note of what failed.
+    pub(crate) fn next_note(&mut self) -> Option<Note> {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.next_note(),
+            Itinerary::Pages(pages) => pages.failed.pop(),
+            Itinerary::Replays(replays) => replays.pages.failed.pop(),
+        }
+    }
+
     /// The user's page is over: where it goes from here.
     pub(crate) fn after(&self, user: &mut User) -> After {
         match self {
-            Itinerary::Pages(_) => After::Page(None),
+            Itinerary::Pages(_) => match user.pages_left.as_mut().is_some_and(is_last) {
+                true => After::Over(None),
+                false => After::Page(None),
+            },
             Itinerary::Sessions(sessions) => sessions.after(user),
             Itinerary::Replays(replays) => replays.after(user),
         }

@@ -22,9 +22,11 @@ mod session;
 mod settle;
 mod table;
 mod user;
+mod visits;
 
 pub use book::{Book, Target};
 pub use host::{ConnectionKey, Failure, Host, Wake};
 pub use itinerary::Itinerary;
 pub use policy::{Policy, Reuse};
-pub use population::{Plan, Population, Tally};
+pub use population::{Plan, Population, SessionLimits, Tally};
+pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};

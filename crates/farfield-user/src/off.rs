@@ -10,6 +10,7 @@
 use crate::connection::Job;
 use crate::host::{Host, Wake};
 use crate::population::Population;
+use crate::user::User;
 use farfield_base::Instant;
 use std::collections::VecDeque;
 
@@ -62,7 +63,9 @@ impl Population {
         turn: u32,
     ) {
         let goes_on = !self.finished && due < self.plan.window.measure_to;
-        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && goes_on);
+        let finishes = self.sessions_finish() && due < self.finish_until();
+        let goes_on = |user: &User| goes_on || finishes && user.begun.is_some();
+        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && goes_on(user));
         let Some(user) = user else { return };
         let Some(job) = user.held.as_mut().and_then(|held| {
             held.running = held.running.saturating_sub(1);

@@ -12,8 +12,8 @@ use crate::policy::Policy;
 use crate::table::Table;
 use crate::user::User;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Outcome, Stamp, Window};
-use farfield_http::http1::{Event, Limits};
+use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
+use farfield_http::http1::{Event, KnownHead, Limits};
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -37,6 +37,17 @@ pub struct Plan {
     pub window: Window,
     /// Requests after which this worker's users begin no more pages.
     pub requests_max: Option<u64>,
+    /// How many sessions there are, and whether those that are open at the end of the load may finish.
+    pub sessions: SessionLimits,
+}
+
+/// What bounds the sessions of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionLimits {
+    /// Sessions of all workers together after which no more are begun.
+    pub most: Option<u64>,
+    /// How long sessions that are open at the end of the load may go on.
+    pub finish: Duration,
 }
 
 impl Plan {
@@ -77,6 +88,8 @@ pub struct Tally {
     pub decoded_bytes: u64,
     /// Objects that were not fetched because their page embeds too many, over the whole run.
     pub objects_left_out: u64,
+    /// Forms that were sent with fields or a button that their page does not have, over the whole run.
+    pub forms_unlike: u64,
 }
 
 impl Tally {
@@ -98,6 +111,7 @@ impl Tally {
         self.coded_bytes += other.coded_bytes;
         self.decoded_bytes += other.decoded_bytes;
         self.objects_left_out += other.objects_left_out;
+        self.forms_unlike += other.forms_unlike;
     }
 }
 
@@ -109,12 +123,18 @@ pub struct Population {
     pub(crate) users: Slab<User>,
     pub(crate) tally: Tally,
     last_received: Option<Instant>,
+    received: Tenths,
     /// No more pages, arrivals or attempts.
     pub(crate) finished: bool,
     pub(crate) table: Table,
     limits: Limits,
+    known_head: KnownHead,
     pub(crate) connections_begun: u32,
     pub(crate) requests_left: u64,
+    /// Sessions that this worker's users may yet begin.
+    pub(crate) sessions_left: u64,
+    /// Sessions that have begun and are not over.
+    pub(crate) sessions_open: u64,
     /// Requests of all pages that an OFF time holds back.
     pub(crate) held_back: u64,
     /// Whether samples tell where in a page they are.
@@ -133,11 +153,15 @@ impl Population {
             users: Slab::new(),
             tally: Tally::default(),
             last_received: None,
+            received: Tenths::default(),
             finished: false,
             table: Table::new(),
             limits: plan.policy.limits(),
+            known_head: KnownHead::new(),
             connections_begun: 0,
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
+            sessions_left: plan.own_sessions(),
+            sessions_open: 0,
             held_back: 0,
             tells_pages: plan.tells_pages(),
             in_system: Gauge::new(plan.window),
@@ -169,6 +193,7 @@ impl Population {
             coded_bytes: counts.coded_bytes,
             decoded_bytes: counts.decoded_bytes,
             objects_left_out: counts.objects_left_out,
+            forms_unlike: counts.forms_unlike,
             ..self.tally
         }
     }
@@ -178,13 +203,20 @@ impl Population {
         self.last_received
     }
 
+    /// Tenths of a second in which bytes came from the server.
+    pub fn received(&self) -> &Tenths {
+        &self.received
+    }
+
     /// True once no user will begin anything more and nothing is on its way.
     pub fn is_done(&self) -> bool {
         let over = !self.goes_on() || self.load_is_over();
-        self.in_system.count() == 0 && over && (self.finished || self.held_back == 0)
+        let all_over = over && (self.finished || self.held_back == 0) && !self.sessions_finish();
+        self.in_system.count() == 0 && all_over
     }
 
-    /// Begins no more load, not even what was due before the end. What is on its way goes on.
+    /// Begins no more load, not even what was due before the end. What is on its way goes on, and so do sessions that may
+    /// finish.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -221,6 +253,7 @@ impl Population {
         let mut rest = bytes;
         if !bytes.is_empty() {
             self.last_received = Some(now);
+            self.received.add(now);
         }
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
@@ -230,7 +263,8 @@ impl Population {
             else {
                 return self.handle_unasked(host, now, key, rest);
             };
-            let read = connection.reader.read(rest, exchange.answering, &self.limits);
+            let known = &mut self.known_head;
+            let read = connection.reader.read_with(known, rest, exchange.answering, &self.limits);
             if exchange.first_byte == Stamp::NEVER && (connection.reader.is_in_reply() || read.is_err()) {
                 exchange.first_byte = Stamp::at(now);
             }

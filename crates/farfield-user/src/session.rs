@@ -7,45 +7,59 @@
 //! stands between, a form to be filled in, a token, a cookie, is taken along from page to page in its [`Visit`].
 
 mod cache;
+mod charset;
+mod check;
 mod coding;
 mod encoding;
+mod failure;
 mod find;
 mod form;
 mod jar;
+mod mask;
+mod names;
 mod page;
 mod reply;
 mod request;
 mod text;
+pub(crate) mod trace;
 mod urls;
 mod visit;
+mod way;
 
 pub(crate) use visit::Visit;
+pub(crate) use way::is_last;
 
 use crate::book::Target;
 use crate::user::User;
 use bytes::Bytes;
+use failure::{Failed, Failures};
 use farfield_base::random::Stream;
-use farfield_base::{Duration, Instant, Outcome};
+use farfield_base::{Duration, Instant, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_traffic::distribution::Distribution;
-use farfield_traffic::session::extract::Css;
 use farfield_traffic::session::path::Route;
-use farfield_traffic::session::state::OnFailure;
+use farfield_traffic::session::query::Css;
 use farfield_traffic::session::{PageLoad, Session};
 use form::FormParts;
+use mask::Mask;
+use names::CheckNames;
 use reply::{Intake, Needs};
 use request::{Recipe, Writer, Written};
 use slab::Slab;
 use std::sync::Arc;
 use text::Filling;
+use trace::{Traced, Tracer};
 
 /// Sessions as the users of one worker have them.
 #[derive(Debug)]
 pub struct Sessions {
     session: Arc<Session>,
     recipes: Arc<[Recipe]>,
-    form_parts: Arc<[FormParts]>,
+    /// Of each form its parts, where its selector is the same each time.
+    form_parts: Arc<[Option<FormParts>]>,
     needs: Arc<[Needs]>,
+    check_names: Arc<[CheckNames]>,
+    failures: Failures,
     /// What a page embeds things with.
     embedding: Arc<Css>,
     writer: Writer,
@@ -53,6 +67,8 @@ pub struct Sessions {
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
     counts: Counts,
+    /// Where what happens is reported, if anybody watches.
+    tracer: Option<Tracer>,
 }
 
 /// What was done with replies, over the whole run.
@@ -63,6 +79,8 @@ pub(crate) struct Counts {
     pub decoded_bytes: u64,
     /// Objects of pages that embed more than is fetched of one.
     pub objects_left_out: u64,
+    /// Forms that were sent with fields or a button that their page does not have.
+    pub forms_unlike: u64,
 }
 
 /// A request under way.
@@ -73,6 +91,8 @@ struct Errand {
     other: Option<Bytes>,
     kind: Kind,
     intake: Intake,
+    /// What is kept of it for whoever watches.
+    traced: Option<Box<Traced>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +114,8 @@ pub(crate) enum After {
     Again,
     /// The session is over; who begins another thinks so long before.
     Over(Option<Duration>),
+    /// The session is broken off in this state, whose page failed; the same holds of the next.
+    BrokenOff(u16, Option<Duration>),
 }
 
 impl Clone for Sessions {
@@ -108,13 +130,16 @@ impl Sessions {
         let recipes = session.states.iter().map(|state| Recipe::of(state, target));
         Ok(Sessions {
             recipes: recipes.collect::<Result<_, _>>()?,
-            form_parts: session.forms.iter().map(|form| FormParts::of(&form.select)).collect(),
+            form_parts: session.forms.iter().map(FormParts::fixed).collect(),
             needs: session.states.iter().map(Needs::of).collect(),
+            check_names: session.states.iter().map(|state| CheckNames::of(state, &session)).collect(),
+            failures: Failures::of(Arc::new(Mask::of(&session.environment))),
             embedding: Arc::new(page::embedding()),
             writer: Writer::new(target, session.page_load == PageLoad::Browser)?,
             errands: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
+            tracer: None,
             session: Arc::new(session),
         })
     }
@@ -126,17 +151,40 @@ impl Sessions {
             recipes: Arc::clone(&self.recipes),
             form_parts: Arc::clone(&self.form_parts),
             needs: Arc::clone(&self.needs),
+            check_names: Arc::clone(&self.check_names),
+            failures: Failures::of(self.failures.mask()),
             embedding: Arc::clone(&self.embedding),
             writer: self.writer.clone(),
             errands: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
+            tracer: self.tracer.clone(),
         }
+    }
+
+    /// The same states, gone through as `session` says, which is a part of these sessions'.
+    fn of_part(&self, session: Session) -> Sessions {
+        Sessions { session: Arc::new(session), ..self.for_worker() }
+    }
+
+    /// The set-up of a run and its tear-down, as far as there are any.
+    pub(crate) fn around_run(&self) -> [Option<Sessions>; 2] {
+        [self.session.set_up(), self.session.tear_down()].map(|part| part.map(|part| self.of_part(part)))
+    }
+
+    /// Gives all sessions these values of variables, by number.
+    pub(crate) fn give(&mut self, values: &[Option<Box<[u8]>>]) {
+        Arc::make_mut(&mut self.session).given = values.to_vec();
     }
 
     /// The names of the states, by number.
     pub(crate) fn states(&self) -> Vec<String> {
         self.session.states.iter().map(|state| state.name.clone()).collect()
+    }
+
+    /// Whether sessions end by themselves: a choice among states goes on for ever.
+    pub(crate) fn end(&self) -> bool {
+        self.session.clicks.is_some() || !matches!(self.session.route, Route::Choice { .. })
     }
 
     /// What was done with replies so far.
@@ -156,29 +204,35 @@ impl Sessions {
         let rows = self.session.data.iter().map(|data| data.row(u64::from(user.number), number));
         let Some(rows) = rows.collect() else { return false };
         let visit = user.visit.get_or_insert_default();
-        visit.begin(number, self.session.variables.len(), rows);
-        let (progress, state) = self.session.route.begin(&mut user.chance);
-        (visit.progress, visit.state) = (progress, state);
-        true
+        visit.begin(number, &self.session.given, rows);
+        visit.state = self.entry(visit, &mut user.chance);
+        self.trace_begun(user);
+        self.skip(user)
     }
 
     /// Writes the request of the page that the user is at: its number, and its errand or why there is none: the form that
     /// it would send is not there, or it leads elsewhere.
     pub(crate) fn page(&mut self, user: &mut User, now: Instant) -> (u32, Result<u32, Outcome>) {
-        let Sessions { session, recipes, writer, .. } = self;
+        self.trace_state(user);
+        let Sessions { session, recipes, writer, counts, tracer, .. } = self;
         let User { visit, chance, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let state = &session.states[usize::from(visit.state)];
         let base = visit.base.take().unwrap_or_else(|| Box::new(writer.server.page(visit.page())));
         visit.turn_page();
         let jar = session.cookies.then_some((&visit.jar, now));
-        let filling = Filling { visit, data: &session.data, user: *number, chance };
+        let filling = Filling { visit, session, user: *number, chance };
         let recipe = &recipes[usize::from(visit.state)];
         let written = match state.form {
             None => writer.state(recipe, &base, filling, jar).ok_or(Outcome::LinkElsewhere),
             Some(number) => match visit.form(number) {
                 Some(form) => {
                     let form = (form, &session.forms[usize::from(number)]);
+                    let unknown = form.0.unknown(form.1);
+                    if !unknown.is_empty() {
+                        counts.forms_unlike += 1;
+                        trace::unknown_fields(tracer.as_ref(), &unknown, &form.0.names());
+                    }
                     writer.form(recipe, &base, form, filling, jar).ok_or(Outcome::LinkElsewhere)
                 }
                 None => Err(Outcome::ExtractFailed),
@@ -188,7 +242,10 @@ impl Sessions {
             Ok(written) => written,
             Err(outcome) => {
                 visit.failed = true;
-                return (u32::from(visit.state), Err(outcome));
+                let state = u32::from(visit.state);
+                self.trace_not_asked(user, outcome);
+                self.note_unwritten(user, now, outcome);
+                return (state, Err(outcome));
             }
         };
         if session.page_load == PageLoad::Browser {
@@ -198,17 +255,46 @@ impl Sessions {
         visit.location.push_str(written.target());
         let state = u32::from(visit.state);
         let kind = Kind::Main { redirects: session.redirects };
-        let errand = self.errand(written, kind);
+        let errand = self.errand(written, kind, now);
         (state, Ok(errand))
+    }
+
+    /// Notes that the request of the user's page could not be written.
+    fn note_unwritten(&mut self, user: &User, now: Instant, outcome: Outcome) {
+        let visit = user.visit.as_ref().expect("the user is in a session");
+        let names = &self.check_names[usize::from(visit.state)];
+        let failed = Failed {
+            at: now,
+            due: now,
+            user: user.number,
+            session: visit.number,
+            state: visit.state,
+            outcome,
+            status: None,
+            request: None,
+            head: &[],
+            body: &[],
+        };
+        let (what, instead) = match outcome {
+            Outcome::ExtractFailed => (Arc::clone(&names.form), "the page before has no such form"),
+            _ => (Arc::clone(&names.none), "it leads to another server or scheme"),
+        };
+        self.failures.note(failed, what, || format!("{instead}: {}", visit.page()));
+    }
+
+    /// The next note of what failed.
+    pub(crate) fn next_note(&mut self) -> Option<Note> {
+        self.failures.pop()
     }
 
     /// The request that a session would begin with.
     pub(crate) fn first_request(&self, chance: &mut Stream) -> u32 {
-        u32::from(self.session.route.begin(chance).1)
+        u32::from(self.entry(&mut Visit::default(), chance))
     }
 
-    fn errand(&mut self, written: Written, kind: Kind) -> u32 {
-        let errand = Errand { written, other: None, kind, intake: Intake::default() };
+    fn errand(&mut self, written: Written, kind: Kind, now: Instant) -> u32 {
+        let traced = self.trace_request(&written, kind, now);
+        let errand = Errand { written, other: None, kind, intake: Intake::default(), traced };
         self.errands.insert(errand) as u32
     }
 
@@ -231,30 +317,12 @@ impl Sessions {
 
     /// The user's page is over: where it goes from here.
     pub(crate) fn after(&self, user: &mut User) -> After {
-        let visit = user.visit.as_mut().expect("the user is in a session");
-        let state = &self.session.states[usize::from(visit.state)];
-        let mut think = || {
-            let law = state.think.as_ref().or(self.session.think.as_ref());
-            law.map(|law| law.sample_duration(&mut user.chance))
-        };
-        match state.on_failure {
-            OnFailure::EndSession if visit.failed => return After::Over(think()),
-            OnFailure::Retry(times) if visit.failed && visit.retries < times => {
-                visit.retries += 1;
-                return After::Again;
-            }
-            OnFailure::Retry(_) if visit.failed => return After::Over(think()),
-            _ => {}
+        let after = self.next(user);
+        match after {
+            After::Over(_) => self.trace_ended(user, None),
+            After::BrokenOff(state, _) => self.trace_ended(user, Some(state)),
+            After::Page(_) | After::At(_) | After::Again => {}
         }
-        let think = think();
-        visit.retries = 0;
-        visit.click += 1;
-        match self.session.route.next(&mut visit.progress, &mut user.chance) {
-            Some(state) => {
-                visit.state = state;
-                After::Page(think)
-            }
-            None => After::Over(think),
-        }
+        after
     }
 }

@@ -6,6 +6,7 @@ use crate::host::{ConnectionKey, Host};
 use crate::itinerary::NO_ERRAND;
 use crate::policy::Reuse;
 use crate::population::Population;
+use crate::user::User;
 use farfield_base::{Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 
@@ -13,11 +14,12 @@ impl Population {
     /// Begins the user's next page, or the next few where it pipelines.
     pub(crate) fn begin_page<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: u32) {
         let clients = self.driver.clients();
-        let user = &mut self.users[slot as usize];
         let pages = match self.plan.policy.policy {
             Reuse::Pipelined => self.plan.itinerary.pages_at_once(self.plan.policy.depth()),
             _ => 1,
         };
+        self.note_begin(host, due, slot);
+        let user = &mut self.users[slot as usize];
         let mut impossible = None;
         for _ in 0..pages.min(self.requests_left) {
             let (request, errand) = self.plan.itinerary.page(user, clients, now);
@@ -36,7 +38,12 @@ impl Population {
             // As after a connection that failed, the user does not go on at once: others might not let it, either.
             self.users[slot as usize].failed = true;
             let sample = never_begun(job, number, now, outcome);
-            host.record(Sample { page: PagePart::Whole, ..sample });
+            host.record(Sample {
+                page: PagePart::Whole,
+                session: self.users[slot as usize].session,
+                ..sample
+            });
+            self.hand_notes(host);
             self.after_page(host, now, slot);
         } else if user.unfinished == 0 {
             self.retire(host, slot);
@@ -97,7 +104,9 @@ impl Population {
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
+        sample.session = self.users[user as usize].session;
         record(host, sample);
+        self.hand_notes(host);
         self.in_system.leave(now);
         self.request_over(host, now, user, sample.outcome);
     }
@@ -119,8 +128,8 @@ impl Population {
         self.pump(host, now, lost.user);
     }
 
-    /// Queues requests whose connection is gone, ahead of all that wait. What is sent again goes alone on a connection, so
-    /// none comes here twice.
+    /// Queues requests whose connection is gone, ahead of all that wait. What is sent again is never pipelined, so none
+    /// comes here twice.
     fn put_back(&mut self, user: u32, gone: &[Exchange]) {
         let user = &mut self.users[user as usize];
         for exchange in gone.iter().rev() {
@@ -141,7 +150,9 @@ impl Population {
         for exchange in &gone.in_flight {
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             (_, sample.page) = self.led_to(now, gone.user, exchange.job, None, outcome);
+            sample.session = self.users[gone.user as usize].session;
             record(host, sample);
+            self.hand_notes(host);
             self.in_system.leave(now);
             self.request_over(host, now, gone.user, outcome);
         }
@@ -205,21 +216,21 @@ impl Population {
         for slot in slots {
             let connection = self.drop_connection(host, slot);
             for exchange in &connection.in_flight {
-                let number = self.users[connection.user as usize].number;
+                let User { number, session, .. } = self.users[connection.user as usize];
                 let sample = connection.sample_unfinished(exchange, number, now, Outcome::Unfinished);
                 self.in_system.leave(now);
-                record(host, Sample { page: self.page_left_open(exchange.job), ..sample });
+                record(host, Sample { page: self.page_left_open(exchange.job), session, ..sample });
             }
         }
-        let waiting: Vec<(u32, Job)> = self
+        let waiting: Vec<(u32, u32, Job)> = self
             .users
             .iter()
-            .flat_map(|(_, user)| user.waiting.iter().map(|job| (user.number, *job)))
+            .flat_map(|(_, user)| user.waiting.iter().map(|job| (user.number, user.session, *job)))
             .collect();
-        for (number, job) in waiting {
+        for (number, session, job) in waiting {
             self.in_system.leave(now);
             let sample = never_begun(job, number, now, Outcome::Unfinished);
-            host.record(Sample { page: self.page_left_open(job), ..sample });
+            host.record(Sample { page: self.page_left_open(job), session, ..sample });
         }
         self.users.clear();
     }
@@ -256,5 +267,6 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         outcome,
         tcp: None,
         page: PagePart::Apart,
+        session: Sample::NO_SESSION,
     }
 }

@@ -5,6 +5,7 @@ use crate::off::Held;
 use crate::replay::Place;
 use crate::session::Visit;
 use farfield_base::random::Stream;
+use farfield_base::{Sample, SessionBegin};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -23,6 +24,10 @@ pub(crate) struct User {
     pub place: Place,
     /// Sessions begun.
     pub sessions: u32,
+    /// The number of its session, as in samples.
+    pub session: u32,
+    /// Its session, once the first page was due and until it is over.
+    pub begun: Option<SessionBegin>,
     /// Requests that wait for a connection, in order.
     pub waiting: VecDeque<Job>,
     /// What an OFF time holds back of the page; absent where the load has no such times.
@@ -47,6 +52,8 @@ impl User {
             page: None,
             place: Place::default(),
             sessions: 0,
+            session: Sample::NO_SESSION,
+            begun: None,
             waiting: VecDeque::new(),
             held: None,
             unfinished: 0,
