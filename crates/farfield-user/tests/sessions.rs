@@ -1,5 +1,13 @@
 //! Sessions with dependencies, in virtual time, against a server that answers by a script.
 
+#[path = "sessions/around.rs"]
+mod around;
+#[path = "sessions/choosing.rs"]
+mod choosing;
+#[path = "sessions/fields.rs"]
+mod fields;
+#[path = "sessions/results.rs"]
+mod results;
 mod scene;
 
 use farfield_base::{Duration, Outcome, PagePart, Sample};

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, Note, Outcome, Sample, Window};
 use farfield_http::http1::Version;
 use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
@@ -15,7 +15,9 @@ use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::replay::{Replay, ReplaySpec};
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::{ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, Tally, Target, Wake};
+use farfield_user::{
+    ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, SessionLimits, Tally, Target, Wake,
+};
 use std::collections::BTreeMap;
 
 /// How the server behaves.
@@ -82,6 +84,7 @@ struct Wire {
 pub struct Stage {
     pub now: Instant,
     pub samples: Vec<Sample>,
+    pub notes: Vec<Note>,
     pub attempts: Vec<Instant>,
     pub tally: Tally,
     pub abandoned: usize,
@@ -196,6 +199,10 @@ impl Host for Stage {
         assert!(sample.is_ordered(), "{sample:?}");
         self.samples.push(sample);
     }
+
+    fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
 }
 
 /// What is played: a load, requests, a policy and a server.
@@ -206,10 +213,15 @@ pub struct Scene {
     pub session: Option<Session>,
     /// A recording in place of both.
     pub replay: Option<Replay>,
+    /// What users do, in place of all of these.
+    pub itinerary: Option<Itinerary>,
     pub policy: Policy,
     pub server: Server,
     pub length: Duration,
     pub requests_max: Option<u64>,
+    pub sessions: SessionLimits,
+    /// What the target's `user:password@` comes to.
+    pub authorization: Option<String>,
     /// From here on nothing is handed to the users any more: a generator that cannot keep up.
     pub stuck_from: Instant,
     /// The worker sleeps from the one to the other, and does what was due meanwhile when it wakes.
@@ -229,10 +241,13 @@ impl Scene {
             requests: requests("[[request]]\npath = '/'"),
             session: None,
             replay: None,
+            itinerary: None,
             policy: Policy::default(),
             server: Server::default(),
             length: Duration::from_secs(10),
             requests_max: None,
+            sessions: SessionLimits::default(),
+            authorization: None,
             stuck_from: Instant::MAX,
             held_up: (Instant::MAX, Instant::MAX),
         }
@@ -266,11 +281,13 @@ impl Scene {
     /// Plays one worker's share.
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
-        let target = Target { host: "server".into(), version: Version::Http11, authorization: None };
-        let itinerary = match (&self.session, &self.replay) {
-            (_, Some(replay)) => Itinerary::replays(replay.clone(), &target),
-            (Some(session), None) => Itinerary::sessions(session.clone(), &target),
-            (None, None) => Itinerary::pages(self.requests.clone(), &target),
+        let authorization = self.authorization.clone();
+        let target = Target { host: "server".into(), version: Version::Http11, authorization };
+        let itinerary = match (&self.itinerary, &self.session, &self.replay) {
+            (Some(itinerary), _, _) => Ok(itinerary.clone()),
+            (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &target),
+            (None, Some(session), None) => Itinerary::sessions(session.clone(), &target),
+            (None, None, None) => Itinerary::pages(self.requests.clone(), &target),
         };
         let mut population = Population::new(Plan {
             load: self.load.clone(),
@@ -281,10 +298,12 @@ impl Scene {
             workers,
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             requests_max: self.requests_max,
+            sessions: self.sessions,
         });
         let mut stage = Stage {
             now: Instant::ZERO,
             samples: Vec::new(),
+            notes: Vec::new(),
             attempts: Vec::new(),
             tally: Tally::default(),
             abandoned: 0,
