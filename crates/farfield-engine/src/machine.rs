@@ -16,8 +16,12 @@ use std::fs;
 pub(crate) struct MachineBefore {
     processors: Vec<usize>,
     ticks: Ticks,
+    /// Those that the workers may use.
+    of_workers: Vec<usize>,
+    workers_ticks: Ticks,
     /// Of farfield and the server that it started.
     own: Duration,
+    oom_kills: u64,
 }
 
 /// Time of processors by the kernel's count, in ticks.
@@ -29,16 +33,25 @@ struct Ticks {
 }
 
 impl MachineBefore {
-    /// Looks at the machine; `None` where the kernel does not tell.
-    pub fn read(server: Option<&RunningServer>) -> Option<MachineBefore> {
+    /// Reads the counts of the processors that this process may use, and of those of its `workers` (all if empty);
+    /// `None` where the kernel does not give them.
+    pub fn read(server: Option<&RunningServer>, workers: &[u32]) -> Option<MachineBefore> {
         let processors = processors::allowed().ok()?;
-        let ticks = Ticks::of(&fs::read_to_string("/proc/stat").ok()?, &processors);
-        Some(MachineBefore { processors, ticks, own: own(server) })
+        let mut of_workers: Vec<usize> = workers.iter().map(|processor| *processor as usize).collect();
+        if of_workers.is_empty() {
+            of_workers.clone_from(&processors);
+        }
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let ticks = Ticks::of(&text, &processors);
+        let workers_ticks = Ticks::of(&text, &of_workers);
+        let (own, oom_kills) = (own(server), oom_kills(server));
+        Some(MachineBefore { processors, ticks, of_workers, workers_ticks, own, oom_kills })
     }
 
     /// What has happened since, with the same server.
     pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineFacts> {
-        let now = Ticks::of(&fs::read_to_string("/proc/stat").ok()?, &self.processors);
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let now = Ticks::of(&text, &self.processors);
         let passed = now.all.saturating_sub(self.ticks.all);
         if passed == 0 {
             return None;
@@ -51,7 +64,9 @@ impl MachineBefore {
             processors: self.processors.len() as u32,
             load: load(),
             others: share(busy - took * per_second),
-            stolen: share(now.stolen.saturating_sub(self.ticks.stolen) as f64),
+            stolen: now.stolen_share_since(&self.ticks).unwrap_or(0.0),
+            stolen_from_workers: Ticks::of(&text, &self.of_workers).stolen_share_since(&self.workers_ticks),
+            oom_kills: oom_kills(server).saturating_sub(self.oom_kills),
         })
     }
 }
@@ -60,12 +75,28 @@ fn own(server: Option<&RunningServer>) -> Duration {
     process_cpu() + server.map_or(Duration::ZERO, RunningServer::cpu)
 }
 
+/// Processes that the kernel killed for want of memory since the machine started, where it counts them (`/proc/vmstat`), but for
+/// those that limits of the server cost.
+fn oom_kills(server: Option<&RunningServer>) -> u64 {
+    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let all = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).unwrap_or(0);
+    let of_limits = server.and_then(RunningServer::limits).map_or(0, |(_, used)| used.oom_kills);
+    all.saturating_sub(of_limits)
+}
+
 /// The load average of the last minute.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 impl Ticks {
+    /// The share of the time since `earlier` that the machine's host gave to others.
+    fn stolen_share_since(&self, earlier: &Ticks) -> Option<f64> {
+        let passed = self.all.saturating_sub(earlier.all);
+        let stolen = self.stolen.saturating_sub(earlier.stolen);
+        (passed > 0).then(|| (stolen as f64 / passed as f64).min(1.0))
+    }
+
     /// Those of `processors` in the text of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq,
     /// steal; what follows is counted in the first two as well.
     fn of(text: &str, processors: &[usize]) -> Ticks {
@@ -101,5 +132,17 @@ mod tests {
         assert_eq!(Ticks::of(text, &[0]), Ticks { all: 100, busy: 21, stolen: 5 });
         assert_eq!(Ticks::of(text, &[0, 1]), Ticks { all: 200, busy: 22, stolen: 5 });
         assert_eq!(Ticks::of("cpu0 nonsense", &[0]), Ticks::default());
+    }
+
+    #[test]
+    fn stolen_time_is_a_share_of_the_processors_own() {
+        let before = "cpu0 10 0 0 90 0 0 0 7\ncpu1 10 0 0 90 0 0 0 0\n";
+        let after = "cpu0 10 0 0 185 0 0 0 12\ncpu1 10 0 0 190 0 0 0 0\n";
+        let share = |processors: &[usize]| {
+            Ticks::of(after, processors).stolen_share_since(&Ticks::of(before, processors))
+        };
+        assert_eq!(share(&[0]), Some(0.05));
+        assert_eq!(share(&[0, 1]), Some(0.025));
+        assert_eq!(share(&[7]), None);
     }
 }

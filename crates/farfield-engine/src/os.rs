@@ -1,5 +1,6 @@
 //! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
 
+pub mod allocator;
 pub mod clock;
 pub mod control_group;
 pub mod init;

@@ -8,6 +8,8 @@
 //!   (threaded NAPI): on a real server it is the server's processor that does this work.
 //! - The collector takes time where there is some: among several of the server's processors the scheduler finds it; with
 //!   only one, the collector looks itself whether that one idles, and else works in the shard's pauses.
+//! - A shard that has a processor to itself has it at a real-time priority, where the system allows that: what else wakes
+//!   there waits for its pauses instead of holding it up.
 //! - With more shards than fit, or one processor, nothing is bound: the scheduler shares best what is too little.
 
 use std::fmt::Write;
@@ -23,6 +25,8 @@ pub struct Asked<'a> {
     pub receive: Option<&'a [usize]>,
     /// The server runs already, and stays where it is.
     pub server_runs: bool,
+    /// Shards may have a real-time priority.
+    pub precedence: bool,
 }
 
 /// Who runs where, by the system's numbers. An empty set is not bound.
@@ -38,6 +42,8 @@ pub struct Placement {
     pub collector: Vec<usize>,
     /// The collector goes to whichever of its processors idles: the first is the server's, the second a shard's.
     pub collector_looks: bool,
+    /// Shards have a real-time priority: each has its processor to itself, so that no server waits for it.
+    pub precedence: bool,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -74,8 +80,10 @@ impl Placement {
             receive,
             collector_looks: collector.1,
             collector: collector.0,
+            precedence: false,
             reason: String::new(),
         };
+        placement.precedence = asked.precedence && !asked.server_runs && placement.shards_are_alone();
         placement.reason = placement.in_words(processors.len(), asked);
         if asked.server_runs {
             placement.server.clear();
@@ -86,6 +94,17 @@ impl Placement {
     /// Nothing bound: who asks for a place without a scenario.
     pub fn unbound(shards: usize) -> Placement {
         Placement { shards: vec![Vec::new(); shards], ..Placement::default() }
+    }
+
+    /// Whether each shard has a processor that neither another, nor the server, nor its receive work has.
+    fn shards_are_alone(&self) -> bool {
+        let mut own = self.shards.concat();
+        own.sort_unstable();
+        let given = own.len();
+        own.dedup();
+        let bound = !self.server.is_empty() && self.shards.iter().all(|shard| shard.len() == 1);
+        let shared = self.server.iter().chain(&self.receive).any(|processor| own.contains(processor));
+        bound && own.len() == given && !shared
     }
 
     fn in_words(&self, processors: usize, asked: Asked<'_>) -> String {
@@ -119,7 +138,11 @@ impl Placement {
         };
         let given = !(asked.shards.is_empty() && asked.server.is_empty() && asked.receive.is_none());
         let as_asked = if given { ", as asked" } else { "" };
-        format!("{are}{as_asked}: {server}{receive}, {shards} on {}, collector {collector}", listed(&own))
+        let real_time = if self.precedence { "real-time " } else { "" };
+        format!(
+            "{are}{as_asked}: {server}{receive}, {real_time}{shards} on {}, collector {collector}",
+            listed(&own)
+        )
     }
 }
 
@@ -175,7 +198,8 @@ pub(crate) fn listed(processors: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    const FREE: Asked<'_> = Asked { shards: &[], server: &[], receive: None, server_runs: false };
+    const FREE: Asked<'_> =
+        Asked { shards: &[], server: &[], receive: None, server_runs: false, precedence: false };
 
     /// `server | receive | a shard; a shard | collector`, with `?` where the collector looks for time.
     fn told(placement: &Placement) -> String {
@@ -238,12 +262,29 @@ mod tests {
     }
 
     #[test]
+    fn shards_go_first_only_where_they_are_alone() {
+        let first = |processors: &[usize], shards, asked: Asked<'_>| {
+            Placement::choose(processors, shards, Asked { precedence: true, ..asked }).precedence
+        };
+        assert!(first(&[0, 1], 1, FREE));
+        assert!(first(&[0, 1, 2, 3], 3, FREE));
+        assert!(first(&[0, 1, 2, 3], 2, Asked { shards: &[1, 2, 3], ..FREE }));
+        assert!(!Placement::choose(&[0, 1], 1, FREE).precedence);
+        assert!(!first(&[0], 1, FREE));
+        assert!(!first(&[0, 1], 2, FREE));
+        assert!(!first(&[0, 1], 1, Asked { receive: Some(&[0, 1]), ..FREE }));
+        assert!(!first(&[0, 1], 1, Asked { shards: &[1], server: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1], 1, Asked { shards: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1, 2, 3], 2, Asked { server: &[0, 1, 2], ..FREE }));
+        assert!(!first(&[0, 1], 1, Asked { server_runs: true, ..FREE }));
+    }
+
+    #[test]
     fn reasons_are_sentences_for_the_terminal() {
         let reason =
             |processors: &[usize], shards, asked| Placement::choose(processors, shards, asked).reason;
         let words = reason(&[0, 1], 1, FREE);
         assert_eq!(words, "2 processors: server+receive on 0, shard on 1, collector on 0 or 1");
-        assert!(words.len() <= 68, "it stands on one line of the terminal's summary");
         assert_eq!(reason(&[0], 1, FREE), "1 processor: server, 1 shard and collector share it");
         let words = "2 processors, 2 shards: too few for one each, so nothing is bound";
         assert_eq!(reason(&[0, 1], 2, FREE), words);

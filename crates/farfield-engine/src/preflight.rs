@@ -6,20 +6,24 @@
 
 use crate::descriptors;
 use crate::environment;
+use crate::memory::Memory;
 use crate::plane::PlaneSettings;
 use crate::run::{Plane, Settings};
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Policy, Reuse};
-use rustix::process::{Resource, getrlimit};
-use std::fs;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 /// What a user takes at least on a plane of emulated clients.
 const USER_BYTES: u64 = 300;
 /// What a user with a connection takes at least on the sockets plane: the kernel's part of it, mostly.
 const SOCKET_BYTES: u64 = 3 * 1024;
+/// What a visitor with a connection takes at most, of this process, of the kernel and of a server on this machine.
+const VISITOR_BYTES: u64 = 16 * 1024;
+/// Bounds of the default bound on visitors.
+const VISITORS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 /// What a sample takes on disk, about.
 const SAMPLE_BYTES: u64 = 24;
 
@@ -92,7 +96,8 @@ pub fn check(settings: &Settings, plane: &PlaneSettings) -> Result<(), Lack> {
             ports_suffice(users, sources.count(), local_ports())?;
         }
     }
-    memory_suffices(users, if on_sockets { SOCKET_BYTES } else { USER_BYTES }, free_memory())
+    let free = Memory::find().left().map(|free| (free.left, free.by));
+    memory_suffices(users, if on_sockets { SOCKET_BYTES } else { USER_BYTES }, free)
 }
 
 /// Users whose number is known: those of a closed load.
@@ -102,6 +107,24 @@ fn users(load: &LoadModel) -> Option<u64> {
         LoadModel::Overload(overload) => Some(overload.descriptors.get().into()),
         LoadModel::Open { .. } | LoadModel::Hybrid { .. } => None,
     }
+}
+
+/// Bounds the visitors of an open load that has no bound, by what half of the free memory holds, and returns the bound. Before
+/// a server that does not keep up, or does not answer at all, there would be ever more of them until requests time out.
+pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
+    let (LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. }) = load else { return None };
+    if users_max.is_some() {
+        return None;
+    }
+    *users_max = visitors(Memory::find().left().map(|free| free.left));
+    *users_max
+}
+
+fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
+    let fit = free.map_or(*VISITORS.end(), |free| free / 2 / VISITOR_BYTES);
+    // In thousands: memory is never free by the byte.
+    let rounded = fit / 1_000 * 1_000;
+    NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
 }
 
 /// Whether each user has a connection at all times: because it is kept, or because the user never thinks.
@@ -153,23 +176,6 @@ fn local_ports() -> Option<u64> {
     Some((last + 1).saturating_sub(first))
 }
 
-/// Memory that this process may still take, and what bounds it.
-fn free_memory() -> Option<(u64, &'static str)> {
-    let of_machine = environment::field_of("/proc/meminfo", "MemAvailable").and_then(|text| kib(&text));
-    let used = environment::field_of("/proc/self/status", "VmSize").and_then(|text| kib(&text)).unwrap_or(0);
-    let of_process = getrlimit(Resource::As).current.map(|limit| limit.saturating_sub(used));
-    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let of_group = number("/sys/fs/cgroup/memory.max")
-        .zip(number("/sys/fs/cgroup/memory.current"))
-        .map(|(most, used)| most.saturating_sub(used));
-    let bounds = [
-        (of_machine, "MemAvailable of this machine"),
-        (of_process, "the limit of this process, `ulimit -v`"),
-        (of_group, "the limit of its control group"),
-    ];
-    bounds.into_iter().filter_map(|(free, by)| Some((free?, by))).min_by_key(|(free, _)| *free)
-}
-
 /// "1.4 GB": three digits at most.
 fn in_words(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -179,11 +185,6 @@ fn in_words(bytes: u64) -> String {
     }
     let digits = if number < 10.0 && unit > 0 { 1 } else { 0 };
     format!("{number:.digits$} {}", UNITS[unit])
-}
-
-/// "1234 kB" in bytes.
-fn kib(text: &str) -> Option<u64> {
-    text.strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// What the samples may lack of the disk that holds `directory`: a warning. They are kept as far as they fit.
@@ -217,6 +218,7 @@ pub fn disk(settings: &Settings, keep: Keep, budget: Bytes, directory: &Path) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farfield_traffic::arrival::ArrivalProcess;
 
     #[test]
     fn descriptors_for_each_connection_and_the_rest() {
@@ -245,6 +247,23 @@ mod tests {
         {
             assert_eq!(in_words(bytes), words);
         }
+    }
+
+    #[test]
+    fn visitors_are_bounded_by_half_of_the_free_memory() {
+        const MIB: u64 = 1 << 20;
+        for (free, most) in [(1024 * MIB, 32_000), (10 * MIB, 1_000), (1 << 50, 1_000_000)] {
+            assert_eq!(visitors(Some(free)).map(NonZeroU32::get), Some(most));
+        }
+        assert_eq!(visitors(None).map(NonZeroU32::get), Some(1_000_000));
+        let arrivals = || ArrivalProcess::recorded(Vec::new());
+        let mut load = LoadModel::Open { arrivals: arrivals(), users_max: None };
+        let bound = bound_visitors(&mut load);
+        assert!(matches!(load, LoadModel::Open { users_max, .. } if bound.is_some() && users_max == bound));
+        // A bound that was asked for stays.
+        let mut load = LoadModel::Open { arrivals: arrivals(), users_max: NonZeroU32::new(7) };
+        assert_eq!(bound_visitors(&mut load), None);
+        assert!(matches!(load, LoadModel::Open { users_max, .. } if users_max == NonZeroU32::new(7)));
     }
 
     #[test]

@@ -56,6 +56,32 @@ pub fn process_cpu() -> Duration {
     Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
+/// The machine's clocks at one moment, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Readings {
+    /// `CLOCK_MONOTONIC`.
+    pub monotonic_ns: i64,
+    /// `CLOCK_BOOTTIME`, which also counts while the machine is suspended.
+    pub boot_ns: i64,
+    /// `CLOCK_REALTIME`, which can be set.
+    pub wall_ns: i64,
+}
+
+impl Readings {
+    /// All clocks now.
+    pub fn now() -> Readings {
+        let read = |clock| {
+            let time = clock_gettime(clock);
+            time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64
+        };
+        Readings {
+            monotonic_ns: read(ClockId::Monotonic),
+            boot_ns: read(ClockId::Boottime),
+            wall_ns: read(ClockId::Realtime),
+        }
+    }
+}
+
 /// The wall clock, as seconds since 1970 (UTC).
 pub fn unix_seconds() -> u64 {
     clock_gettime(ClockId::Realtime).tv_sec as u64

@@ -241,17 +241,51 @@ fn kill_all(folder: &Path) {
     }
 }
 
+/// A group that this process is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnGroup {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Whether its files are those of version 1.
+    pub is_version_one: bool,
+}
+
+/// The groups with `controller` that this process is in, its own first, as far up as they are mounted.
+pub fn own_groups(controller: &str) -> Vec<OwnGroup> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    groups_above(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controller)
+}
+
+fn groups_above(mounts: &str, own: &str, controller: &str) -> Vec<OwnGroup> {
+    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
+    let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));
+    let Some(mount) = one.or_else(|| mounts.iter().find(|mount| mount.controllers.is_none())) else {
+        return Vec::new();
+    };
+    let mine = match one {
+        Some(_) => group_of_version_one(own, controller),
+        None => own.lines().find_map(|line| line.strip_prefix("0::")),
+    };
+    let innermost = mount.folder_of(mine.unwrap_or("/"));
+    let above = innermost.ancestors().take_while(|folder| folder.starts_with(mount.at));
+    above.map(|folder| OwnGroup { folder: folder.to_owned(), is_version_one: one.is_some() }).collect()
+}
+
+/// The path of the group of version 1 with `controller`, in the text of `/proc/self/cgroup`.
+fn group_of_version_one<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
+    own.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        has(controllers, ',', controller).then_some(path)
+    })
+}
+
 /// The group below which one with `controller` can be made, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn parent(mounts: &str, own: &str, controller: &'static str) -> Result<Parent, ControlGroupError> {
     let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
     let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));
     if let Some(mount) = one {
-        let mine = own.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            has(controllers, ',', controller).then_some(path)
-        });
-        let folder = mount.folder_of(mine.unwrap_or("/"));
+        let folder = mount.folder_of(group_of_version_one(own, controller).unwrap_or("/"));
         return Ok(Parent { folder, version: Version::One });
     }
     let missing = ControlGroupError::NoController { controller };
@@ -331,6 +365,22 @@ mod tests {
         assert_eq!(found("memory"), at("/sys/fs/cgroup/memory/x"));
         let said = parent("", own, "cpu").unwrap_err().to_string();
         assert!(said.contains("no control group with the cpu controller"), "{said}");
+    }
+
+    #[test]
+    fn own_groups_go_up_to_the_mount() {
+        let above = |mounts, own, controller| -> Vec<String> {
+            let groups = groups_above(mounts, own, controller).into_iter();
+            groups.map(|group| format!("{} {}", group.folder.display(), group.is_version_one)).collect()
+        };
+        let own = "4:memory:/docker/abc/x\n2:cpu,cpuacct:/user\n0::/\n";
+        assert_eq!(above(ONE, own, "memory"), ["/sys/fs/cgroup/memory/x true", "/sys/fs/cgroup/memory true"]);
+        let two = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(
+            above(two, "0::/a/b\n", "memory"),
+            ["/sys/fs/cgroup/a/b false", "/sys/fs/cgroup/a false", "/sys/fs/cgroup false"]
+        );
+        assert_eq!(above("", own, "memory"), [""; 0]);
     }
 
     /// Version 2 in a folder of plain files, which take what is written as the kernel's do.

@@ -31,8 +31,7 @@ pub fn put(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
 }
 
 /// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and, on kernels that know
-/// of it, put before others that share its processor. Its share of the processor stays what it was: a real-time
-/// priority would keep it longer from being held up, and everything else on its processor from running at all.
+/// of it, put before others that share its processor. Its share of the processor stays what it was.
 pub fn wake_sharply() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     schedule(&short_slices(Duration::from_us(100))?)
@@ -57,33 +56,6 @@ impl Drop for Confinement {
             // They were the thread's before, so that they are refused only if the machine has changed.
             let _ = sched_setaffinity(None, before);
         }
-    }
-}
-
-/// How long processors have been taken away by the machine's host since it started, all added up.
-#[derive(Debug, Clone, Copy)]
-pub struct Steal {
-    ticks: u64,
-}
-
-impl Steal {
-    /// Reads the kernel's account (proc_stat(5)) of `processors`, of all if there are none.
-    pub fn read(processors: &[u32]) -> io::Result<Steal> {
-        let account = std::fs::read_to_string("/proc/stat")?;
-        let of_line = |line: &str| {
-            let mut words = line.split_whitespace();
-            let processor: u32 = words.next()?.strip_prefix("cpu")?.parse().ok()?;
-            let counts = processors.is_empty() || processors.contains(&processor);
-            // user, nice, system, idle, iowait, irq, softirq, steal
-            words.nth(7).filter(|_| counts)?.parse::<u64>().ok()
-        };
-        Ok(Steal { ticks: account.lines().filter_map(of_line).sum() })
-    }
-
-    /// What was taken since an earlier reading.
-    pub fn since(&self, earlier: &Steal) -> Duration {
-        let per_second = rustix::param::clock_ticks_per_second();
-        Duration::from_us(self.ticks.saturating_sub(earlier.ticks) * 1_000_000 / per_second.max(1))
     }
 }
 
@@ -123,9 +95,29 @@ impl IdleTimes {
 
 /// Leaves the processor for a moment, to whoever is ready, whatever it had before.
 pub fn step_aside() {
-    const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000 };
+    step_aside_for(Duration::from_us(20));
+}
+
+/// Leaves the processor for `moment`, less than a second, to whoever is ready.
+pub fn step_aside_for(moment: Duration) {
+    let moment = Timespec { tv_sec: 0, tv_nsec: moment.as_ns().min(999_999_999) as i64 };
     // Interrupted, it was a shorter moment.
-    let _ = rustix::thread::nanosleep(&MOMENT);
+    let _ = rustix::thread::nanosleep(&moment);
+}
+
+/// Gives the calling thread the lowest real-time priority (`SCHED_FIFO`, sched(7)): nothing of normal priority takes its
+/// processor from it. It has to leave the processor by itself, again and again.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_NICE` or a limit that allows it (`RLIMIT_RTPRIO`), or where control groups give no time to
+/// real-time threads.
+pub fn take_precedence() -> io::Result<()> {
+    schedule(&libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..normal() })
+}
+
+/// Whether [`take_precedence`] is allowed: a thread tries it and ends.
+pub fn may_take_precedence() -> bool {
+    std::thread::spawn(take_precedence).join().is_ok_and(|result| result.is_ok())
 }
 
 /// Under EEVDF (Linux 6.12 and later) whoever asks for shorter slices is let on sooner when woken: the deadline
@@ -191,6 +183,12 @@ pub fn come_forward() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_takes_precedence_where_it_may() {
+        let taken = std::thread::spawn(take_precedence).join().unwrap();
+        assert_eq!(may_take_precedence(), taken.is_ok());
+    }
 
     #[test]
     fn a_worker_wakes_sharply_with_and_without_processors_of_its_own() {
