@@ -4,10 +4,12 @@ use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
 use crate::place::RunningServer;
 use crate::run::{Plane, Settings};
-use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_base::{Bytes, Instant, Window};
 use farfield_measure::facts::{Arrivals, ServerLimits};
-use farfield_measure::{EngineFacts, Histogram, Quantile, ServerEnd, ServerFacts, VerdictLimits};
+use farfield_measure::sessions::WholeRun;
+use farfield_measure::{EngineFacts, Fold, Histogram, MachineFacts, OutOfMemory, ServerEnd, ServerFacts};
 use farfield_traffic::load::{LoadModel, Restart};
+use std::num::NonZeroU32;
 
 /// Adds up what the workers say of themselves.
 pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Window, finished: Vec<Finished>) {
@@ -30,8 +32,10 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
         facts.coded_bytes += worker.tally.coded_bytes;
         facts.decoded_bytes += worker.tally.decoded_bytes;
         facts.objects_left_out += worker.tally.objects_left_out;
+        facts.forms_unlike += worker.tally.forms_unlike;
         let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
         facts.last_received = facts.last_received.max(last_received);
+        facts.received.merge(&worker.received);
         later[0] += worker.tally.newcomers_later;
         later[1] += worker.tally.begun_later;
         area += worker.in_system_area;
@@ -42,12 +46,11 @@ pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Windo
     facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
     facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
-    let users_max = match &settings.load {
-        LoadModel::Open { users_max, .. } => *users_max,
-        _ => None,
-    };
+    let bounded = matches!(&settings.load, LoadModel::Open { users_max: Some(_), .. });
+    let asked = bounded && settings.visitors_bound.is_none();
     // The first cause of all else that such a run has, so the first that is told.
-    facts.warnings.splice(0..0, storm(later, half_s, users_max.is_some()));
+    facts.warnings.splice(0..0, storm(later, half_s, asked));
+    facts.warnings.extend(settings.visitors_bound.and_then(|bound| crowded(bound, arrivals.dropped)));
 }
 
 /// What an open population does to a server that is full: an arrival that finds no idle visitor brings a new one, with a
@@ -72,31 +75,29 @@ fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<St
     ))
 }
 
-/// Tells of time that the host of a virtual machine took away from workers' processors, which nothing on the machine can
-/// mend and which makes all that they do late.
-pub(crate) fn stolen(stolen: Duration, of: Duration) -> Option<String> {
-    /// A thousandth makes one packet in a thousand late.
-    const SHARE: f64 = 0.001;
-    let share = stolen.as_secs_f64() / of.as_secs_f64();
-    (share >= SHARE).then(|| {
-        let percent = share * 100.0;
+/// What a reader should know of arrivals that were dropped for a bound that nobody asked for.
+fn crowded(bound: NonZeroU32, dropped: u64) -> Option<String> {
+    (dropped > 0).then(|| {
         format!(
-            "this machine's host took the workers' processors away for {stolen}, {percent:.1} % of the time (steal): what \
-             is late may be late by that; measure when the host is quiet, or on a machine of its own"
+            "{dropped} arrivals were dropped: without load.users-max there are at most {bound} visitors at once, which half \
+             of the free memory holds. The server answers fewer than arrive; set load.users-max to have more wait, or \
+             fewer"
         )
     })
 }
 
-/// Whether anything was later than its limit.
-pub(crate) fn is_late(facts: &EngineFacts, limits: &VerdictLimits) -> bool {
-    let late =
-        |times: &Histogram, limit: Duration| times.quantile(Quantile::P99).is_some_and(|p99| p99 > limit);
-    let packets = facts.network.as_ref().is_some_and(|network| {
-        late(&network.departure_lateness, limits.departure_lateness_p99)
-            || late(&network.arrival_lateness, limits.arrival_lateness_p99)
-            || late(&network.crossing_lateness, limits.crossing_lateness_p99)
-    });
-    packets || late(&facts.lateness, limits.lateness_p99) || late(&facts.loop_lag, limits.loop_lag_p99)
+/// What a reader should know of a server that shared its processors: shards that go first are on time beside other work,
+/// so that no check of the verdict speaks of it, but the server is not. What else the server needs, such as a database that
+/// runs outside the place, cannot be told from other work.
+pub(crate) fn shared_processors(facts: &EngineFacts) -> Option<String> {
+    /// Less is what a machine does beside.
+    const SHARE: f64 = 0.1;
+    let machine = facts.machine.filter(|machine| machine.others >= SHARE)?;
+    Some(format!(
+        "processes other than farfield and the server that it started took {:.0} % of the processors: what the server needs \
+         beside it, such as a database, counts here; anything else may have slowed it, and should be stopped",
+        machine.others * 100.0
+    ))
 }
 
 /// What the server's limits did to it, if it has any.
@@ -142,8 +143,19 @@ pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
     }
 }
 
+/// What a reader should know of processes that the kernel killed: what the run needs may have been among them.
+pub(crate) fn out_of_memory(facts: &EngineFacts) -> Option<String> {
+    let kills = facts.machine.map_or(0, |machine| machine.oom_kills);
+    let processes = if kills == 1 { "process" } else { "processes" };
+    (kills > 0).then(|| {
+        format!(
+            "the kernel killed {kills} {processes} on this machine for want of memory during the run; `dmesg` names them"
+        )
+    })
+}
+
 /// What became of the server, where its process is known.
-pub(crate) fn server(plane: &Plane, clock: Clock) -> Option<ServerFacts> {
+pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineFacts>) -> Option<ServerFacts> {
     let Plane::Emulated(emulated) = plane else { return None };
     if let Some(joined) = &emulated.joined {
         let status = format!("process {} is gone", joined.pid);
@@ -151,10 +163,21 @@ pub(crate) fn server(plane: &Plane, clock: Clock) -> Option<ServerFacts> {
         return Some(ServerFacts { ended });
     }
     let server = emulated.server.as_ref()?;
-    let ended = server.ending().map(|ending| ServerEnd {
-        at: Some(clock.instant_of(ending.at_ns).since(Instant::ZERO)),
-        status: ending.in_words(),
-        last_words: server.last_words(),
+    let ended = server.ending().map(|ending| {
+        let limited = server.limits().is_some_and(|(_, used)| used.oom_kills > 0);
+        let others = machine.is_some_and(|machine| machine.oom_kills > 0);
+        // The kernel kills for want of memory with SIGKILL, as anybody may.
+        let out_of_memory = match ending.signal() {
+            Some(libc::SIGKILL) if limited => Some(OutOfMemory::Limit),
+            Some(libc::SIGKILL) if others => Some(OutOfMemory::Machine),
+            _ => None,
+        };
+        ServerEnd {
+            at: Some(clock.instant_of(ending.at_ns).since(Instant::ZERO)),
+            status: ending.in_words(),
+            last_words: server.last_words(),
+            out_of_memory,
+        }
     });
     Some(ServerFacts { ended })
 }
@@ -181,6 +204,34 @@ fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
     }
 }
 
+/// The warning that fewer sessions began than were asked for, with what to do.
+pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<String> {
+    let (asked, WholeRun { begun, .. }) = (settings.sessions.most?, fold.sessions().whole_run());
+    (begun < asked).then(|| {
+        format!(
+            "run.sessions: {begun} of {asked} sessions began before the measured part was over; make run.duration longer, or \
+             have more users"
+        )
+    })
+}
+
+/// The warning that no session went its whole way, with what to do.
+pub(crate) fn unreached(settings: &Settings, fold: &Fold) -> Option<String> {
+    let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
+    if begun == 0 || completed > 0 || !settings.itinerary.sessions_end() {
+        return None;
+    }
+    let open = begun - broken_off;
+    let advice = match broken_off > open {
+        true => "the failures say in which states, and why",
+        false => "measure for longer, or let sessions finish with run.finish-sessions",
+    };
+    Some(format!(
+        "no session reached its last state: of {begun} that began, {broken_off} were broken off and {open} were open at \
+         the end of the run; {advice}"
+    ))
+}
+
 /// How many arrivals the model of load has in the window on average, where that is known.
 fn expected(load: &LoadModel, window: Window) -> Option<f64> {
     let process = match load {
@@ -193,16 +244,30 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{stolen, storm};
-    use farfield_base::Duration;
+    use super::{NonZeroU32, crowded, shared_processors, storm};
+    use farfield_measure::EngineFacts;
+    use farfield_measure::MachineFacts;
 
     #[test]
-    fn time_that_the_host_took_is_told_from_a_thousandth_on() {
-        let run = Duration::from_secs(10);
-        assert_eq!(stolen(Duration::from_ms(9), run), None);
-        assert_eq!(stolen(Duration::ZERO, Duration::ZERO), None);
-        let told = stolen(Duration::from_ms(210), run).unwrap();
-        assert!(told.contains("away for 210ms, 2.1 % of the time (steal)"), "{told}");
+    fn other_work_beside_the_server_is_a_warning() {
+        let of = |others| {
+            let machine = Some(MachineFacts { others, ..MachineFacts::default() });
+            shared_processors(&EngineFacts { machine, ..EngineFacts::default() })
+        };
+        assert!(of(0.46).expect("a warning").contains(" took 46 % of the processors: what the server needs"));
+        assert_eq!(of(0.05), None);
+        assert_eq!(shared_processors(&EngineFacts::default()), None);
+    }
+
+    #[test]
+    fn a_bound_that_nobody_asked_for_is_told_where_it_drops_arrivals() {
+        let bound = NonZeroU32::new(32_000).unwrap();
+        assert_eq!(crowded(bound, 0), None);
+        let told = crowded(bound, 17).unwrap();
+        assert!(
+            told.starts_with("17 arrivals were dropped: without load.users-max") && told.contains("32000"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -7,9 +7,10 @@ mod pace;
 mod seat;
 mod side_files;
 
+use crate::memory::Memory;
 use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
-use farfield_base::{Duration, Instant, Sample};
+use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
@@ -56,17 +57,11 @@ pub(crate) struct Collector<'a> {
     beats: Vec<Beat>,
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
+    /// Failures in the file of the first ones.
+    failures_left: usize,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
     seat: Seat,
-}
-
-/// Whether the run should go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Course {
-    GoOn,
-    /// A threshold that aborts is broken.
-    Abort(String),
 }
 
 impl<'a> Collector<'a> {
@@ -92,6 +87,7 @@ impl<'a> Collector<'a> {
             beats: vec![Beat::default(); workers],
             samples_refused: None,
             directory_refused: None,
+            failures_left: 0,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
             seat: Seat::anywhere(),
@@ -113,6 +109,7 @@ impl<'a> Collector<'a> {
         mut tell: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
     ) {
+        let memory = Memory::find();
         loop {
             if let Ok(parcel) = parcels.try_recv() {
                 self.pace.came_at_once();
@@ -137,9 +134,14 @@ impl<'a> Collector<'a> {
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.facts.connections_open.push(self.standing().connections);
+                if self.facts.memory_short.is_none() {
+                    let short = memory.is_short();
+                    self.facts.memory_short =
+                        short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
+                }
                 self.checkpoint(now);
                 tell(&Progress { now, fold: &self.fold, standing: self.standing() });
-                if let Course::Abort(reason) = self.course(now) {
+                if let Some(reason) = self.broken_abort(now) {
                     self.facts.interrupted.get_or_insert(reason);
                     abort();
                 }
@@ -152,6 +154,7 @@ impl<'a> Collector<'a> {
             self.record(piece);
             self.pace.breathe();
         }
+        self.note(&parcel.notes);
         self.beats[parcel.worker] = parcel.beat;
         parcel.samples.clear();
         // A worker that has ended takes nothing back.
@@ -169,6 +172,11 @@ impl<'a> Collector<'a> {
         {
             self.refuse_samples(error);
         }
+    }
+
+    /// Folds notes of what happened in sessions.
+    pub fn note(&mut self, notes: &[Note]) {
+        notes.iter().for_each(|note| self.fold.note(note));
     }
 
     /// The disk has taken its last sample. What is held in reserve is for the result.
@@ -201,6 +209,10 @@ impl<'a> Collector<'a> {
         let text = summary.to_json();
         pause();
         let mut refused = keeping.directory.replace("summary.json", text.as_bytes()).err();
+        let kept = self.fold.failures().kept();
+        if std::mem::replace(&mut self.failures_left, kept) < kept {
+            refused = refused.or(keeping.directory.leave_failures(&self.fold).err());
+        }
         if let Some(files) = &mut keeping.side_files {
             refused = refused.or(files.write(&keeping.directory).err());
             files.copy(&self.fold, &self.facts, now, &pause);
@@ -211,22 +223,20 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn course(&self, now: Instant) -> Course {
+    /// In words, the threshold that ends the run, if one is broken by what was measured up to `now`.
+    pub fn broken_abort(&self, now: Instant) -> Option<String> {
         // A second of the steady part must have passed: the first requests of all say little.
         if self.fold.window().elapsed(now) < CHECKPOINT {
-            return Course::GoOn;
+            return None;
         }
-        match self.aborts.iter().find(|threshold| threshold.broken(&self.fold, now)) {
-            Some(threshold) => Course::Abort(format!("the threshold {threshold} was broken")),
-            None => Course::GoOn,
-        }
+        let broken = self.aborts.iter().find(|threshold| threshold.broken(&self.fold, now));
+        broken.map(|threshold| format!("the threshold {threshold} was broken"))
     }
 
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
-        let Keeping { directory, mut samples, keep, reserve: _, side_files } = self.keeping.take()?;
-        // What it still has is written anew.
-        drop(side_files);
+        // What the side files' thread still has is written anew.
+        let Keeping { directory, mut samples, keep, .. } = self.keeping.take()?;
         let written = match (self.samples_refused.take(), &self.facts.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.

@@ -109,6 +109,7 @@ impl Crew<'_> {
                     let worker = self.far(*shard, queue, clock, outbox);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
+                    let worker = worker.taking_precedence(emulated.placement.precedence);
                     let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
                     spawn(number, move || {
                         if !placed.is_empty() {
@@ -159,6 +160,7 @@ impl Crew<'_> {
             workers,
             window: self.phases.window,
             requests_max: settings.requests_max.map(part),
+            sessions: settings.sessions,
         }
     }
 }

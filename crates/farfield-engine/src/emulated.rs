@@ -5,6 +5,7 @@
 //! with how late they were, packets in as the kernel hands them over. Where clients of several shards share links,
 //! the `exchange` hands packets to the worker that holds these, and back.
 
+pub(crate) mod breaks;
 pub(crate) mod door;
 pub(crate) mod exchange;
 pub(crate) mod worker;
@@ -98,7 +99,8 @@ impl EmulatedPlane {
         };
         let receive = self.place.receive_asked.then_some(self.place.receive_processors.as_slice());
         let server_runs = matches!(self.server, Server::Running(_));
-        let asked = Asked { shards: &self.network.processors, server, receive, server_runs };
+        let precedence = self.network.real_time && processors::may_take_precedence();
+        let asked = Asked { shards: &self.network.processors, server, receive, server_runs, precedence };
         Placement::choose(&processors, shards, asked)
     }
 }

@@ -1,6 +1,6 @@
 //! What is left of a worker when its part of a run is over.
 
-use farfield_base::Instant;
+use farfield_base::{Instant, Tenths};
 use farfield_emulator::Drops;
 use farfield_measure::Histogram;
 use farfield_measure::facts::WorkerFacts;
@@ -18,6 +18,8 @@ pub(crate) struct Finished {
     pub tally: Tally,
     /// When the last byte came from the server.
     pub last_received: Option<Instant>,
+    /// Tenths of a second in which bytes came from it.
+    pub received: Tenths,
     pub in_system_area: u128,
     pub stalls: u64,
     /// On the emulated plane.

@@ -5,6 +5,7 @@
 
 mod account;
 mod capture_file;
+mod clocks;
 mod collector;
 mod crew;
 pub mod descriptors;
@@ -33,6 +34,6 @@ pub use emulated::{Emulated, SetUpError};
 pub use environment::Environment;
 pub use outbox::Beat;
 pub use placement::Placement;
-pub use run::{Output, Plane, RunError, Settings, run};
+pub use run::{Output, Plane, RunError, Settings, run, run_with_clocks};
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sockets::Sources;

@@ -3,7 +3,7 @@
 //! Chunks go round, so that recording a sample is a copy into memory that is there. If the collector cannot
 //! keep up, a worker waits for it, which is counted: nothing is lost unseen, and memory does not grow.
 
-use farfield_base::Sample;
+use farfield_base::{Note, Sample};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Samples in a chunk.
@@ -17,6 +17,8 @@ const CHUNKS: usize = 256;
 pub(crate) struct Parcel {
     pub worker: usize,
     pub samples: Vec<Sample>,
+    /// What happened in sessions meanwhile.
+    pub notes: Vec<Note>,
     pub beat: Beat,
 }
 
@@ -36,6 +38,7 @@ pub struct Beat {
 pub(crate) struct Outbox {
     worker: usize,
     chunk: Vec<Sample>,
+    notes: Vec<Note>,
     out: SyncSender<Parcel>,
     back: Receiver<Vec<Sample>>,
     /// Times that the worker had to wait for the collector.
@@ -51,7 +54,7 @@ impl Outbox {
     pub fn new(worker: usize, out: SyncSender<Parcel>) -> (Outbox, Returns) {
         let (returns, back) = sync_channel(CHUNKS);
         let chunk = Vec::with_capacity(CHUNK);
-        (Outbox { worker, chunk, out, back, stalls: 0, beat: Beat::default() }, returns)
+        (Outbox { worker, chunk, notes: Vec::new(), out, back, stalls: 0, beat: Beat::default() }, returns)
     }
 
     /// A channel that holds what all `workers` may have on their way.
@@ -66,11 +69,20 @@ impl Outbox {
         }
     }
 
+    /// Takes a note along with the samples; many of them do not wait for a full chunk.
+    pub fn note(&mut self, note: Note) {
+        self.notes.push(note);
+        if self.notes.len() == CHUNK {
+            self.post();
+        }
+    }
+
     /// Sends what there is, be it only the beat.
     pub fn post(&mut self) {
         let empty = self.back.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
         let samples = std::mem::replace(&mut self.chunk, empty);
-        let parcel = Parcel { worker: self.worker, samples, beat: self.beat };
+        let notes = std::mem::take(&mut self.notes);
+        let parcel = Parcel { worker: self.worker, samples, notes, beat: self.beat };
         if let Err(TrySendError::Full(parcel)) = self.out.try_send(parcel) {
             self.stalls += 1;
             // A collector that is gone has failed, which the run reports when it joins it.

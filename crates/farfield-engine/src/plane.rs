@@ -36,6 +36,8 @@ pub struct EmulatedNetwork {
     pub processors: Vec<usize>,
     /// Whether shards wait awake for what comes next.
     pub busy_poll: bool,
+    /// Whether shards run at a real-time priority where each has a processor to itself and the system allows it.
+    pub real_time: bool,
     /// What is captured, if anything is.
     pub capture: Option<Capture>,
 }
@@ -55,7 +57,7 @@ pub struct EmulatedPlane {
 #[derive(Debug, Clone)]
 pub enum Server {
     /// It is started, in a namespace of its own. Its `log` is a path within the run directory.
-    Started(ServerSpec),
+    Started(Box<ServerSpec>),
     /// It runs already: the process with this number, in whose namespace the gateway is set up.
     Running(u32),
 }

@@ -2,6 +2,7 @@
 
 use crate::account;
 use crate::capture_file::CaptureFile;
+use crate::clocks;
 use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
 use crate::crew::Crew;
 use crate::emulated::Emulated;
@@ -9,8 +10,9 @@ use crate::environment::Environment;
 use crate::finished::Finished;
 use crate::machine::MachineBefore;
 use crate::meters::Phases;
-use crate::os::clock::{Clock, unix_seconds};
-use crate::os::processors::{self, Steal};
+use crate::os::allocator;
+use crate::os::clock::{Clock, Readings, unix_seconds};
+use crate::os::processors;
 use crate::outbox::Outbox;
 use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
@@ -23,7 +25,7 @@ use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineFacts, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, Policy};
+use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub seed: Seed,
     /// Requests after which no more are begun.
     pub requests_max: Option<u64>,
+    /// Sessions after which no more are begun, and how long those may go on that are open at the end of the load.
+    pub sessions: SessionLimits,
     /// What carries the bytes.
     pub plane: Plane,
     /// Worker threads.
@@ -60,6 +64,8 @@ pub struct Settings {
     pub drain: Duration,
     /// What is still open then is no error.
     pub ignores_unfinished: bool,
+    /// The bound on the visitors of an open load, where none was asked for and one was chosen.
+    pub visitors_bound: Option<NonZeroU32>,
     /// What the run is, in words.
     pub heading: Heading,
     /// When it is to be called invalid.
@@ -135,35 +141,47 @@ pub enum RunError {
 
 /// Makes the run. `stop` ends it early with what was measured until then; `tell` hears once a second how it goes.
 pub fn run(
-    settings: Settings,
+    settings: &Settings,
     stop: &Arc<AtomicBool>,
     tell: impl FnMut(&Progress<'_>),
+) -> Result<Summary, RunError> {
+    run_with_clocks(settings, stop, tell, Readings::now)
+}
+
+/// Makes the run, where `clocks` reads the machine's clocks before and after it, to find out whether the wall clock was set
+/// meanwhile. Nothing else of a run is read from them.
+pub fn run_with_clocks(
+    settings: &Settings,
+    stop: &Arc<AtomicBool>,
+    tell: impl FnMut(&Progress<'_>),
+    mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
     let _restored_at_the_end = processors::Confinement::remember();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
-    let drain_until = window.measure_to + settings.drain;
+    let drain_until = window.measure_to + settings.sessions.finish + settings.drain;
     let phases = Phases { window, drain_until };
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
     let keeping = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(&settings, plane, phases, keeping, started, stop, tell);
+        return simulated::run(settings, plane, phases, keeping, started, stop, tell);
     }
-    let capture = begin_capture(&settings, started)?;
+    allocator::keep_freed_memory();
+    let capture = begin_capture(settings, started)?;
 
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
     let halt = Arc::new(AtomicBool::new(false));
-    let crew = Crew { settings: &settings, phases, halt: &halt, capture: capture.as_ref() };
+    let crew = Crew { settings, phases, halt: &halt, capture: capture.as_ref() };
     let users = crew.gather()?;
     let workers = users.len();
     let (out, parcels) = Outbox::channel(workers);
     let (outboxes, returns): (Vec<_>, Vec<_>) =
         (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
-    let before = MachineBefore::read(settings.plane.started_server());
-    let steal = Steal::read(&settings.worker_processors());
+    let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
+    let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
     let threads = crew.start(users, clock, outboxes)?;
 
@@ -173,7 +191,7 @@ pub fn run(
     let collector = Collector::new(
         fold,
         workers,
-        asked(&settings),
+        asked(settings),
         &settings.aborts,
         keeping,
         Pace::beside_workers(clock),
@@ -185,36 +203,41 @@ pub fn run(
     collector.facts.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
     let _ = processors::stand_back();
+    // Once the workers are to end, nobody waits for a processor any more but whoever waits for the result.
+    let end = || {
+        if !halt.swap(true, Ordering::Relaxed) {
+            let _ = processors::come_forward();
+        }
+    };
     let now = || {
         if stop.load(Ordering::Relaxed) {
-            halt.store(true, Ordering::Relaxed);
+            end();
         }
         clock.now()
     };
-    collector.collect(&parcels, &returns, now, tell, || halt.store(true, Ordering::Relaxed));
-    halt.store(true, Ordering::Relaxed);
+    collector.collect(&parcels, &returns, now, tell, end);
+    end();
     drop(parcels);
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
-    // Nobody waits for a processor any more but whoever waits for the result.
-    let _ = processors::come_forward();
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
         collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
     }
     collector.facts.load_ended = collector.facts.interrupted.is_none();
-    account::add_up(&mut collector.facts, &settings, window, finished);
-    account::describe_network(&mut collector.facts, &settings);
+    account::add_up(&mut collector.facts, settings, window, finished);
+    account::describe_network(&mut collector.facts, settings);
+    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
-    collector.facts.server = account::server(&settings.plane, clock);
-    if account::is_late(&collector.facts, &settings.limits)
-        && let (Ok(before), Ok(now)) = (steal, Steal::read(&settings.worker_processors()))
-    {
-        let stolen = account::stolen(now.since(&before), clock.now().since(Instant::ZERO));
-        collector.facts.warnings.extend(stolen);
+    if settings.plane.started_server().is_some() {
+        collector.facts.warnings.extend(account::shared_processors(&collector.facts));
     }
-    account::describe_server_limits(&mut collector.facts, &settings);
+    collector.facts.server = account::server(&settings.plane, clock, collector.facts.machine);
+    collector.facts.warnings.extend(account::out_of_memory(&collector.facts));
+    collector.facts.warnings.extend(clocks::moved(&clocks_before, &clocks()));
+    account::describe_server_limits(&mut collector.facts, settings);
     if let Some(capture) = capture {
         end_capture(&mut collector.facts, capture);
     }
@@ -352,7 +375,11 @@ pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64)
     let Some(directory) = directory else { return summary };
     match leave_files(&directory, &collector, &summary, until, started) {
         Ok(()) => {}
-        Err(error) => summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string()),
+        Err(error) => {
+            let advice = "free the disk, or choose another place with `--out`, and let nobody remove the directory \
+                          while the run goes on";
+            summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string(), advice);
+        }
     }
     if let Some(error) = refused.filter(|_| summary.verdict.valid) {
         // What is there now is whole all the same.
@@ -371,6 +398,7 @@ fn leave_files(
     started: u64,
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
+    directory.leave_failures(&collector.fold)?;
     let rows = collector.fold.series().rows(&collector.facts.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");

@@ -3,18 +3,26 @@
 //! The directory is its owner's alone (0700), since a scenario may hold passwords and a server's log anything. Whole files
 //! are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
 //! place and is whole at any time. A run that is killed leaves its last checkpoint. Room for the result is [held in
-//! reserve](Reserve), for a disk that samples fill.
+//! reserve](Reserve), for a disk that samples fill. A run has its directory locked (flock(2)) while it lives, so that no other
+//! one begins in it before this one has left its first file there.
 
+use farfield_measure::Fold;
+use farfield_measure::failures::FAILURES_FILE;
 use farfield_measure::samples::SampleFile;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A run directory that is being written.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Holds the lock, where the file system has locks.
+    _locked: Arc<File>,
 }
 
 /// Why the run directory could not be written.
@@ -25,21 +33,44 @@ pub struct RunDirectoryError {
     source: io::Error,
 }
 
+impl RunDirectoryError {
+    /// Whether somebody else has made what was to be made anew.
+    pub fn is_taken(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AlreadyExists
+    }
+}
+
 impl RunDirectory {
-    /// Makes the directory. One that holds a run already is refused, so that no result is ever mixed with another.
+    /// Makes the directory, or takes one that is there and holds no run. One that holds a run already, or in which one
+    /// begins, is refused, so that no result is ever mixed with another.
     pub fn create(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
+        match RunDirectory::create_new(path) {
+            Err(error) if error.is_taken() && path.is_dir() => RunDirectory::lock(path),
+            made => made,
+        }
+    }
+
+    /// Makes the directory, which nobody has made before.
+    pub fn create_new(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
+        let parents = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let made = parents.and_then(|()| fs::DirBuilder::new().mode(0o700).create(path));
+        made.map_err(|source| RunDirectoryError { path: path.to_owned(), source })?;
+        RunDirectory::lock(path)
+    }
+
+    fn lock(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
         let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(refuse)?;
+        let taken = |why| refuse(io::Error::new(io::ErrorKind::AlreadyExists, why));
+        let directory = File::open(path).map_err(refuse)?;
+        // Any other answer is that of a file system without locks.
+        if let Err(Errno::WOULDBLOCK) = flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            return Err(taken("another run is being written into it"));
         }
-        match fs::DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
-            made => made.map_err(refuse)?,
-        }
+        // Looked at with the lock held: whoever had it before may have left a run.
         if path.join("summary.json").exists() || path.join("scenario.toml").exists() {
-            return Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, "it holds a run already")));
+            return Err(taken("it holds a run already"));
         }
-        Ok(RunDirectory { path: path.to_owned() })
+        Ok(RunDirectory { path: path.to_owned(), _locked: Arc::new(directory) })
     }
 
     /// Where it is.
@@ -60,6 +91,28 @@ impl RunDirectory {
             let _ = fs::remove_file(&draft);
             RunDirectoryError { path, source }
         })
+    }
+
+    /// Writes the file at `path`, in folders below the directory which are made. One that is there already is refused, since
+    /// it may be anybody's.
+    pub fn keep(&self, path: &Path, content: &[u8]) -> Result<(), RunDirectoryError> {
+        let path = self.path.join(path);
+        let folders = match path.parent() {
+            Some(folder) => fs::DirBuilder::new().recursive(true).mode(0o700).create(folder),
+            None => Ok(()),
+        };
+        let made = folders
+            .and_then(|()| fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
+        let written = made.and_then(|mut file| file.write_all(content));
+        written.map_err(|source| RunDirectoryError { path, source })
+    }
+
+    /// Writes the first failures of sessions with their requests and replies, if there are any.
+    pub fn leave_failures(&self, fold: &Fold) -> Result<(), RunDirectoryError> {
+        match fold.failures().document() {
+            Some(document) => self.replace(FAILURES_FILE, document.as_bytes()),
+            None => Ok(()),
+        }
     }
 
     /// Sets room aside. A disk without it has none for a run.

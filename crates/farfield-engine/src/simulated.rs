@@ -7,7 +7,7 @@
 use crate::account;
 use crate::collector::{Collector, Keeping, Pace, Progress};
 use crate::finished::{DoorCounts, Finished, Network};
-use crate::memory;
+use crate::memory::Memory;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::outbox::Beat;
@@ -66,7 +66,7 @@ pub(crate) fn run(
     collector.facts.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let simulated = thread::scope(|scope| {
-        let mut outlet = Outlet(batches);
+        let mut outlet = Outlet::new(batches, settings, phases);
         let remote = &remote;
         let turning = scope.spawn(move || match door {
             None => simulate_into(&simulation, (), &mut outlet, remote),
@@ -84,6 +84,8 @@ pub(crate) fn run(
     let until = simulated.ended.min(phases.window.measure_to);
     account::add_up(&mut collector.facts, settings, phases.window, vec![finished(&simulated)]);
     account::describe_network(&mut collector.facts, settings);
+    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // There is no thread that could have been too busy.
     collector.facts.workers.clear();
     Ok(finish(collector, until, started))
@@ -92,19 +94,28 @@ pub(crate) fn run(
 /// Takes batches until the simulation has ended.
 fn collect(
     collector: &mut Collector<'_>,
-    batches: &Receiver<Batch>,
+    batches: &Receiver<Handed>,
     remote: &Remote,
     stop: &AtomicBool,
     mut tell: impl FnMut(&Progress<'_>),
 ) {
-    let clock = Clock::starting_in(Duration::ZERO);
+    let (clock, memory) = (Clock::starting_in(Duration::ZERO), Memory::find());
     let (mut now, mut standing) = (Instant::ZERO, Standing::default());
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
         match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
-            Ok(batch) => {
+            Ok(Handed::Batch(batch)) => {
                 collector.record(&batch.samples);
+                collector.note(&batch.notes);
                 (now, standing) = (batch.now, batch.standing);
+            }
+            Ok(Handed::GoesOn(at, answer)) => {
+                let broken = collector.broken_abort(at);
+                // Whoever asked waits for it.
+                let _ = answer.send(broken.is_none());
+                if let Some(reason) = broken {
+                    collector.facts.interrupted.get_or_insert(reason);
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -114,7 +125,7 @@ fn collect(
             continue;
         }
         next_look = wall + LOOK;
-        if let Some(reason) = reason_to_end(now, standing, stop) {
+        if let Some(reason) = reason_to_end(now, standing, &memory, stop) {
             collector.facts.interrupted.get_or_insert(reason);
             remote.stop();
         }
@@ -130,11 +141,11 @@ fn collect(
 }
 
 /// Why the simulation should end before its time, if it should.
-fn reason_to_end(now: Instant, standing: Standing, stop: &AtomicBool) -> Option<String> {
+fn reason_to_end(now: Instant, standing: Standing, memory: &Memory, stop: &AtomicBool) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
     }
-    let short = memory::is_short()?;
+    let short = memory.is_short()?;
     Some(format!(
         "at {:.3} s of its time {short}, with {} requests under way; offer no more than the model of the server takes, or \
          bound those under way with load.users-max",
@@ -143,13 +154,45 @@ fn reason_to_end(now: Instant, standing: Standing, stop: &AtomicBool) -> Option<
     ))
 }
 
+/// What the simulation hands to the collector.
+enum Handed {
+    /// Samples.
+    Batch(Batch),
+    /// All samples up to this virtual time were handed over: does the run go on?
+    GoesOn(Instant, SyncSender<bool>),
+}
+
 /// Hands batches to the collector, and waits for it where it is behind.
-struct Outlet(SyncSender<Batch>);
+struct Outlet {
+    collector: SyncSender<Handed>,
+    /// When the thresholds that end the run are held against what was measured, each second of virtual time.
+    next_look: Instant,
+}
+
+impl Outlet {
+    fn new(collector: SyncSender<Handed>, settings: &Settings, phases: Phases) -> Outlet {
+        let first = phases.window.measure_from + CHECKPOINT;
+        Outlet { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
+    }
+}
 
 impl Sink for Outlet {
     fn take(&mut self, batch: Batch) {
         // A collector that is gone has failed, which the run reports.
-        let _ = self.0.send(batch);
+        let _ = self.collector.send(Handed::Batch(batch));
+    }
+
+    fn next_look(&self) -> Instant {
+        self.next_look
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        while self.next_look <= now {
+            self.next_look += CHECKPOINT;
+        }
+        let (answer, answered) = sync_channel(1);
+        let asked = self.collector.send(Handed::GoesOn(now, answer));
+        asked.is_err() || answered.recv().unwrap_or(true)
     }
 }
 
@@ -177,6 +220,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         policy: settings.policy,
         seed: settings.seed,
         requests_max: settings.requests_max,
+        sessions: settings.sessions,
         window: phases.window,
         drain_until: phases.drain_until,
         shards: settings.workers,
@@ -191,6 +235,7 @@ fn finished(simulated: &Simulated) -> Finished {
         turns: Histogram::new(),
         tally: simulated.tally,
         last_received: None,
+        received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,
         stalls: 0,
         network: Some(Network {

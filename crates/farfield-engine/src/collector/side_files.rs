@@ -4,6 +4,9 @@
 //! written, with pauses, and a thread of its own encodes the copy. That thread runs where a processor would idle, and
 //! whoever wakes takes the processor from it (SCHED_IDLE, sched(7)). It opens no file, lest the collector wait for one
 //! that it holds. A copy that comes while one is being encoded is left out: the next second has another.
+//!
+//! Nobody ever waits for that thread, not even at the end of the run: where other work fills the processors it gets some
+//! thousandth of one, and a copy that takes it 50 ms alone takes a minute. The result is encoded anew by then.
 
 use crate::os::processors;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
@@ -13,7 +16,7 @@ use farfield_measure::series::{self, SeriesRow};
 use farfield_measure::{EngineFacts, Fold};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
@@ -35,12 +38,11 @@ struct Encoded {
     _copied: Copied,
 }
 
-/// Encodes one copy at a time.
+/// Encodes one copy at a time. Dropped, it leaves the thread to end by itself.
 #[derive(Debug)]
 pub(crate) struct SideFiles {
-    copies: Option<Sender<Copied>>,
+    copies: Sender<Copied>,
     encoded: Receiver<Encoded>,
-    thread: Option<JoinHandle<()>>,
     busy: bool,
     next_copy: Instant,
 }
@@ -48,20 +50,26 @@ pub(crate) struct SideFiles {
 impl SideFiles {
     /// Starts the thread, for a run that began at `started` since the Unix epoch.
     pub fn start(started: Duration) -> io::Result<SideFiles> {
+        SideFiles::encoding_with(move |copied| encode(copied, started))
+    }
+
+    fn encoding_with(
+        mut encode: impl FnMut(Copied) -> io::Result<Encoded> + Send + 'static,
+    ) -> io::Result<SideFiles> {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
-        let thread = Builder::new().name("side-files".to_owned()).spawn(move || {
+        Builder::new().name("side-files".to_owned()).spawn(move || {
             // Where it is refused, the thread takes its share of a processor for some milliseconds a second.
             let _ = processors::idle_only();
             for copied in to_encode {
-                let Ok(encoded) = encode(copied, started) else { return };
+                // What fails here fails at the end of the run as well, where it is reported.
+                let Ok(encoded) = encode(copied) else { return };
                 if done.send(encoded).is_err() {
                     return;
                 }
             }
         })?;
-        let (copies, thread) = (Some(copies), Some(thread));
-        Ok(SideFiles { copies, encoded, thread, busy: false, next_copy: Instant::ZERO })
+        Ok(SideFiles { copies, encoded, busy: false, next_copy: Instant::ZERO })
     }
 
     /// Copies what was measured until `now`, if the last copy has been written and was long enough ago.
@@ -72,7 +80,7 @@ impl SideFiles {
         self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
         let rows = fold.series().rows_pausing(&facts.connections_open, pause);
         let copied = Copied { rows, lines: hlog::snapshot(fold, facts, now, pause) };
-        self.busy = self.copies.as_ref().is_some_and(|copies| copies.send(copied).is_ok());
+        self.busy = self.copies.send(copied).is_ok();
     }
 
     /// Writes what has been encoded, if something has.
@@ -89,20 +97,35 @@ impl SideFiles {
     }
 }
 
-impl Drop for SideFiles {
-    fn drop(&mut self) {
-        self.copies = None;
-        if let Some(thread) = self.thread.take() {
-            // It cannot but have failed to encode, as it will at the end of the run, where that is told.
-            let _ = thread.join();
-        }
-    }
-}
-
 fn encode(copied: Copied, started: Duration) -> io::Result<Encoded> {
     let mut encoded = Encoded { series: Vec::new(), histograms: Vec::new(), _copied: copied };
     let Copied { rows, lines } = &encoded._copied;
     series::write_parquet(rows, &mut encoded.series).map_err(io::Error::other)?;
     hlog::write_lines(lines, started, &mut encoded.histograms)?;
     Ok(encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::Window;
+
+    /// An encoder that gets no processor, as beside other work, holds up nobody who ends a run.
+    #[test]
+    fn the_end_of_a_run_does_not_wait_for_the_encoder() {
+        let (begun, has_begun) = channel();
+        let (release, released) = channel::<()>();
+        let encode = move |_| {
+            begun.send(()).expect("the test waits");
+            // Until the test is over.
+            let _ = released.recv();
+            Err(io::ErrorKind::Other.into())
+        };
+        let mut files = SideFiles::encoding_with(encode).expect("a thread");
+        let window = Window { measure_from: Instant::ZERO, measure_to: Instant::from_ns(1_000_000_000) };
+        files.copy(&Fold::new(window), &EngineFacts::default(), Instant::from_ns(1), &|| {});
+        has_begun.recv().expect("the thread runs");
+        drop(files);
+        drop(release);
+    }
 }

@@ -6,6 +6,7 @@
 //! [exchange](super::exchange) packets.
 
 use crate::capture_file::CaptureInlet;
+use crate::emulated::breaks::Breaks;
 use crate::emulated::door::Door;
 use crate::emulated::exchange::Exchange;
 use crate::finished::{Finished, Network};
@@ -42,6 +43,9 @@ pub(crate) struct Worker {
     exchange: Option<Exchange>,
     /// It never sleeps.
     polls: bool,
+    /// It asks for a real-time priority.
+    takes_precedence: bool,
+    breaks: Breaks,
     clock: Clock,
     phases: Phases,
     outbox: Outbox,
@@ -90,6 +94,8 @@ impl Worker {
             door,
             exchange: None,
             polls: false,
+            takes_precedence: false,
+            breaks: Breaks::none(),
             clock,
             phases,
             outbox,
@@ -113,10 +119,18 @@ impl Worker {
         Worker { polls, ..self }
     }
 
+    /// This worker at a real-time priority, if the system allows one.
+    pub fn taking_precedence(self, takes_precedence: bool) -> Worker {
+        Worker { takes_precedence, ..self }
+    }
+
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> Finished {
         // Without it timers are up to 50 µs late, which the lateness shows.
         let _ = processors::wake_sharply();
+        if self.takes_precedence {
+            self.breaks = Breaks::with_precedence();
+        }
         wait_for_start(self.clock);
         self.shard.start();
         let mut failed = None;
@@ -129,6 +143,8 @@ impl Worker {
             let worked = self.do_what_is_due();
             self.post_samples();
             self.beat(turn);
+            let clock = self.clock;
+            self.breaks.take_if_due(turn, || clock.now());
             match self.take_packets() {
                 Ok(took) if took || worked => {
                     let turned = self.clock.now();
@@ -229,6 +245,9 @@ impl Worker {
         for sample in self.shard.take_samples() {
             self.outbox.push(sample);
         }
+        for note in self.shard.take_notes() {
+            self.outbox.note(note);
+        }
     }
 
     fn is_over(&mut self, now: Instant) -> bool {
@@ -263,6 +282,7 @@ impl Worker {
         let woken = self.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);
         self.meters.away(until, woken);
+        self.breaks.slept(before, woken);
     }
 
     /// Waits for packets, from the server or from other workers if these are due before `until`.
@@ -325,6 +345,7 @@ impl Worker {
             turns: self.turns,
             tally: self.shard.tally(),
             last_received: self.shard.population().last_received(),
+            received: self.shard.population().received().clone(),
             in_system_area: self.shard.in_system_area(now),
             stalls: self.outbox.stalls,
             network: Some(Network {

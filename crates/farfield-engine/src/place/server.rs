@@ -8,7 +8,7 @@ use crate::os::init::{self, Become};
 use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
 use crate::os::user::User;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, printable};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
@@ -43,6 +43,8 @@ pub struct ServerSpec {
     pub limits: Limits,
     /// The user that it runs as, by name or number; whoever runs this if absent. Only root can say another.
     pub user: Option<String>,
+    /// The folder that it runs in; that of this process if absent.
+    pub directory: Option<PathBuf>,
     /// Where its output goes. An old file is overwritten.
     pub log: PathBuf,
     /// What its environment has beside ours.
@@ -60,6 +62,7 @@ impl ServerSpec {
             processors: Vec::new(),
             limits: Limits::default(),
             user: None,
+            directory: None,
             log,
             env: BTreeMap::new(),
         }
@@ -165,7 +168,9 @@ pub enum ServerError {
     #[error("the server's command is empty: set [server] command")]
     Empty,
     /// The command.
-    #[error("the server's command `{command}` cannot be started ({source}): see [server] command")]
+    #[error(
+        "the server's command `{command}` cannot be started ({source}): see [server] command and directory"
+    )]
     Start {
         /// What was to run.
         command: String,
@@ -258,14 +263,18 @@ pub struct Ending {
 impl Ending {
     /// "exit status: 1", or the signal that killed it.
     pub fn in_words(&self) -> String {
+        match self.signal() {
+            Some(signal) => format!("killed by signal {signal}"),
+            None => self.status.to_string(),
+        }
+    }
+
+    /// The signal that killed it, if one did.
+    pub fn signal(&self) -> Option<i32> {
         // The init and shells exit with this and the signal's number.
         const SIGNALLED: i32 = 128;
-        match self.status.code() {
-            Some(code) if code > SIGNALLED && code < SIGNALLED + 64 => {
-                format!("killed by signal {}", code - SIGNALLED)
-            }
-            _ => self.status.to_string(),
-        }
+        let code = self.status.code()?;
+        (code > SIGNALLED && code < SIGNALLED + 64).then(|| code - SIGNALLED)
     }
 }
 
@@ -559,6 +568,9 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
         command.env("USER", &name).env("LOGNAME", &name);
         command.env("HOME", user.home.as_deref().unwrap_or(Path::new("/")));
     }
+    if let Some(directory) = &spec.directory {
+        command.current_dir(directory);
+    }
     command.envs(&spec.env).stdin(Stdio::null()).stdout(log).stderr(errors);
     Ok(command)
 }
@@ -586,6 +598,6 @@ fn tail(log: &Path) -> String {
         Ok(end)
     };
     let bytes = read().unwrap_or_default();
-    let printable = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
-    String::from_utf8_lossy(&bytes).chars().map(printable).collect()
+    let text = String::from_utf8_lossy(&bytes).replace(['\t', '\r'], " ");
+    printable(&text, &['\n']).into_owned()
 }

@@ -5,7 +5,7 @@ use crate::os::socket::{Progress, begin_connect};
 use crate::outbox::Outbox;
 use crate::sockets::Sources;
 use bytes::Bytes;
-use farfield_base::{Instant, Sample};
+use farfield_base::{Instant, Note, Sample};
 use farfield_net::Wheel;
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -24,6 +24,10 @@ pub(crate) struct SocketsHost {
     pub told: VecDeque<Told>,
     pub outbox: Outbox,
     pub connects: u64,
+    /// When something was last sent.
+    pub last_sent: Instant,
+    /// No wake is due before.
+    quiet_until: Instant,
     target: SocketAddr,
     sources: Sources,
     /// Persistent connections must not wait for ACKs between requests; a lone request never does.
@@ -81,6 +85,8 @@ impl SocketsHost {
             told: VecDeque::new(),
             outbox,
             connects: 0,
+            last_sent: Instant::ZERO,
+            quiet_until: Instant::ZERO,
             target,
             sources,
             no_delay,
@@ -88,6 +94,17 @@ impl SocketsHost {
             open: 0,
             open_max,
         })
+    }
+
+    /// When the next wake is due; [`Instant::MAX`] if none is. [`may_be_due`](Self::may_be_due) goes by this from now on.
+    pub fn look_ahead(&mut self) -> Instant {
+        self.quiet_until = self.wheel.next_at().unwrap_or(Instant::MAX);
+        self.quiet_until
+    }
+
+    /// False if no wake is due at `at` or before.
+    pub fn may_be_due(&self, at: Instant) -> bool {
+        self.quiet_until <= at
     }
 
     /// The connection that an event is about, unless it is gone.
@@ -225,6 +242,7 @@ impl Host for SocketsHost {
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         let sent = self.clock.now();
+        self.last_sent = sent;
         match self.find_mut(key) {
             Some(socket) if socket.broken.is_some() => {}
             Some(socket) if !socket.unsent.is_empty() => socket.unsent.push_back(bytes.clone()),
@@ -247,11 +265,16 @@ impl Host for SocketsHost {
     }
 
     fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.quiet_until = self.quiet_until.min(at);
         self.wheel.schedule(at, wake);
     }
 
     fn record(&mut self, sample: Sample) {
         self.outbox.push(sample);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.outbox.note(note);
     }
 }
 
@@ -270,5 +293,33 @@ fn failure(errno: Errno) -> Failure {
         Errno::ADDRNOTAVAIL | Errno::ADDRINUSE | Errno::AGAIN => Failure::NoAddress,
         Errno::CONNRESET | Errno::PIPE | Errno::NOTCONN => Failure::Reset,
         _ => Failure::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::Duration;
+
+    /// Between replies the clock is read for wakes only if one may be due, and no wake that is asked for meanwhile is missed.
+    #[test]
+    fn a_wake_may_be_due_from_when_it_was_asked_for() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let (out, _parcels) = Outbox::channel(1);
+        let (outbox, _returns) = Outbox::new(0, out);
+        let target = SocketAddr::from(([127, 0, 0, 1], 80));
+        let clock = Clock::starting_in(Duration::ZERO);
+        let mut host = SocketsHost::new(clock, target, Sources::default(), true, 1, outbox).unwrap();
+        assert!(host.may_be_due(at(0)), "it has not looked yet");
+        assert_eq!(host.look_ahead(), Instant::MAX);
+        assert!(!host.may_be_due(at(1_000_000)));
+        host.wake_at(at(9), Wake::Deadline);
+        host.wake_at(at(5), Wake::Arrival);
+        host.wake_at(at(7), Wake::Arrival);
+        assert!(!host.may_be_due(at(4)) && host.may_be_due(at(5)));
+        assert_eq!(host.look_ahead(), at(5));
+        assert_eq!(host.wheel.pop_due(at(6)), Some((at(5), Wake::Arrival)));
+        assert_eq!(host.look_ahead(), at(7));
+        assert!(!host.may_be_due(at(6)));
     }
 }

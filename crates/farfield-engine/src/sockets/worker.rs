@@ -37,6 +37,8 @@ const WAKES_A_TURN: usize = 64;
 const WAKES_A_REPLY: usize = 2;
 /// A worker whose next wake has been due for so long has fallen behind.
 const BEHIND: Duration = Duration::from_ms(1);
+/// No wake within so long of the last reading of the clock: between replies it need not be read for wakes.
+const WELL_AHEAD: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
@@ -175,7 +177,8 @@ impl Worker {
     /// worker is behind, a wake is due.
     fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>, behind: bool) {
         let mut filled = 0;
-        let due = self.host.wheel.next_at().filter(|_| !behind).unwrap_or(Instant::MAX);
+        let next_wake = self.host.look_ahead();
+        let due = if behind { Instant::MAX } else { next_wake };
         let mut at = Instant::ZERO;
         while READ_BUFFER - filled >= READ_LEAST
             && at < due
@@ -243,7 +246,7 @@ impl Worker {
                 }
             }
             self.tell();
-            if !behind {
+            if !behind && self.host.may_be_due(at.max(self.host.last_sent) + WELL_AHEAD) {
                 self.fire_due(WAKES_A_REPLY);
             }
         }
@@ -354,6 +357,7 @@ impl Worker {
             turns: self.turns,
             tally: self.population.tally(),
             last_received: self.population.last_received(),
+            received: self.population.received().clone(),
             in_system_area: self.population.in_system_area(now),
             stalls: self.host.outbox.stalls,
             network: None,
