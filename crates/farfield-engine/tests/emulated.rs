@@ -22,3 +22,23 @@ fn far_clients_wait_for_their_round_trips() {
     let served = left.samples.iter().filter(|sample| sample.outcome == Outcome::Ok).count();
     assert!(left.served >= served && left.served <= left.samples.len(), "{} served", left.served);
 }
+
+/// Somebody sets the wall clock back by an hour in the middle of a run: it is reported, and no time of the run is other for it.
+#[test]
+fn a_wall_clock_that_is_set_changes_no_time() {
+    if skips("a_wall_clock_that_is_set_changes_no_time") {
+        return;
+    }
+    let set =
+        Scene { wall_clock_set_ns: -3_600_000_000_000, duration: Duration::from_ms(500), ..Scene::default() };
+    let left = set.play();
+    let told = |left: &scene::Left| {
+        let warnings = left.summary.warnings.iter();
+        warnings.filter(|warning| warning.starts_with("the wall clock was set ")).cloned().collect::<Vec<_>>()
+    };
+    let [warning] = &told(&left)[..] else { panic!("{:?}", left.summary.warnings) };
+    assert!(warning.contains("set back by 1h during the run: no time of the run is affected"), "{warning}");
+    assert!(left.samples.len() > 500 && left.samples.iter().all(|sample| sample.is_ordered()));
+    assert_eq!(left.summary.phases.steady_ns, 500_000_000);
+    assert!(told(&Scene { wall_clock_set_ns: 0, ..set }.play()).is_empty());
+}

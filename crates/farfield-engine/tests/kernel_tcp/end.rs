@@ -24,11 +24,20 @@ pub fn body(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
 }
 
-/// What an end does with its connection: writes so much, closes, reads to the end.
+/// What an end does with its connection: writes so much, takes turns, closes, reads to the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Application {
     pub writes: usize,
+    /// (bytes read in all, bytes written then), one after the other.
+    pub turns: &'static [(usize, usize)],
     pub closes: Closes,
+}
+
+impl Application {
+    /// All that it writes.
+    pub fn body(&self) -> Vec<u8> {
+        body(self.writes + self.turns.iter().map(|(_, writes)| writes).sum::<usize>())
+    }
 }
 
 /// When an end closes its direction.
@@ -48,6 +57,9 @@ pub struct Ours {
     pub received: Vec<u8>,
     pub events: Vec<Event>,
     application: Application,
+    /// Bytes written, and turns taken.
+    written: usize,
+    turns: usize,
 }
 
 impl Ours {
@@ -55,12 +67,18 @@ impl Ours {
         let open = if opens { Connection::open } else { Connection::listen };
         let numbers = Numbers { isn: SeqNumber(isn), timestamp_offset: 7_000 };
         let tcp = open(Arc::new(config.clone()), numbers);
-        Ours { tcp, received: Vec::new(), events: Vec::new(), application }
+        Ours { tcp, received: Vec::new(), events: Vec::new(), application, written: 0, turns: 0 }
     }
 
     pub fn arrive(&mut self, now: Instant, (segment, payload): &Packet) {
         let received = &mut self.received;
         self.tcp.handle_segment(now, segment, payload, |bytes| received.extend_from_slice(bytes));
+        while let Some((read, writes)) = self.application.turns.get(self.turns)
+            && *read <= self.received.len()
+        {
+            self.turns += 1;
+            self.write(*writes);
+        }
         if self.application.closes == Closes::HavingRead(self.received.len()) {
             self.tcp.close();
         }
@@ -83,11 +101,17 @@ impl Ours {
         matches!(self.tcp.state(), State::Closed | State::TimeWait)
     }
 
+    fn write(&mut self, len: usize) {
+        let (from, to) = (self.written, self.written + len);
+        self.tcp.write(body(to)[from..].to_vec().into()).expect("open");
+        self.written = to;
+    }
+
     fn hear(&mut self) {
         while let Some(event) = self.tcp.poll_event() {
             self.events.push(event);
             if event == Event::Connected {
-                self.tcp.write(body(self.application.writes).into()).expect("open");
+                self.write(self.application.writes);
             }
             let due = match self.application.closes {
                 Closes::AtOnce => Event::Connected,
@@ -101,6 +125,9 @@ impl Ours {
     }
 }
 
+/// The setting of a kernel's that makes it do something else than Reno.
+pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+
 /// A namespace whose kernel does TCP like farfield's Reno with everything else that Linux has.
 pub fn place(test: &str, changes: &[(&str, &str)]) -> Option<Place> {
     let common = [
@@ -113,8 +140,10 @@ pub fn place(test: &str, changes: &[(&str, &str)]) -> Option<Place> {
         .iter()
         .chain(changes)
         .map(|(name, value)| ((*name).to_owned().try_into().expect("a name"), (*value).into()));
+    // A route names it, so that a setting would not count
+    let named = changes.iter().find(|(name, _)| *name == CONGESTION_CONTROL);
     let tcp = ServerTcp {
-        congestion_control: Some("reno".into()),
+        congestion_control: Some(named.map_or("reno", |(_, value)| value).into()),
         settings: settings.collect(),
         ..ServerTcp::default()
     };
@@ -224,12 +253,22 @@ fn run(mut stream: TcpStream, application: Application) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(std::time::Duration::from_secs(120)))?;
     stream.set_nodelay(true)?;
     let mut received = Vec::new();
-    stream.write_all(&body(application.writes))?;
+    let mut read = |stream: &mut TcpStream, up_to: usize| {
+        let from = received.len();
+        received.resize(up_to, 0);
+        stream.read_exact(&mut received[from..])
+    };
+    let (whole, mut written) = (application.body(), application.writes);
+    stream.write_all(&whole[..written])?;
+    for (having_read, writes) in application.turns {
+        read(&mut stream, *having_read)?;
+        stream.write_all(&whole[written..written + writes])?;
+        written += writes;
+    }
     match application.closes {
         Closes::AtOnce => stream.shutdown(Shutdown::Write)?,
         Closes::HavingRead(len) => {
-            received.resize(len, 0);
-            stream.read_exact(&mut received)?;
+            read(&mut stream, len)?;
             stream.shutdown(Shutdown::Write)?;
         }
         Closes::Afterwards => {}

@@ -33,7 +33,7 @@ pub struct Forger {
 impl Forger {
     /// Before a SYN was sent.
     pub fn new(subject: Subject, place: Option<&Place>, config: &Config) -> Forger {
-        let application = Application { writes: 0, closes: Closes::Afterwards };
+        let application = Application { writes: 0, turns: &[], closes: Closes::Afterwards };
         let end = match (subject, place) {
             (Subject::Kernel, Some(place)) => {
                 End::Kernel(Box::new(Kernel::new(place, 9, false, application)))

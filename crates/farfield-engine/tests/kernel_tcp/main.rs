@@ -6,6 +6,7 @@
 
 mod end;
 mod forged;
+mod lacking;
 mod stage;
 
 #[path = "../place_scene/mod.rs"]
@@ -32,8 +33,8 @@ fn linux() -> Config {
 /// One writes so many segments, the other reads them and closes first.
 fn one_way(segments: i64) -> (Application, Application) {
     let len = (segments * MSS) as usize;
-    let reads = Application { writes: 0, closes: Closes::HavingRead(len) };
-    (Application { writes: len, closes: Closes::Afterwards }, reads)
+    let reads = Application { writes: 0, turns: &[], closes: Closes::HavingRead(len) };
+    (Application { writes: len, turns: &[], closes: Closes::Afterwards }, reads)
 }
 
 /// The subject sends `segments` across a path with `fate`.
@@ -151,7 +152,7 @@ fn ending(played: &Played) -> (Vec<(i64, i64)>, usize, Option<i64>) {
 
 #[test]
 fn connections_end_alike() {
-    let at_once = Application { writes: 100, closes: Closes::AtOnce };
+    let at_once = Application { writes: 100, turns: &[], closes: Closes::AtOnce };
     let afterwards = Application { closes: Closes::Afterwards, ..at_once };
     for (subject, other) in [(at_once, afterwards), (afterwards, at_once), (at_once, at_once)] {
         let (mut all, test) = (Vec::new(), "connections_end_alike");

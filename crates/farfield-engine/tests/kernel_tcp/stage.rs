@@ -1,7 +1,7 @@
 //! A path of 100 ms each way between a *subject*, which is the kernel or farfield, and farfield; what is lost or late
 //! on it is a script's. Farfield with itself plays in virtual time, the kernel in real time.
 
-use crate::end::{Application, Kernel, Ours, Packet, body, place, too_busy};
+use crate::end::{Application, Kernel, Ours, Packet, place, too_busy};
 use farfield_base::{Duration, Instant};
 use farfield_engine::os::clock::Clock;
 use farfield_tcp::{Config, Segment, SeqNumber};
@@ -237,7 +237,7 @@ impl Stage<'_> {
     }
 
     fn end(self) -> (Played, Duration) {
-        let expected = [body(self.scene.other.writes), body(self.scene.subject.writes)];
+        let expected = [self.scene.other.body(), self.scene.subject.body()];
         let received = self.ends.map(|end| match end {
             End::Ours(ours) => ours.received,
             End::Kernel(kernel) if kernel.is_over() => {

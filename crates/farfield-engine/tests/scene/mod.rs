@@ -9,6 +9,7 @@ use farfield_base::{Duration, Sample};
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::emulated::Emulated;
+use farfield_engine::os::clock::Readings;
 use farfield_engine::place::{Command, Place, PlaceSpec, Ready, RunningServer, ServerSpec};
 use farfield_engine::plane::{Capture, EmulatedNetwork};
 use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
@@ -48,6 +49,8 @@ pub struct Scene {
     /// Those of the emulator, and of the server; all if empty.
     pub processors: Vec<usize>,
     pub server_processors: Vec<usize>,
+    /// What somebody sets the wall clock forward by during the run, in nanoseconds.
+    pub wall_clock_set_ns: i64,
 }
 
 impl Default for Scene {
@@ -66,6 +69,7 @@ impl Default for Scene {
             keep: None,
             processors: Vec::new(),
             server_processors: Vec::new(),
+            wall_clock_set_ns: 0,
         }
     }
 }
@@ -103,7 +107,12 @@ impl Scene {
         let server = self.nginx(&place, &folder);
         let settings = self.settings(place, server, &folder);
         let stop = Arc::new(AtomicBool::new(false));
-        let summary = farfield_engine::run(settings, &stop, |_| {}).expect("a run");
+        let mut set_ns = 0;
+        let clocks = || {
+            let now = Readings::now();
+            Readings { wall_ns: now.wall_ns + std::mem::replace(&mut set_ns, self.wall_clock_set_ns), ..now }
+        };
+        let summary = farfield_engine::run_with_clocks(&settings, &stop, |_| {}, clocks).expect("a run");
         let samples = fs::read(folder.path().join("run/samples.parquet")).expect("samples");
         let samples = read_samples(&samples).expect("samples");
         if let Some(keep) = &self.keep {
@@ -139,6 +148,7 @@ impl Scene {
             shards: self.shards,
             processors: Vec::new(),
             busy_poll: false,
+            real_time: false,
             capture: self.capture.clone(),
         };
         let placement = Placement::unbound(self.shards.get() as usize);
@@ -166,12 +176,14 @@ impl Scene {
             policy: self.policy,
             seed: Seed(1),
             requests_max: None,
+            sessions: farfield_user::SessionLimits::default(),
             plane: Plane::Emulated(self.emulated(place, server).into()),
             workers: self.shards,
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
             duration: self.duration,
             ignores_unfinished: false,
+            visitors_bound: None,
             drain: Duration::from_secs(5),
             heading,
             limits: VerdictLimits::default(),
