@@ -6,12 +6,16 @@
 //! around text that has been cleaned.
 //!
 //! The standard macros panic when a reader such as `head` has had enough. Here that is the reader's own affair on
-//! standard output, and nothing that is told on standard error ends a run.
+//! standard output, and nothing that is told on standard error ends a run. Nor does it hold one up: a line of progress that
+//! nobody takes at once (a terminal that is paused, a pager that shows another page) is left out.
 
 use crate::problem::Problem;
+use farfield_base::printable;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 
 const EIO: i32 = 5;
 /// Begins the line of a terminal again.
@@ -58,9 +62,24 @@ pub fn tell(text: Arguments<'_>) {
     write_err(&clean(&text));
 }
 
-/// Tells a line over the one that was told so before, on a terminal; an empty one clears it.
-pub fn tell_over(line: &str) {
-    write_err(&format!("{OVER}{}", clean(line)));
+/// Writes a line of progress on standard error, `over` the last one where that is a terminal. It is left out where whoever
+/// reads there has stopped reading: to wait would stop the run.
+pub fn tell_progress(line: &str, over: bool) {
+    if !takes_a_line(&io::stderr()) {
+        return;
+    }
+    match over {
+        true => write_err(&format!("{OVER}{}", clean(line))),
+        false => write_err(&format!("{}\n", clean(line))),
+    }
+}
+
+/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page (pipe(7)); a
+/// terminal that is paused has none, though nothing was written to it yet.
+fn takes_a_line(out: &impl AsFd) -> bool {
+    let mut polled = [PollFd::new(out, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().contains(PollFlags::OUT)
 }
 
 fn write_err(text: &str) {
@@ -68,27 +87,13 @@ fn write_err(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// `text` without control characters but line ends and tabs, and without those that turn the direction of writing, by
-/// which a name can look like another (Unicode Technical Report 36, section 2.4).
+/// `text` without control characters but line ends and tabs.
 fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hostile) {
-        return Cow::Borrowed(text);
+    const KEPT: [char; 2] = ['\n', '\t'];
+    match text.contains("\r\n") {
+        true => Cow::Owned(printable(&text.replace("\r\n", "\n"), &KEPT).into_owned()),
+        false => printable(text, &KEPT),
     }
-    let text = text.replace("\r\n", "\n");
-    let mut cleaned = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if is_hostile(letter) {
-            cleaned.push_str(&format!("\\u{:04X}", u32::from(letter)));
-        } else {
-            cleaned.push(letter);
-        }
-    }
-    Cow::Owned(cleaned)
-}
-
-fn is_hostile(letter: char) -> bool {
-    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
 #[cfg(test)]
@@ -96,20 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_control_character_is_left() {
-        assert_eq!(
-            clean("a\x1b[31mred\x07\x7f\u{9b}1m\r\u{202e}"),
-            "a\\u001B[31mred\\u0007\\u007F\\u009B1m\\u000D\\u202E"
-        );
-        assert_eq!(clean("two\r\nlines\tof é 漢 text\n"), "two\nlines\tof é 漢 text\n");
-        for letter in (0..=0x2fff).filter_map(char::from_u32) {
-            let cleaned = clean(&format!("<{letter}>")).into_owned();
-            assert!(
-                !cleaned.chars().any(|c| c.is_control() && !"\n\t".contains(c)),
-                "{:x}",
-                u32::from(letter)
-            );
-        }
+    fn line_ends_and_tabs_are_left() {
+        assert_eq!(clean("two\r\nlines\tof text\n\x1b[1m\r"), "two\nlines\tof text\n\\u001B[1m\\u000D");
     }
 
     #[test]

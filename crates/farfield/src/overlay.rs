@@ -91,6 +91,7 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
     set("run.duration", "--duration", text(&flags.duration));
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
     set("run.requests", "--requests", count(flags.requests));
+    set("run.sessions", "--sessions", count(flags.sessions));
     let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
     let on_sockets = written.map_or(implied.is_none(), |plane| plane == "sockets");
     let (workers, own_processors) = match on_sockets {
@@ -164,9 +165,9 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Proble
         table.insert(last.clone(), setting.value.clone());
     }
     if let Some(run) = document.get_mut("run").and_then(Value::as_table_mut)
-        && run.contains_key("requests")
+        && (run.contains_key("requests") || run.contains_key("sessions"))
     {
-        // A few requests would all be over before the usual warm-up is.
+        // A few requests or sessions would all be over before the usual warm-up is.
         run.entry("warm-up").or_insert_with(|| Value::from("0s"));
     }
     if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
@@ -224,6 +225,9 @@ mod tests {
         assert_eq!(with("", RunFlags { requests: Some(5), ..RunFlags::default() }), expected);
         let sets = vec!["run.requests=5".to_owned()];
         assert_eq!(with("", RunFlags { sets, ..RunFlags::default() }), expected);
+        let sessions = "load = { model = 'closed' }\nrun = { sessions = 5, warm-up = '0s' }";
+        let flags = RunFlags { sessions: Some(5), ..RunFlags::default() };
+        assert_eq!(with("", flags), sessions.parse().expect("TOML"));
         let kept = with("run = { requests = 5, warm-up = '2s' }", RunFlags::default());
         assert_eq!(kept["run"]["warm-up"].as_str(), Some("2s"));
     }

@@ -28,6 +28,11 @@ impl Problem {
         Problem { forbidden: true, ..Problem::failed(sentence) }
     }
 
+    /// Somebody wanted it to end.
+    pub fn interrupted(sentence: impl fmt::Display) -> Problem {
+        Problem { exit: Exit::Interrupted, ..Problem::failed(sentence) }
+    }
+
     /// True if another plane might do.
     pub fn is_forbidden(&self) -> bool {
         self.forbidden

@@ -14,7 +14,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Writes the site's objects into `directory`, which is there and empty, an index if the site has none, and at last, when
-/// the site is whole, the file that tells all of it, whose path is returned.
+/// the site is whole, the file that tells all of it, whose path is returned. `/a` beside `/a/b` is the index of its folder,
+/// to which file servers redirect.
 ///
 /// # Errors
 /// What could not be written, and why.
@@ -22,9 +23,18 @@ pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Err
     let contents = Contents::new(site);
     let root = open_folder(directory).map_err(|error| (directory.to_owned(), error))?;
     let mut written = BTreeSet::new();
+    let folders: BTreeSet<Vec<String>> = site
+        .objects()
+        .iter()
+        .filter_map(|object| path::on_disk(&object.path))
+        .flat_map(|names| (1..names.len()).map(move |depth| names[..depth].to_vec()))
+        .collect();
     for (at, object) in (0..).zip(site.objects()) {
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it would lie outside the folder");
-        let names = path::on_disk(&object.path).ok_or_else(|| (object.path.clone().into(), outside()))?;
+        let mut names = path::on_disk(&object.path).ok_or_else(|| (object.path.clone().into(), outside()))?;
+        while folders.contains(&names) {
+            names.push(INDEX.to_owned());
+        }
         // A folder and its index may both have been seen, and are one file. The site itself is written last.
         if names == [MANIFEST] || !written.insert(names.clone()) {
             continue;
@@ -36,7 +46,7 @@ pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Err
         let made = new_file(&root, &[name.to_owned()]).and_then(|mut file| file.write_all(text));
         made.map_err(|error| (directory.join(name), error))
     };
-    if !written.contains([INDEX.to_owned()].as_slice()) {
+    if !written.contains([INDEX.to_owned()].as_slice()) && !folders.contains([INDEX.to_owned()].as_slice()) {
         put(INDEX, html::index(site.objects(), site.pages()).as_bytes())?;
     }
     put(MANIFEST, &as_json(site))?;
@@ -80,6 +90,22 @@ pub fn as_json(site: &Site) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A server has both `/a` and `/a/b`; a folder of files has not.
+    #[test]
+    fn a_file_that_is_a_folder_too_is_its_index() {
+        let paths = ["/", "/a", "/a/b", "/a/b/c.png", "/index.html/x"];
+        let objects: Vec<String> =
+            paths.iter().map(|path| format!(r#"{{"path":"{path}","kind":"other","size":3}}"#)).collect();
+        let text =
+            format!(r#"{{"seed":1,"objects":[{}],"pages":[{{"object":0,"weight":1}}]}}"#, objects.join(","));
+        let site: Site = serde_json::from_str(&text).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        write(&site, folder.path()).unwrap();
+        for file in ["index.html/index.html", "a/index.html", "a/b/index.html", "a/b/c.png", "index.html/x"] {
+            assert!(folder.path().join(file).is_file(), "{file}");
+        }
+    }
 
     /// A folder with a link out of it, as another user of the machine may have put there meanwhile.
     #[test]
