@@ -1,9 +1,11 @@
 //! The commands, a file each.
 
 pub mod advise;
+mod around;
 pub mod doctor;
 pub mod fit;
 pub mod generate;
+pub mod once;
 pub mod report;
 pub mod run;
 pub mod serve;

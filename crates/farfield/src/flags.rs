@@ -23,6 +23,8 @@ pub struct Flags {
 pub enum Command {
     /// Drive a server, and judge the result.
     Run(Box<RunFlags>),
+    /// Go through one session of a scenario, and show what is sent, extracted and checked.
+    Try(TryFlags),
     /// Serve generated pages: a server to try things on, as slow and as narrow as you say.
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
@@ -41,16 +43,17 @@ pub enum Command {
 }
 
 /// `farfield run`
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:\n  \
     farfield run http://127.0.0.1:8080/ -c 64 -d 10s\n  \
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
-    farfield run scenario.toml --show-scenario")]
+    farfield run scenario.toml --show-scenario\n  \
+    farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
 pub struct RunFlags {
-    /// The URL to drive, or a scenario file; its own built-in server if absent
-    #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
+    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if absent
+    #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
     /// Users: how many a closed load has, or how many an open load may have at once
@@ -65,6 +68,9 @@ pub struct RunFlags {
     /// End after so many requests, without a warm-up unless one is asked for
     #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
     pub requests: Option<u64>,
+    /// End after so many sessions, completed or broken off, without a warm-up unless one is asked for
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
+    pub sessions: Option<u64>,
     /// Worker threads
     #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub workers: Option<u32>,
@@ -162,6 +168,36 @@ pub struct RunFlags {
     /// Print the scenario as farfield understands it, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
+}
+
+/// `farfield try`
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:\n  \
+    0   the session was completed, and nothing in it failed\n  \
+    99  a request, a check or an extraction failed\n  \
+    1   the session could not be begun\n\n\
+Examples:\n  \
+    farfield try shop.toml\n  \
+    farfield try shop.toml --target http://127.0.0.1:8080/ --trace")]
+pub struct TryFlags {
+    /// The scenario file, which has sessions of states
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    pub scenario: String,
+    /// The server, where the scenario names none or another
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// What carries the bytes: sockets, emulated or simulated
+    #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
+    pub plane: Option<String>,
+    /// The seed of all random numbers
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Sets any key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Show whole heads and bodies, up to 4000 characters of each
+    #[arg(long)]
+    pub trace: bool,
 }
 
 /// What is printed on standard output.

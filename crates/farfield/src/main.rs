@@ -6,6 +6,7 @@
 mod commands;
 mod exit;
 mod flags;
+mod inputs;
 mod output;
 mod overlay;
 mod problem;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let done = match flags.command {
         None => commands::tour::tour(),
         Some(Command::Run(run)) => commands::run::run(&run),
+        Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Report(report)) => commands::report::report(&report),
         Some(Command::Doctor) => commands::doctor::doctor(),

@@ -22,7 +22,8 @@ impl Progress {
     pub fn new(settings: &Settings, quiet: bool) -> Progress {
         let measure_from = Instant::ZERO + settings.warm_up;
         if !quiet {
-            output::tell(format_args!("{}: {}\n", settings.heading.target, settings.heading.load_words));
+            let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
+            output::tell_progress(&line, false);
         }
         Progress {
             quiet,
@@ -59,16 +60,13 @@ impl Progress {
             standing.connections,
             standing.in_system
         );
-        match self.terminal {
-            true => output::tell_over(&line),
-            false => output::tell(format_args!("{line}\n")),
-        }
+        output::tell_progress(&line, self.terminal);
     }
 
     /// The run is over: what is printed next begins a line of its own.
     pub fn end(&self) {
         if self.terminal && !self.quiet {
-            output::tell_over("");
+            output::tell_progress("", true);
         }
     }
 }

@@ -11,6 +11,7 @@ mod plane;
 mod ramp;
 mod replied;
 mod resolve;
+mod scopes;
 mod served;
 mod server;
 mod session;
@@ -138,6 +139,11 @@ pub struct RunSpec {
     /// Requests after which no more are begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<NonZeroU64>,
+    /// Sessions after which no more are begun; the run ends with the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<NonZeroU64>,
+    /// How long sessions that are open at the end of the measured part may go on.
+    pub finish_sessions: Duration,
     /// What requests are that are still open after the drain.
     pub unfinished: Unfinished,
 }
@@ -216,6 +222,8 @@ impl Default for RunSpec {
             duration: Duration::from_secs(10),
             drain: Duration::from_secs(5),
             requests: None,
+            sessions: None,
+            finish_sessions: Duration::ZERO,
             unfinished: Unfinished::default(),
         }
     }

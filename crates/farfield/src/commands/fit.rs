@@ -88,8 +88,9 @@ impl Pace {
     /// As it was asked for; else as in the log, or so much faster that the longest run shows something: by
     /// 2, 5, 10, 20, …
     fn of(report: &FitReport, flags: &FitFlags) -> Pace {
-        let covers_s = report.covers.as_secs_f64();
-        let shown = report.popularity.requests as f64 * Self::LONGEST.as_secs_f64() / covers_s.max(1.0);
+        // A log of one instant is taken for a second's, as the rate of its sessions is.
+        let covers_s = report.covers.as_secs_f64().max(1.0);
+        let shown = report.popularity.requests as f64 * Self::LONGEST.as_secs_f64() / covers_s;
         let is_slow = !flags.course && report.covers > Self::LONGEST && shown < Self::REQUESTS;
         let steps = (0..).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
         let wanted = Self::REQUESTS / shown.max(1e-9);
@@ -112,7 +113,7 @@ impl Pace {
     /// How long the run takes, and what it will show.
     fn takes(&self, report: &FitReport, scenario: &Scenario) -> String {
         let run = &scenario.run;
-        let rate = report.popularity.requests as f64 / self.covered.as_secs_f64().max(1e-9);
+        let rate = report.popularity.requests as f64 / self.covered.as_secs_f64();
         let takes = summary::told((run.warm_up + run.duration).as_secs_f64());
         let mut text = format!("takes {takes}, with about {:.0} requests", rate * run.duration.as_secs_f64());
         if run.duration > Self::LONGEST && self.speed == 1.0 {

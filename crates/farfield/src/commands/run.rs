@@ -1,8 +1,10 @@
 //! `farfield run`: drive a server, and judge the result.
 
+use crate::commands::around::{self, Telling};
 use crate::commands::report::shown;
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
+use crate::inputs;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
@@ -10,14 +12,19 @@ use crate::scenario::{self, Plane, Resolved, Scenario};
 use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
 use farfield_engine::run as engine;
-use farfield_engine::{Emulated, Output, RunDirectory, SetUpError, descriptors, interrupt, preflight};
+use farfield_engine::{
+    Emulated, Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
+    preflight,
+};
 use farfield_measure::Summary;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs what the flags mean.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
+    let flags = &located(flags)?;
     let scenario = scenario::read(flags)?;
     let beside = match &flags.what {
         Some(what) if !what.contains("://") => Path::new(what).parent().unwrap_or(Path::new("")).to_owned(),
@@ -44,6 +51,17 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     }
 }
 
+/// `flags` with the scenario of a run that is to be repeated in place of its directory.
+fn located(flags: &RunFlags) -> Result<RunFlags, Problem> {
+    let mut flags = flags.clone();
+    if let Some(what) = flags.what.as_mut().filter(|what| Path::new(what).is_dir()) {
+        let scenario = inputs::checked_scenario(Path::new(what))?;
+        *what =
+            scenario.to_str().map(str::to_owned).ok_or_else(|| Problem::usage("its path is not UTF-8"))?;
+    }
+    Ok(flags)
+}
+
 /// A run that is over.
 pub struct Done {
     pub summary: Summary,
@@ -60,13 +78,20 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, plane, mut scenario, origin, files } = scenario.resolve(beside)?;
+    let Resolved { mut settings, plane, address, mut scenario, origin, files, inputs } =
+        scenario.resolve(beside)?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
-    let directory = scenario.output.directory.take().unwrap_or_else(|| default_directory(&scenario.name));
+    let asked = scenario.output.directory.take();
     preflight::check(&settings, &plane).map_err(Problem::failed)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
-    settings.warnings.extend(preflight::disk(&settings, keep, budget, &directory));
-    let created = RunDirectory::create(&directory).map_err(Problem::failed)?;
+    let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
+    settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
+    let created = match &asked {
+        Some(asked) => RunDirectory::create(asked),
+        None => new_directory(&scenario.name),
+    };
+    let created = created.map_err(Problem::failed)?;
+    let directory = created.path().to_owned();
     match plane {
         PlaneSettings::Sockets => {}
         PlaneSettings::Emulated(plane) => {
@@ -76,21 +101,60 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     }
     // Whoever serves them has read them by now.
     drop(files);
+    let telling = Telling { address, whole: false };
+    begin_with_set_up(&mut settings, telling, &stop, &directory)?;
     let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
-    settings.output = Some(Output { directory: created, scenario: scenario.to_toml(), keep, budget });
+    let kept = inputs.keep(&scenario, &created)?;
+    settings.output = Some(Output { directory: created, scenario: kept, keep, budget });
     let mut progress = Progress::new(&settings, quiet);
-    let summary = farfield_engine::run(settings, &stop, |now| progress.tell(now)).map_err(Problem::failed)?;
+    let ran = farfield_engine::run(&settings, &stop, |now| progress.tell(now));
     progress.end();
+    end_with_tear_down(&settings, telling);
+    drop(settings);
+    let summary = ran.map_err(Problem::failed)?;
     drop(origin);
-    let interrupted = stop.load(Ordering::Relaxed);
+    // A signal that comes while the result is written interrupts nothing any more.
+    let interrupted = stop.load(Ordering::Relaxed) && !summary.complete;
     let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
     let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
 }
 
+/// Goes through the set-up, if there is one. A run whose set-up failed is not begun, and leaves no directory.
+fn begin_with_set_up(
+    settings: &mut Settings,
+    telling: Telling,
+    stop: &Arc<AtomicBool>,
+    directory: &Path,
+) -> Result<(), Problem> {
+    let played = around::set_up(settings, telling, stop);
+    let problem = match played {
+        Ok(Some(played)) if !played.completed => {
+            output::tell(format_args!("{}\n\n", played.text.trim()));
+            Problem::failed("the set-up failed, so the run was not begun")
+        }
+        Ok(_) => return Ok(()),
+        Err(problem) => problem,
+    };
+    // It stays if the server left its last words there.
+    let _ = std::fs::remove_dir(directory);
+    Err(problem)
+}
+
+/// Goes through the tear-down, if there is one. What was measured holds, however that ends.
+fn end_with_tear_down(settings: &Settings, telling: Telling) {
+    match around::tear_down(settings, telling) {
+        Ok(Some(played)) if !played.completed => {
+            output::tell(format_args!("\n{}\n\nwarning: the tear-down failed\n", played.text.trim()));
+        }
+        Ok(_) => {}
+        Err(problem) => output::tell(format_args!("warning: the tear-down failed: {problem}\n")),
+    }
+}
+
 /// Sets up the emulated plane. What could not be is not left behind as a run.
-fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated, Problem> {
+pub(super) fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated, Problem> {
     plane.set_up(directory).map_err(|error| {
         // It stays if the server left its last words there.
         let _ = std::fs::remove_dir(directory);
@@ -101,14 +165,23 @@ fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated, Problem> {
     })
 }
 
-/// `farfield-runs/2026-01-31T12-00-00Z-name`, and a number behind it if that is taken.
-fn default_directory(name: &str) -> PathBuf {
+/// The folder of the runs that nobody named a directory for.
+const RUNS: &str = "farfield-runs";
+
+/// Makes `farfield-runs/2026-01-31T12-00-00Z-name`, with a number behind it if that is taken.
+fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     let base = format!("{}-{name}", now_rfc3339().replace(':', "-"));
-    let candidates = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
-    let mut places = candidates.map(|name| Path::new("farfield-runs").join(name));
-    places.find(|place| !place.exists()).expect("numbers do not run out")
+    let mut names = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
+    loop {
+        let path = Path::new(RUNS).join(names.next().expect("numbers do not run out"));
+        // Another run may be making the same one at the same time.
+        match RunDirectory::create_new(&path) {
+            Err(error) if error.is_taken() && path.exists() => {}
+            made => return made,
+        }
+    }
 }
 
 /// The wall-clock time, to the second, in UTC.

@@ -27,6 +27,9 @@ pub struct NetworkSpec {
     pub processors: Vec<usize>,
     /// Whether shards wait awake, each with a processor for itself alone: packets leave and are taken the sharper.
     pub busy_poll: bool,
+    /// Whether shards run at a real-time priority, where each has a processor to itself and the system allows it. They
+    /// leave at least a tenth of it to others.
+    pub real_time: bool,
     /// What the gateway to the server's kernel is made of.
     pub gateway: Device,
     /// Whether segments of up to 64 KiB pass the gateway whole.
@@ -139,6 +142,7 @@ impl Default for NetworkSpec {
             shards: NonZeroU32::MIN,
             processors: Vec::new(),
             busy_poll: false,
+            real_time: true,
             gateway: Device::default(),
             offload: true,
             gateway_queue: NonZeroU32::new(32_768).expect("not 0"),

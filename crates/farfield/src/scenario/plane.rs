@@ -9,7 +9,7 @@ use super::{OF_A_NETWORK, Plane, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
-use farfield_emulator::layout::{Block, Layout, nearest_multiple};
+use farfield_emulator::layout::{Block, nearest_multiple};
 use farfield_engine::plane::{Capture, EmulatedNetwork};
 use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;
@@ -50,7 +50,8 @@ impl Scenario {
         let laid = Laying::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
         self.check_descriptors(self.dealt_over(&spec))?;
-        self.check_thresholds(&laid)?;
+        let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
+        self.check_scopes(&classes)?;
         let clients = laid.network.clients.len() as u32;
         let network = EmulatedNetwork {
             plan: Arc::new(laid.network),
@@ -59,6 +60,8 @@ impl Scenario {
             shards: spec.shards,
             processors: spec.processors.clone(),
             busy_poll: spec.busy_poll,
+            // A shard that waits awake has nothing to gain, and its breaks would make packets late.
+            real_time: spec.real_time && !spec.busy_poll,
             capture: self.captured(clients)?,
         };
         Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
@@ -89,14 +92,7 @@ impl Scenario {
             );
             return Err(Mistake::at(table, sentence));
         }
-        for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
-            if let Some(class) = list.iter().find_map(|threshold| threshold.class()) {
-                let sentence =
-                    format!("there is no class `{class}`: the sockets plane has no classes of clients");
-                return Err(Mistake::at(key, sentence));
-            }
-        }
-        Ok(())
+        self.check_scopes(&[])
     }
 
     fn check_server(&self) -> Result<(), Mistake> {
@@ -184,20 +180,6 @@ impl Scenario {
                  {nearest}"
             ),
         ))
-    }
-
-    /// Thresholds of one class name a class that there is.
-    fn check_thresholds(&self, laid: &Layout) -> Result<(), Mistake> {
-        let names: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
-        for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
-            let strange =
-                list.iter().filter_map(|threshold| threshold.class()).find(|name| !names.contains(name));
-            if let Some(name) = strange {
-                let told = format!("there is no class `{name}`; there are `{}`", names.join("`, `"));
-                return Err(Mistake::at(key, told));
-            }
-        }
-        Ok(())
     }
 
     fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {

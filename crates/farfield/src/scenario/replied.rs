@@ -172,8 +172,14 @@ fn need_of(session: &Session, state: &State) -> Option<Need> {
     if !check.regex.is_empty() {
         return part("check.regex");
     }
-    if let Some((variable, _)) = state.extract.iter().find(|(_, spec)| spec.default.is_none()) {
-        return part(&format!("extract.{}", session.variables[usize::from(*variable)]));
+    if !check.css.is_empty() {
+        return part("check.css");
+    }
+    if !check.json.is_empty() {
+        return part("check.json");
+    }
+    if let Some(needed) = state.extract.iter().find(|extraction| extraction.default.is_none()) {
+        return part(&format!("extract.{}", session.variables[usize::from(needed.variable)]));
     }
     let sender = |form: &u16| session.states.iter().position(|state| state.form == Some(*form));
     state.forms_kept.first().and_then(sender).map(Need::Form)

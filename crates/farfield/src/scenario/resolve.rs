@@ -3,6 +3,7 @@
 use super::network::NetworkSpec;
 use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
+use crate::inputs::{self, Inputs};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
@@ -12,16 +13,17 @@ use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, PlaneSettings, Server, ServerModel, SimulatedPlane,
 };
 use farfield_engine::sockets::Sources;
-use farfield_engine::{Settings, reach};
+use farfield_engine::{Settings, preflight, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig, Site as OriginSite};
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::load::{LoadModel, Restart};
+use farfield_traffic::request::{Order, SiteSource};
 use farfield_traffic::site::Site;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
-use farfield_user::{Itinerary, Target};
+use farfield_user::{Itinerary, SessionLimits, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -41,18 +43,24 @@ pub struct Resolved {
     pub settings: Settings,
     /// What carries the bytes, with all that it needs.
     pub plane: PlaneSettings,
+    /// Where the server is.
+    pub address: SocketAddr,
     /// The scenario with what was left open filled in.
     pub scenario: Scenario,
     /// The built-in server, which serves for as long as this is held.
     pub origin: Option<Origin>,
     /// The files of the server that the plane is yet to start.
     pub files: Option<TempDir>,
+    /// The files that were read.
+    pub inputs: Inputs,
 }
 
 impl Scenario {
     /// Gets everything ready. Paths in the scenario are relative to `beside`, the scenario's folder.
     pub fn resolve(mut self, beside: &Path) -> Result<Resolved, Problem> {
-        let mut load_file = |path: &Path| std::fs::read(beside.join(path));
+        let mut inputs = Inputs::beside(beside);
+        let mut load_file = |path: &Path| inputs.read(path);
+        self.name_folders(beside);
         let mut load =
             self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
         let site = self.asked_site(&mut load_file)?;
@@ -88,18 +96,26 @@ impl Scenario {
             self.spread_users(&mut load, &plane);
         }
         let heading = self.heading(&load, asked.in_words, &plane, origin.as_ref());
+        // What a model of a server takes is the same on every machine; there memory is looked at while it runs.
+        let real = !matches!(plane, PlaneSettings::Simulated(_));
+        let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
         let settings = Settings {
             load,
             itinerary: asked.itinerary,
             policy: self.connections,
             seed: Seed(self.seed),
             requests_max: self.run.requests.map(Into::into),
+            sessions: SessionLimits {
+                most: self.run.sessions.map(Into::into),
+                finish: self.run.finish_sessions,
+            },
             plane: farfield_engine::run::Plane::Sockets { target: address, sources },
             workers,
             processors,
             warm_up: self.run.warm_up,
             duration: self.run.duration,
             drain: self.run.drain,
+            visitors_bound,
             ignores_unfinished: self.run.unfinished == super::Unfinished::Ignore,
             heading,
             limits: self.verdict.clone(),
@@ -108,13 +124,28 @@ impl Scenario {
             output: None,
             warnings,
         };
-        Ok(Resolved { settings, plane, scenario: self, origin, files: built_in.files })
+        Ok(Resolved { settings, plane, address, scenario: self, origin, files: built_in.files, inputs })
+    }
+
+    /// Names folders by their absolute paths, so that the scenario means the same wherever farfield runs next.
+    fn name_folders(&mut self, beside: &Path) {
+        if let Some(root) = self.origin.as_mut().and_then(|origin| origin.root.as_mut()) {
+            *root = inputs::absolute(root);
+        }
+        if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
+            let directory =
+                server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
+            server.directory = Some(inputs::absolute(&directory));
+        }
     }
 
     /// Refuses a load or a request that a run would refuse, without a server, a plane or a clock.
     pub fn check(mut self, beside: &Path) -> Result<(), Problem> {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
         self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
+        if self.requests.as_ref().is_some_and(suits_any_site) {
+            return Ok(());
+        }
         let site = self.asked_site(&mut load_file)?;
         let host = self.target.as_ref().map_or("localhost".to_owned(), Url::authority);
         let target = Target { host, version: Version::Http11, authorization: None };
@@ -242,16 +273,17 @@ impl Scenario {
             Some(command) => command,
             None => start_built_in(built_in, port, has_v6)?,
         };
-        Ok(Server::Started(ServerSpec {
+        Ok(Server::Started(Box::new(ServerSpec {
             ready: spec.ready.unwrap_or(Ready::Tcp(port)),
             ready_timeout: spec.ready_timeout,
             stop_timeout: spec.stop_timeout,
             processors: spec.processors,
             limits: Limits { cpu: spec.cpu, memory: spec.memory },
             user: spec.user,
+            directory: spec.directory,
             env: spec.environment,
             ..ServerSpec::new(command, PathBuf::from("server.log"))
-        }))
+        })))
     }
 
     /// Workers, sources and processors of the sockets plane.
@@ -373,6 +405,13 @@ impl Scenario {
             started_at: crate::commands::run::now_rfc3339(),
         }
     }
+}
+
+/// True of requests for a site whose model comes with farfield, in an order that any site has: there is nothing to refuse,
+/// and to make the site would take most of the time.
+fn suits_any_site(requests: &RequestSetSpec) -> bool {
+    let comes_with_farfield = matches!(requests.site(), Some((SiteSource::Preset(_), _)));
+    comes_with_farfield && requests.order() != Order::StackDistance
 }
 
 /// The command that starts the built-in server: this program's own `serve`.

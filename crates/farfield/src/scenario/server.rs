@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU16, NonZeroU32};
+use std::path::PathBuf;
 
 /// `[server]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ pub struct ServerSpec {
     /// What starts it; the built-in server if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
+    /// The folder that the command runs in; where farfield runs if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// The process of a server that runs already, in place of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<NonZeroU32>,
@@ -97,6 +101,7 @@ impl Default for ServerSpec {
         let place = farfield_engine::place::PlaceSpec::default();
         ServerSpec {
             command: None,
+            directory: None,
             pid: None,
             ready: None,
             ready_timeout: Duration::from_secs(10),

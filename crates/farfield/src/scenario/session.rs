@@ -11,6 +11,7 @@ use farfield_traffic::session::{Session, SessionError};
 impl Scenario {
     /// What sessions the scenario describes, if it does; what it names is read through `load`.
     pub fn session(&self, load: &mut Load<'_>) -> Result<Option<Told>, Mistake> {
+        self.check_session_limits()?;
         let Some(spec) = &self.session else { return Ok(None) };
         if self.requests.is_some() {
             let sentence = "a `[session]` says all that is asked for; leave out one of both";
@@ -32,6 +33,23 @@ impl Scenario {
             return Err(Mistake::at("load", sentence));
         }
         Ok(Some(Told::Recorded(replay)))
+    }
+}
+
+impl Scenario {
+    /// Refuses bounds on sessions where users are in none.
+    fn check_session_limits(&self) -> Result<(), Mistake> {
+        let has_sessions = self.session.is_some() || matches!(self.load, LoadSpec::Hybrid(_));
+        let keys = [
+            ("run.sessions", self.run.sessions.is_some()),
+            ("run.finish-sessions", !self.run.finish_sessions.is_zero()),
+        ];
+        match keys.into_iter().find(|(_, written)| *written) {
+            Some((key, _)) if !has_sessions => {
+                Err(Mistake::at(key, "users are in no sessions; write `[session]`, or a `hybrid` load"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -96,6 +114,8 @@ mod tests {
             &format!("[load]\nmodel = 'open'\narrivals = '5/s'\n{STATE}"),
             &["s.toml:2: load.model: ", "hybrid"],
         );
+        check("[run]\nsessions = 5\n", &["s.toml:2: run.sessions: ", "[session]", "hybrid"]);
+        check("[run]\nfinish-sessions = '5s'\n", &["s.toml:2: run.finish-sessions: ", "no sessions"]);
         check(&format!("{STATE}[[requests.request]]\npath = '/'\n"), &["s.toml:4: requests: "]);
         check(
             &format!("[[session.data]]\nfile = 'no.csv'\n{STATE}"),
