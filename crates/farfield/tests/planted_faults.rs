@@ -6,7 +6,7 @@
 mod common;
 
 use common::wan::{Wan, may_build};
-use common::{Ended, Place, Running, Signal, poll, try_poll};
+use common::{Ended, Place, Running, Signal, poll, shell, try_poll};
 use farfield_base::Outcome;
 use farfield_measure::verdict::{Check, CheckState};
 use std::process::Command;
@@ -45,16 +45,6 @@ fn hold_for_a_second(running: &Running) {
     running.signal(Signal::CONT);
 }
 
-/// Runs a line of the shell in `place`; `FARFIELD` in it is this program.
-fn shell(place: &Place, line: &str) -> Ended {
-    let line = line.replace("FARFIELD", FARFIELD);
-    let output =
-        Command::new("/bin/sh").args(["-c", &line]).current_dir(place.path("")).output().expect("a shell");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-    Ended { code: output.status.code(), stdout, stderr, directory: place.path("run") }
-}
-
 /// A server that is stopped for good, and hangs with all its connections open.
 #[test]
 fn a_server_that_hangs_is_silent() {
@@ -76,7 +66,14 @@ fn a_server_that_hangs_is_silent() {
     }
 }
 
-/// A server that pauses and goes on is slow, not silent: what it does is measured.
+/// The warning of a run that begins so, if there is one.
+fn warning(ended: &Ended, begins: &str) -> Option<String> {
+    ended.summary().warnings.into_iter().find(|warning| warning.starts_with(begins))
+}
+
+const SILENCE: &str = "nothing came from the server between second ";
+
+/// A server that pauses and goes on is slow, not silent: it is measured, and the pause is reported with its seconds.
 #[test]
 fn a_server_that_pauses_is_measured() {
     let place = Place::new();
@@ -90,6 +87,67 @@ fn a_server_that_pauses_is_measured() {
     let longest = ended.summary().steady.times.response.expect("replies").max_ns;
     assert!(longest >= 900_000_000, "{longest}");
     assert_eq!(check(&ended, "server-silent").state, CheckState::Passed);
+    let silence = warning(&ended, SILENCE).expect("the pause is told");
+    let words: Vec<&str> = silence.split_whitespace().collect();
+    let seconds: Vec<f64> = words.iter().filter_map(|word| word.trim_end_matches(',').parse().ok()).collect();
+    // It was paused for a second at least, after the first; seen are the whole tenths of it.
+    assert!(seconds[0] >= 0.9 && seconds[1] - seconds[0] >= 0.8, "{silence}");
+}
+
+/// A server that is slowed down, by being stopped again and again: how often is reported, and for how long in all.
+#[test]
+fn a_server_that_stutters_is_told_as_that() {
+    let place = Place::new();
+    let server = place.serve("");
+    let run = place.begin_run(&format!("{}/bytes/100 -R 50 -d 4s", server.url));
+    run.await_checkpoint();
+    for _ in 0..3 {
+        server.signal(Signal::STOP);
+        pass(Duration::from_millis(500));
+        server.signal(Signal::CONT);
+        pass(Duration::from_millis(300));
+    }
+    let ended = run.ended().exits(0);
+    let silence = warning(&ended, SILENCE).expect("the pauses are told");
+    assert!(
+        silence.contains("; 2 more such pauses make it ") || silence.contains("; 1 more such"),
+        "{silence}"
+    );
+}
+
+/// An overload may silence a server, which is what it measures: nothing fails, and the silence is reported.
+#[test]
+fn a_server_that_an_overload_silences_is_told() {
+    let place = Place::new();
+    let server = place.serve("");
+    let load = "--set load.model=overload --set load.descriptors=20 --set load.timeout=100ms";
+    let run = place.begin_run(&format!("{}/bytes/100 {load} -d 3s --set run.drain=500ms", server.url));
+    run.await_checkpoint();
+    server.signal(Signal::STOP);
+    let ended = run.ended();
+    server.signal(Signal::CONT);
+    assert_eq!(check(&ended, "server-silent").state, CheckState::Skipped);
+    let silence = warning(&ended, "nothing came from the server after second ");
+    assert!(silence.is_some(), "{:?}", ended.summary().warnings);
+}
+
+/// In virtual time all is exact: the link that carries a kilobyte each 8 ms stands still from 3 s to 5 s.
+#[test]
+fn a_silence_in_virtual_time() {
+    let place = Place::new();
+    // Milliseconds at which a packet may pass; the trace repeats after its last line.
+    let at = (1..=10_000_u32).filter(|ms| !(3_000..5_000).contains(ms));
+    let trace: String = at.map(|ms| format!("{ms}\n")).collect();
+    std::fs::write(place.path("rates"), trace).expect("own file");
+    let scenario = "plane = 'simulated'\n[load]\nmodel = 'open'\narrivals = '100/s'\n[network]\nclients = 10\n\
+                    [[network.class]]\nname = 'all'\nup = { delay = '5ms' }\ndown = { delay = '5ms', trace = 'rates' }\n\
+                    [simulated]\nreply-size = '100B'\n";
+    std::fs::write(place.path("s.toml"), scenario).expect("own file");
+    let ended = place.run("s.toml --warm-up 1s -d 8s").exits(0);
+    let silence = warning(&ended, SILENCE).expect("the silence is told");
+    assert_eq!(silence, format!("{SILENCE}3.0 and 5.0, while requests waited"));
+    // It is the server's, or its path's: nothing else is said of it.
+    assert_eq!(check(&ended, "server-silent").state, CheckState::Skipped);
 }
 
 /// One second without a processor in a run of three: no percentile of the turns tells of it, the longest stall does.
@@ -147,7 +205,7 @@ fn a_started_server_that_ends() {
     assert_eq!(cause.name, "server-ended");
     let note = cause.note.expect("a note");
     assert!(note.starts_with("the server ended after ") && note.contains("exit status: 7"), "{note}");
-    assert!(note.ends_with("out of  [31mmemory"), "{note:?}");
+    assert!(note.ends_with("out of \\u001B[31mmemory"), "{note:?}");
     assert!(!ended.stdout.contains('\u{1b}'), "{:?}", ended.stdout);
     // What follows from it is told as that.
     assert_eq!(check(&ended, "server-silent").follows_from.as_deref(), Some("server-ended"));
@@ -163,6 +221,22 @@ fn a_server_that_goes_to_the_background_goes_on() {
                     run = { warm-up = '100ms', duration = '1s' }";
     let ended = wan.run(scenario, "").exits(0);
     assert_eq!(check(&ended, "server-ended").state, CheckState::Passed);
+}
+
+/// A command that only its own folder has. The scenario that is kept names the folder, from wherever it is run again.
+#[test]
+fn a_server_runs_in_its_directory() {
+    let command = vec!["/bin/sh".into(), "here.sh".into()];
+    let Some(wan) = Wan::of("a_server_runs_in_its_directory", command) else { return };
+    let place = Place::new();
+    place.write("here.sh", format!("exec {FARFIELD} serve 0.0.0.0:80\n"));
+    let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\
+                    run = { warm-up = '100ms', duration = '300ms' }";
+    let folder = place.path("");
+    let ended = wan.run(scenario, &format!("--set server.directory={}", folder.display())).exits(0);
+    let kept = std::fs::read_to_string(ended.directory.join("scenario.toml")).expect("a kept scenario");
+    let kept: toml::Table = kept.parse().expect("TOML");
+    assert_eq!(kept["server"]["directory"].as_str().map(std::path::Path::new), Some(folder.as_path()));
 }
 
 /// 100 descriptors for 200 users: refused before the run, with the limit that would do.
@@ -235,6 +309,28 @@ fn too_little_memory_is_refused() {
     assert!(!refused.directory.exists());
 }
 
+/// Before a server that answers nobody, visitors of an open load are as many as memory holds, and not ever more.
+#[test]
+fn memory_bounds_the_visitors_of_an_open_load() {
+    let place = Place::new();
+    let server = place.serve("--service-time 50s --servers 1");
+    let run = format!(
+        "FARFIELD run {}/bytes/1 -R 3000 -d 2s --warm-up 0s -t 1 -q -o run {} --threshold 'errors<=100%' \
+         --set run.drain=100ms",
+        server.url,
+        common::CALM
+    );
+    // In KiB: enough to start in, and for some thousand visitors, of 6,000 that come.
+    let ended = shell(&place, &format!("ulimit -v 130000; exec {run}"));
+    let cause = cause(&ended);
+    assert_eq!(cause.name, "dropped-arrivals");
+    assert!(cause.advice.expect("advice").contains("raise `load.users-max`"));
+    let dropped = common::count(&ended.summary().steady, Outcome::Dropped);
+    let told = warning(&ended, &format!("{dropped} arrivals were dropped: without load.users-max"))
+        .expect("a warning");
+    assert!(told.contains("half of the free memory holds"), "{told}");
+}
+
 /// One request is over in a millisecond, of which no share and no percentile is asked: VALID, ten times of ten, with the
 /// default limits.
 #[test]
@@ -256,7 +352,10 @@ fn changed_limits_stand_beside_valid() {
     let server = place.serve("");
     let ended = place.run(&format!("{}/bytes/100 -c 2 --think 5ms -d 300ms", server.url)).exits(0);
     let told = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("set by the scenario: lateness-p99 1m, longest-stall 1m, "), "{told}");
+    assert!(
+        told.contains("set by the scenario: host-steal 1, lateness-p99 1m, longest-stall 1m, "),
+        "{told}"
+    );
     let changed = ended.summary().verdict.changed_limits;
     assert!(changed.iter().any(|limit| limit.key == "lateness-p99" && limit.default == "1ms"), "{changed:?}");
 }

@@ -28,10 +28,12 @@ pub use rustix::process::Signal;
 /// Longer than anything here takes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the verdict says of this machine is not what most tests are about: with these limits its own slowness makes
-/// no run invalid. Little's law and the count of lost samples are still held against theirs.
+/// What the verdict says of this machine is not what most tests are about: with these limits its own slowness, or its
+/// host's, makes no run invalid and is the cause of nothing. Little's law and the count of lost samples are still held
+/// against theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
-                        --set verdict.rate-error=1 --set verdict.longest-stall=1m";
+                        --set verdict.rate-error=1 --set verdict.longest-stall=1m \
+                        --set verdict.host-steal=1";
 
 /// A folder of a test's own, in which it runs farfield and servers.
 pub struct Place {
@@ -164,6 +166,11 @@ pub struct Served {
 }
 
 impl Served {
+    /// Its process, by number.
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
     pub fn signal(&self, signal: Signal) {
         self.running.signal(signal);
     }
@@ -221,6 +228,11 @@ impl Running {
     /// Its process, by number.
     pub fn id(&self) -> u32 {
         self.process.child.id()
+    }
+
+    /// What it has written on standard error.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.stderr).expect("own file")
     }
 
     /// Waits until the run has left a first checkpoint behind.
@@ -285,6 +297,17 @@ pub fn count(part: &PartSummary, outcome: Outcome) -> u64 {
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a line of the shell in `place`, whose run directory is `run`; `FARFIELD` in it is this program.
+pub fn shell(place: &Place, line: &str) -> Ended {
+    let line = line.replace("FARFIELD", env!("CARGO_BIN_EXE_farfield"));
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &line]).current_dir(place.path("")).stdin(Stdio::null());
+    let output = command.output().expect("a shell");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    Ended { code: output.status.code(), stdout, stderr, directory: place.path("run") }
 }
 
 /// Waits for `what` to be there.

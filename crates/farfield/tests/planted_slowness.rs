@@ -1,0 +1,103 @@
+//! Servers that become slow in mid-run and answer on: nothing is invalid, and a warning says when it was.
+
+mod common;
+
+use common::wan::Wan;
+use common::{Ended, Place, poll, skip};
+use farfield_base::Outcome;
+use farfield_measure::Summary;
+use std::fs;
+use std::path::PathBuf;
+
+/// The second from which on requests took longer, and the medians before and after in milliseconds, as the warning has them.
+#[track_caller]
+fn slowed(ended: &Ended) -> [f64; 3] {
+    let warnings = ended.summary().warnings;
+    let told = warnings.iter().find(|warning| warning.starts_with("requests took longer from second "));
+    let told = told.unwrap_or_else(|| panic!("{warnings:?}; in ms, by second: {:?}", medians_ms(ended)));
+    let numbers = told.split([' ', ':']).filter_map(|word| word.parse().ok()).collect::<Vec<f64>>();
+    numbers.try_into().unwrap_or_else(|numbers| panic!("{numbers:?} in: {told}"))
+}
+
+/// The median response time of each second, in milliseconds, and how many it is of.
+fn medians_ms(ended: &Ended) -> Vec<(f64, usize)> {
+    let mut seconds: Vec<Vec<f64>> = Vec::new();
+    for sample in ended.samples().iter().filter(|sample| sample.outcome == Outcome::Ok) {
+        let second = sample.done.as_secs_f64() as usize;
+        seconds.resize_with(seconds.len().max(second + 1), Vec::new);
+        seconds[second].push(sample.response_time().as_secs_f64() * 1e3);
+    }
+    let median = |mut times: Vec<f64>| {
+        times.sort_unstable_by(f64::total_cmp);
+        (times.get(times.len() / 2).copied().unwrap_or(f64::NAN), times.len())
+    };
+    seconds.into_iter().map(median).collect()
+}
+
+/// A link carries a kilobyte each millisecond until second 5, and a tenth of that from then on: for requests that are 20 ms
+/// apart that is a transfer of 10 ms more. In virtual time all is exact.
+#[test]
+fn a_path_that_becomes_slow_in_virtual_time() {
+    let place = Place::new();
+    // Milliseconds at which a packet may pass; the trace repeats after its last line.
+    let at = (1..=12_000_u32).filter(|ms| *ms < 5_000 || ms % 10 == 0);
+    place.write("rates", at.map(|ms| format!("{ms}\n")).collect::<String>());
+    place.write(
+        "s.toml",
+        "plane = 'simulated'\n[load]\nmodel = 'open'\narrivals = '50/s'\n[network]\nclients = 10\n\
+         [[network.class]]\nname = 'all'\nup = { delay = '1ms' }\ndown = { delay = '1ms', trace = 'rates' }\n\
+         [simulated]\nreply-size = '100B'\n",
+    );
+    let ended = place.run("s.toml --warm-up 1s -d 9s").exits(0);
+    let [second, before, after] = slowed(&ended);
+    assert_eq!(second, 5.0);
+    assert!(before < 4.0 && after > 2.0 * before, "{before} ms, {after} ms");
+}
+
+/// A server whose processor time is cut from one processor to a thousandth of one in mid-run, by its control group. That its limit
+/// held it back is reported as well.
+#[test]
+fn a_server_that_loses_its_processor() {
+    let test = "a_server_that_loses_its_processor";
+    let farfield = env!("CARGO_BIN_EXE_farfield");
+    let command = vec![farfield.to_owned(), "serve".into(), "0.0.0.0:80".into()];
+    let Some(wan) = Wan::of(test, command) else { return };
+    // With a thousandth of a processor each of 40 waits for the next second, whatever else the machine does.
+    let scenario = "load = { model = 'closed', users = 40, think = '100ms', ramp = '200ms' }\n\
+                    network = { clients = 40, rtt = '2ms' }\n\
+                    requests.request = [{ path = '/bytes/1000' }]\nrun = { warm-up = '1s', duration = '11s' }";
+    let run = wan.begin(scenario, "--server-cpu 1 --set verdict.server-silent=1m");
+    let group = |name: &str| -> Option<PathBuf> {
+        let own = format!("farfield-{}-", run.id());
+        let below =
+            |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let hierarchies = below("/sys/fs/cgroup".into()).chain(["/sys/fs/cgroup".into()]);
+        let is_own =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own));
+        let folder = hierarchies.flat_map(below).find(is_own)?;
+        Some(folder.join(name)).filter(|path| path.exists())
+    };
+    let checkpoint =
+        || Summary::from_json(&fs::read_to_string(run.directory.join("summary.json")).ok()?).ok();
+    poll("four seconds to be measured", || {
+        let measured = checkpoint().is_some_and(|summary| summary.phases.steady_ns > 4_000_000_000);
+        // It does not begin where no limits can be kept to.
+        (measured || run.said().contains("cannot be kept to")).then_some(())
+    });
+    let written = match (group("cpu.cfs_quota_us"), group("cpu.max")) {
+        // A millisecond of each second, the least that the kernel takes.
+        (Some(quota), _) => {
+            fs::write(quota.with_file_name("cpu.cfs_period_us"), "1000000").and(fs::write(quota, "1000"))
+        }
+        (None, Some(both)) => fs::write(both, "1000 1000000"),
+        (None, None) => return skip(test, &run.ended().stderr),
+    };
+    written.expect("a limit");
+    // The requests that are open at the end may make it invalid.
+    let ended = run.ended();
+    let [second, before, after] = slowed(&ended);
+    assert!(second >= 5.0 && after > 2.0 * before, "second {second}: {before} ms, {after} ms");
+    let limits = ended.summary().server_limits.expect("limits were set");
+    assert!(limits.throttled_periods > 0, "{limits:?}");
+    assert!(ended.stdout.contains("server      cpu 1.00, throttled in "), "{}", ended.stdout);
+}
