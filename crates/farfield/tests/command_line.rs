@@ -53,9 +53,20 @@ fn what_is_printed_fits_a_terminal() {
     let words =
         format!("page.toml --target {} -R 100 -c 1 --set verdict.lateness-p99=0ns {thresholds}", server.url);
     for ended in [place.run(SHORT), place.run(&words)] {
-        // The table of pages and what there is to warn of, on a busy machine, take no room from the rest.
-        let table = if ended.stdout.contains("\npages ") { 4 } else { 0 };
+        // The tables of pages and of failures, and warnings, on a busy machine, take no room from the rest.
+        let pages = if ended.stdout.contains("\npages ") { 4 } else { 0 };
         let lines = || ended.stdout.lines();
+        let is_failure = |line: &&str| {
+            let count = line.trim_start().split_once("x  ");
+            count.is_some_and(|(count, _)| {
+                !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        let table = pages
+            + match lines().filter(is_failure).count() {
+                0 => 0,
+                failures => failures + 2,
+            };
         let warnings = lines().skip_while(|line| !line.starts_with("warning"));
         let warnings = warnings.take_while(|line| !line.starts_with("generator")).count();
         assert!(lines().count() <= 24 + table + warnings, "{}", ended.stdout);

@@ -168,7 +168,7 @@ fn a_wrong_date_is_set_aside_and_said() {
     for part in [
         "dates            2001-02-01 10:00:00 to 2001-02-01 10:",
         "; 1 set aside",
-        "! 1 requests are set aside: their dates",
+        "! 1 request is set aside: its date cannot be, 1970-01-01 00:00:05 UTC",
     ] {
         assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
     }
@@ -179,6 +179,27 @@ fn a_wrong_date_is_set_aside_and_said() {
     };
     let (right, wrong) = (report("right"), report("wrong"));
     assert_eq!((right.covers, &right.counts, right.arrivals), (wrong.covers, &wrong.counts, wrong.arrivals));
+}
+
+/// One request, and many at one instant: what the run shows is foretold as it is, and what nobody can know is said.
+#[test]
+fn a_log_of_one_instant_makes_no_wonders() {
+    let place = Place::new();
+    let line = |client: u32| {
+        format!("10.0.4.{client} - - [01/Feb/2001:10:59:30 +0000] \"GET /p{client}.html HTTP/1.1\" 200 900\n")
+    };
+    for (count, foretold) in [(1, "with about 10 requests"), (40, "with about 400 requests")] {
+        place.write("access.log", (0..count).map(line).collect::<String>());
+        let ended = place.farfield(&format!("fit access.log -o of-{count} --single-laws")).exits(0);
+        for part in [foretold, "! All requests have one date"] {
+            assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
+        }
+        let run =
+            place.run(&format!("of-{count}/scenario.toml --plane simulated -d 10s --warm-up 1s")).exits(0);
+        let requests = run.summary().steady.requests;
+        let count = u64::from(count);
+        assert!((count..=20 * count).contains(&requests), "{requests} requests of {count}");
+    }
 }
 
 /// Proxies' and scanners' requests: what `run` refuses is not written, and `--show-scenario` refuses what

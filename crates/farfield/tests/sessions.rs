@@ -4,10 +4,14 @@
 mod common;
 mod shop;
 
-use common::Place;
+use common::{Ended, Place};
 use farfield_base::Outcome;
 use shop::{Shop, VISIT, users};
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 fn scenario(shop: &Shop, load: &str, session: &str) -> String {
     format!("target = 'http://{}/'\nload = {load}\n{session}", shop.address())
@@ -82,6 +86,14 @@ fn who_forgets_something_is_refused() {
         let samples = ended.samples();
         assert!(samples.iter().any(|sample| sample.outcome == outcome), "{what}: {ended:?}");
         assert_eq!(shop.orders().len(), before, "{what}");
+        let failures = ended.summary().failures;
+        assert_eq!(failures.first().map(|failure| failure.outcome.as_str()), Some(outcome.name()), "{what}");
+        let kept = std::fs::read_to_string(ended.directory.join("failures.txt")).expect("the first failures");
+        let parts = match what {
+            "a form that is not there" => ["form `form#signup`", "---- no request could be written"],
+            _ => ["---- request: ", "---- head of the reply: "],
+        };
+        assert!(parts.iter().all(|part| kept.contains(part)), "{what}: {kept}");
     }
 }
 
@@ -104,4 +116,86 @@ fn a_log_is_asked_for_again() {
     let samples = ended.samples();
     let last = samples.iter().filter(|sample| sample.page.begins()).map(|sample| sample.due.as_ns()).max();
     assert_eq!(last, Some(1_500_000_000), "three seconds of the log at twice its speed");
+}
+
+/// A server that answers all with a key, and says what it was asked for in order.
+fn keyed(paths: &Arc<Mutex<Vec<String>>>, failing: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    let paths = Arc::clone(paths);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let paths = Arc::clone(&paths);
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+                let (mut stream, mut line, mut path) = (stream, String::new(), String::new());
+                while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
+                    if let Some(("GET", rest)) = line.split_once(' ') {
+                        rest.split(' ').next().unwrap_or_default().clone_into(&mut path);
+                    } else if line.trim().is_empty() {
+                        let status = if path.starts_with(failing) { "500 No" } else { "200 OK" };
+                        paths.lock().expect("whole").push(std::mem::take(&mut path));
+                        let reply = format!("HTTP/1.1 {status}\r\nX-Key: k7\r\nContent-Length: 0\r\n\r\n");
+                        if stream.write_all(reply.as_bytes()).is_err() {
+                            return;
+                        }
+                    }
+                    line.clear();
+                }
+            });
+        }
+    });
+    address
+}
+
+const AROUND: &str = "[session]\nset-up = ['make']\ntear-down = ['unmake']\nlast = ['out']\n\
+    [[session.state]]\nname = 'make'\npath = '/make'\nextract.key = { header = 'x-key' }\n\
+    [[session.state]]\nname = 'way'\npath = '/way?${key}'\n\
+    [[session.state]]\nname = 'out'\npath = '/out'\n\
+    [[session.state]]\nname = 'unmake'\npath = '/unmake?${key}'\n";
+
+/// The set-up comes before all else and the tear-down behind it, each once; a run whose set-up fails is not begun.
+#[test]
+fn a_run_is_set_up_and_torn_down() {
+    let run = |failing: &'static str, words: &str| {
+        let (place, paths) = (Place::new(), Arc::new(Mutex::new(Vec::new())));
+        let address = keyed(&paths, failing);
+        let load = "load = { users = 3 }\nrun.sessions = 9\nrun.warm-up = '0s'\n";
+        place.write("around.toml", format!("target = 'http://{address}/'\n{load}{AROUND}"));
+        let ended = place.farfield(words);
+        let asked = paths.lock().expect("whole").clone();
+        (
+            ended,
+            asked,
+            place.path("farfield-runs").exists()
+                && place.path("farfield-runs").read_dir().is_ok_and(|mut runs| runs.next().is_some()),
+        )
+    };
+    let says = |ended: &Ended, parts: &[&str]| {
+        assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{}", ended.stderr);
+    };
+    let (ended, asked, left) = run("/none", "run around.toml -d 20s");
+    ended.exits(0);
+    assert!(left && asked.len() == 2 + 2 * 9, "{asked:?}");
+    assert_eq!((asked[0].as_str(), asked[asked.len() - 1].as_str()), ("/make", "/unmake?k7"));
+    assert_eq!(asked.iter().filter(|path| *path == "/way?k7").count(), 9);
+    assert_eq!(asked.iter().filter(|path| *path == "/out").count(), 9);
+    let (ended, asked, left) = run("/make", "run around.toml -d 20s");
+    says(
+        &ended.exits(1),
+        &["1 make", "FAILED status-5xx", "farfield: the set-up failed, so the run was not begun"],
+    );
+    assert_eq!((asked, left), (vec!["/make".to_owned()], false));
+    let (ended, asked, _) = run("/unmake", "run around.toml -d 20s");
+    says(&ended.exits(0), &["1 unmake", "FAILED status-5xx", "warning: the tear-down failed"]);
+    assert_eq!(asked.len(), 20);
+    let (ended, asked, left) = run("/way", "try around.toml");
+    let parts =
+        ["set-up, once before the load", "session broken off at way", "tear-down, once behind the load"];
+    let ended = ended.exits(99);
+    assert!(parts.iter().all(|part| ended.stdout.contains(part)), "{}", ended.stdout);
+    assert_eq!(
+        (asked, left),
+        (["/make", "/way?k7", "/out", "/unmake?k7"].map(str::to_owned).to_vec(), false)
+    );
 }

@@ -7,7 +7,7 @@ mod shop;
 use common::{Ended, Place};
 use farfield_base::{Outcome, PagePart, Sample};
 use shop::VISIT;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// What the shop answers, word for word.
@@ -163,6 +163,181 @@ fn what_a_fixed_reply_lacks_is_missed() {
         .replace("extract.sid = { cookie = \"sid\" }", "extract.sid = { header = \"X-Token\" }");
     let ended = run(&place, &format!("{without}{REPLIES}"), "-d 2s").exits(0);
     assert!(passed(&ended, "POST /login/check") && !passed(&ended, "Cookie:"), "no cookie is brought");
+}
+
+/// A run says how its sessions ended, which check broke them off and what came instead; on one thread and on three.
+#[test]
+fn sessions_that_break_off_say_where_and_why() {
+    let session = format!("{}{REPLIES}", visit().replace("Welcome ${name}", "Welcome back ${name}"));
+    let left = |shards: &str| {
+        let place = Place::new();
+        let ended = run(&place, &session, &format!("-d 5s --set network.shards={shards}")).exits(0);
+        let kept = fs::read_to_string(ended.directory.join("failures.txt")).expect("the first failures");
+        (ended.summary(), kept, ended.stdout)
+    };
+    let (summary, kept, stdout) = left("1");
+    let sessions = summary.sessions.clone().expect("users are in sessions");
+    assert_eq!(sessions.begun, sessions.broken_off + sessions.unfinished);
+    assert!(sessions.completed == 0 && sessions.broken_off > 100, "{sessions:?}");
+    let [broken_off] = &sessions.broken_off_in[..] else { panic!("{sessions:?}") };
+    assert_eq!((broken_off.state.as_str(), broken_off.count), ("login", sessions.broken_off));
+    let [failure] = &summary.failures[..] else { panic!("{:?}", summary.failures) };
+    assert_eq!(failure.what.as_deref(), Some("check.contains `Welcome back ${name}`"));
+    let came = "status 200 and 33 bytes that begin `<h1>Welcome user0</h1> mind & buy`";
+    assert_eq!((failure.outcome.as_str(), failure.instead.as_deref()), ("check-failed", Some(came)));
+    assert_eq!(failure.count, summary.states[2].outcomes[1].count, "{:?}", summary.states[2]);
+    assert!(summary.warnings.iter().any(|warning| warning.starts_with("no session reached its last state")));
+    for part in ["x  check-failed in login: check.contains `Welcome back ${name}`\n", "broken off in login "]
+    {
+        assert!(stdout.contains(part), "{part} is not in {stdout}");
+    }
+    for part in [
+        "failure 2 of 2",
+        "GET /login/account?from=login HTTP/1.1\n",
+        "x-token: k9\n",
+        "<h1>Welcome user0</h1>",
+    ] {
+        assert!(kept.contains(part), "{part} is not in {kept}");
+    }
+    let (again, kept_again, _) = left("3");
+    assert_eq!((again.sessions, again.failures, kept_again), (Some(sessions), summary.failures, kept));
+}
+
+/// A run ends with the last of so many sessions; else those that are open at its end may finish; and a state has its own
+/// thresholds.
+#[test]
+fn sessions_are_counted_to_their_end() {
+    let place = Place::new();
+    let session = format!("{}{REPLIES}", visit());
+    let ended =
+        run(&place, &session, "-d 60s --sessions 30 --threshold p99{login}<1s --threshold errors{order}<1%");
+    let sessions = ended.exits(0).summary().sessions.expect("users are in sessions");
+    assert_eq!((sessions.begun, sessions.completed, sessions.unfinished), (30, 30, 0));
+    let summary = run(&place, &session, "-d 1s --threshold p99{login}<1ms").exits(99).summary();
+    let sessions = summary.sessions.expect("users are in sessions");
+    assert!(sessions.unfinished >= 10, "{sessions:?}");
+    assert!(summary.thresholds[0].measured.is_some(), "{:?}", summary.thresholds);
+    let ended = run(&place, &session, "-d 1s --set run.finish-sessions=1m --sessions 9999").exits(0);
+    let (summary, samples) = (ended.summary(), ended.samples());
+    let finished = summary.sessions.expect("users are in sessions");
+    assert_eq!((finished.begun, finished.unfinished), (sessions.begun, 0), "no session is begun late");
+    let last = samples.iter().map(|sample| sample.done.as_ns()).max().expect("there are samples");
+    assert!((1_000_000_000..31_000_000_000).contains(&last), "it ends with the last of them: {last}");
+    let numbers: BTreeSet<u32> = samples.iter().map(|sample| sample.session).collect();
+    assert_eq!(numbers.len() as u64, finished.begun);
+    let few = summary.warnings.iter().any(|warning| warning.contains("of 9999 sessions began"));
+    assert!(few, "{:?}", summary.warnings);
+    run(&place, &session, "--threshold p99{logn}<1s").exits(2).says(&["no state `logn`", "`login`"]);
+}
+
+/// One session, once through, by the same machine: what is sent, extracted and checked, and an exit code that says whether
+/// all went well.
+#[test]
+fn a_session_is_tried_once() {
+    let tried = |session: &str, words: &str| {
+        let place = Place::new();
+        place.write("users.csv", "name,pass\nuser0,\"p&0, x\"\n");
+        place.write("sim.toml", format!("{LOAD}{PEOPLE}{session}{REPLIES}"));
+        let ended = place.farfield(&format!("try sim.toml {words}"));
+        assert!(!place.path("farfield-runs").exists(), "a trial leaves no run directory");
+        ended
+    };
+    let well = tried(&visit(), "").exits(0);
+    for part in [
+        "  data name = user0\n",
+        "\n1 home\n  GET http://192.0.2.1/\n  200, 87 bytes of text/html, ",
+        "    embedded http://192.0.2.1/logo.png: 200, 1024 bytes, ",
+        "  extract note = mind & buy\n",
+        "  POST http://192.0.2.1/login/check\n    field csrf = t&<1\n    field user = user0\n",
+        "    location: account?from=login#top\n  GET http://192.0.2.1/login/account?from=login\n",
+        "\nsession completed: 6 pages, 8 requests\n",
+    ] {
+        assert!(well.stdout.contains(part), "{part}: {}", well.stdout);
+    }
+    let wrong = visit().replace("Welcome ${name}", "Welcome\\u001b ${name}");
+    let bad = tried(&wrong, "").exits(99);
+    for part in [
+        "  check contains \"Welcome\\u{1b} user0\" does not hold\n  FAILED check-failed\n",
+        "    the reply's text: Welcome user0 mind & buy\n\nsession broken off at login: 3 pages, 5 requests\n",
+    ] {
+        assert!(bad.stdout.contains(part), "{part}: {}", bad.stdout);
+    }
+    assert!(!bad.stdout.contains('\u{1b}'));
+    let hostile = visit().replace("user=${user}", "user=\\u001b${user}");
+    assert!(tried(&hostile, "").exits(0).stdout.contains("user=\\u001B0\n"));
+    let whole = tried(&visit(), "--trace").exits(0);
+    for part in [
+        "    > Cookie: visitor=v7\n",
+        "    < x-token: k9\n    < Content-Length: 33\n    <\n    < <h1>Welcome",
+    ] {
+        assert!(whole.stdout.contains(part), "{part}: {}", whole.stdout);
+    }
+    let lost = visit().replace("form#login\"", "form#signup\"");
+    assert!(
+        tried(&lost, "").exits(99).stdout.contains("FAILED extract-failed, and nothing was sent: the page")
+    );
+    tried("[[requests.request]]\npath = '/'\n", "").exits(2).says(&["[[session.state]]"]);
+}
+
+/// A value of the environment is sent, and stands in no file that a run leaves and in nothing that is printed.
+#[test]
+fn what_the_environment_has_is_not_written_out() {
+    let place = Place::new();
+    // Set by whoever runs this test, and by nobody for the place that it runs in.
+    let value = env!("CARGO_MANIFEST_DIR");
+    let states = "[[session.state]]\nname = 'a'\npath = '/a?${env.CARGO_MANIFEST_DIR|url}'\n\
+        headers.x-token = '${env.CARGO_MANIFEST_DIR}'\n\
+        [[session.state]]\nname = 'b'\npath = '/b'\nheaders.x-token = '${env.CARGO_MANIFEST_DIR}'\n\
+        [[simulated.reply]]\npath = '/b'\nstatus = 404\n";
+    place.write("sim.toml", format!("plane = 'simulated'\nload.users = 2\nnetwork.rtt = '20ms'\n{states}"));
+    let ended = place.run("sim.toml").exits(0);
+    let looks = [value.to_owned(), value.replace('/', "%2F")];
+    let mut files = 0;
+    for file in fs::read_dir(&ended.directory).expect("a run directory") {
+        let path = file.expect("a file").path();
+        let bytes = fs::read(&path).expect("a file");
+        files += 1;
+        for look in &looks {
+            assert!(!bytes.windows(look.len()).any(|part| part == look.as_bytes()), "{}", path.display());
+        }
+    }
+    assert!(files > 3);
+    let failures = fs::read_to_string(ended.directory.join("failures.txt")).expect("failures");
+    assert!(failures.contains("x-token: ${env.CARGO_MANIFEST_DIR}"), "{failures}");
+    let scenario = fs::read_to_string(ended.directory.join("scenario.toml")).expect("the scenario");
+    assert!(scenario.contains("${env.CARGO_MANIFEST_DIR}"), "it runs again: {scenario}");
+    let tried = place.farfield("try sim.toml --trace").exits(99);
+    assert!(tried.stdout.contains("    > x-token: ${env.CARGO_MANIFEST_DIR}\n"), "{}", tried.stdout);
+    let shown = place.farfield("run sim.toml --show-scenario").exits(0);
+    for ended in [ended, tried, shown] {
+        let all = [&ended.stdout, &ended.stderr].map(String::as_str).concat();
+        assert!(!looks.iter().any(|look| all.contains(look.as_str())), "{all}");
+    }
+}
+
+/// Checks of elements and of JSON, and what a page says in another charset.
+#[test]
+fn values_of_replies_are_checked() {
+    let replies = "[[simulated.reply]]\npath = '/a'\nheaders.content-type = 'text/html'\n\
+        body = '<p id=sum> 3 </p><i>x</i>'\n[[simulated.reply]]\npath = '/j'\n\
+        body = '{\"items\": [{\"id\": 5}, {\"id\": 7}], \"state\": \"paid\"}'\n";
+    let states = "[[session.state]]\nname = 'a'\npath = '/a'\nextract.sum = { css = '#sum' }\nCSS\n\
+        [[session.state]]\nname = 'j'\npath = '/j'\nJSON\n";
+    let tried = |css: &str, json: &str, code: i32, part: &str| {
+        let place = Place::new();
+        let states = states.replace("CSS", css).replace("JSON", json);
+        place.write("sim.toml", format!("{LOAD}{PEOPLE}{states}{replies}"));
+        let ended = place.farfield("try sim.toml").exits(code);
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    };
+    let all = "check.json = { '/items/*/id' = '7', '/state' = 'paid', '/no' = false }";
+    tried("check.css = ['#sum', 'i']", all, 0, "session completed");
+    let other = "  check json \"/items/0/id\" = \"3\" does not hold\n    instead: \"5\"\n";
+    tried("check.css = { '#sum' = 3, 'b' = false }", "check.json = { '/items/0/id' = '${sum}' }", 99, other);
+    let other = "  check css \"#sum\" = \"4\" does not hold\n    instead: \"3\"\n";
+    tried("check.css = { '#sum' = '4' }", "", 99, other);
+    tried("check.css = { 'i' = false }", "", 99, "  check css \"i\" = false does not hold\n");
+    tried("check.css = 'b'", "check.json = '/x'", 99, "    instead: nothing there\n");
 }
 
 /// Ways by table, by weight and by list, cookies and pages as a browser loads them: twice the same, on one thread and on
@@ -346,5 +521,30 @@ fn recordings_are_asked_for_again() {
         (buy.due.since(page).as_ns(), buy.page),
         (500_000_000, PagePart::Whole),
         "half a second behind the page"
+    );
+}
+
+/// The set-up of a run is answered by the model in a time of its own, and leaves nothing in the samples.
+#[test]
+fn a_simulated_run_is_set_up() {
+    let place = Place::new();
+    let state = |name: &str, path: &str| format!("[[session.state]]\nname = '{name}'\npath = '{path}'\n");
+    let text = [
+        "plane = 'simulated'\nload.users = 2\nnetwork.rtt = '20ms'\n",
+        "[session]\nset-up = ['make']\ntear-down = ['unmake']\n",
+        &state("make", "/make"),
+        "extract.key = { header = 'x-key' }\n",
+        &state("way", "/way?${key}"),
+        &state("unmake", "/unmake?${key}"),
+        "[[simulated.reply]]\npath = '/make'\nheaders = { x-key = 'k3' }\n",
+        "[[simulated.reply]]\npath = '/way'\nstatus = 404\n[[simulated.reply]]\npath = '/way?k3'\n",
+    ];
+    place.write("sim.toml", text.concat());
+    let samples = place.run("sim.toml").exits(0).samples();
+    assert!(samples.len() > 20, "{} samples", samples.len());
+    assert!(
+        samples
+            .iter()
+            .all(|sample| sample.request == 1 && matches!(sample.outcome, Outcome::Ok | Outcome::Unfinished))
     );
 }

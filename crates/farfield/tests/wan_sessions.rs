@@ -99,6 +99,10 @@ fn visits_from_far_away_bring_what_they_were_given() {
         assert!(sample.service_time().is_some_and(|took| took >= round_trip), "{sample:?}");
     }
     of_each_state(&samples, &answered);
+    let sessions = ended.summary().sessions.expect("users are in sessions");
+    assert_eq!((sessions.begun, sessions.broken_off), (sessions.completed + sessions.unfinished, 0));
+    let numbers: BTreeSet<u32> = samples.iter().map(|sample| sample.session).collect();
+    assert!(sessions.completed >= 60 && numbers.len() as u64 == sessions.begun, "{sessions:?}");
     let orders: Vec<&Answered> = answered.iter().filter(|answered| !answered.said.is_empty()).collect();
     let buyers: BTreeSet<&str> = orders.iter().filter_map(|order| order.said.split(" for ").nth(1)).collect();
     assert!(orders.len() >= 60, "{} orders", orders.len());
