@@ -7,8 +7,10 @@ mod closed;
 mod far;
 mod far_overload;
 mod far_valid;
+mod first_commands;
 mod generator;
 pub mod hold;
+mod host;
 mod lab;
 mod machine;
 mod memory;
@@ -76,6 +78,7 @@ enum Beside {
 
 /// All there are, in the order of the page.
 pub const BENCHES: &[Bench] = &[
+    Bench { name: "first-commands", run: first_commands::validity, beside: Beside::Sharing },
     Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
@@ -138,10 +141,11 @@ fn provenance(lab: &Lab, beside: Beside) -> String {
     if beside == Beside::Nothing {
         return format!("Measured on {machine}.\nfarfield {commit}.\n");
     }
+    let host = lab.host.take_words();
     let nginx = system::find("nginx").map(|program| machine::version(&program, "-v")).unwrap_or_default();
     if beside == Beside::Sharing {
         return format!(
-            "Measured on {machine}, whose processors server and generator share.\nfarfield {commit}, nginx {nginx}.\n"
+            "Measured on {machine}, whose processors server and generator share.\nfarfield {commit}, nginx {nginx}.\n{host}\n"
         );
     }
     let peers: [&dyn Generator; 5] = [&Wrk, &H2load, &Ab, &Oha, &K6];
@@ -152,7 +156,7 @@ fn provenance(lab: &Lab, beside: Beside) -> String {
     format!(
         "Measured on {machine}: the server on one processor, the generator on another, {} s a run; {} turns\n\
          where generators are beside each other.\n\
-         farfield {commit}, nginx {nginx}{}.\n",
+         farfield {commit}, nginx {nginx}{}.\n{host}\n",
         lab.extent.seconds,
         lab.extent.pairs,
         versions.collect::<String>(),

@@ -258,7 +258,8 @@ mod tests {
     fn every_scenario_can_be_meant() {
         process::run(process::cargo().args(["build", "--workspace", "--bins"])).unwrap();
         // This test lies in `debug/deps`.
-        let stand = Stand::new(process::builds().unwrap().with_file_name("debug").join("farfield")).unwrap();
+        let farfield = process::builds().unwrap().with_file_name("debug").join("farfield");
+        let stand = Stand::for_checks(farfield).unwrap();
         for experiment in all() {
             for length in [Length::Full, Length::Quick, Length::Smoke] {
                 for point in points(&experiment, length) {

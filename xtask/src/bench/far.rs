@@ -56,15 +56,10 @@ rtt = "2ms"
 /// One request a connection, then kept-alive ones, each in turn with wrk.
 pub fn against_wrk(lab: &Lab) -> Result<String> {
     let mut text = String::new();
-    // Where the server's kernel works on what it receives. With a connection each that is much, and gets the most out of
-    // both processors when they share it; else the way to another processor costs more than it saves.
-    let shared = lab.both();
-    let cases =
-        [(Reuse::OneRequest, "a connection each", shared.as_slice()), (Reuse::KeepAlive, "kept alive", &[])];
-    for (reuse, words, receivers) in cases {
+    for (reuse, words) in [(Reuse::OneRequest, "a connection each"), (Reuse::KeepAlive, "kept alive")] {
         let (mut ours, mut theirs, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..lab.extent.pairs {
-            let summary = Far { reuse, ..Far::of(lab, FAR) }.placed(lab, receivers).run(lab)?;
+            let summary = Far { reuse, ..Far::of(lab, FAR) }.run(lab)?;
             let per_s = summary.number("/steady/rates/completed_per_s")?;
             cpu_us.push(summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(lab.extent.seconds));
             ours.push(per_s);
@@ -123,7 +118,7 @@ pub fn throughput(lab: &Lab) -> Result<String> {
     let mut gigabits = Vec::new();
     for _ in 0..lab.extent.pairs {
         let large = Far { reuse: Reuse::KeepAlive, path: "/64k", ..Far::of(lab, LARGE) };
-        let summary = large.placed(lab, &[lab.server_cpu()]).run(lab)?;
+        let summary = large.run(lab)?;
         gigabits.push(summary.number("/steady/rates/body_bytes_per_s")? * 8.0 / 1e9);
     }
     let gigabits = Spread::of(gigabits);
@@ -158,11 +153,6 @@ impl<'a> Far<'a> {
         Far { rest, reuse: Reuse::OneRequest, path: "/1k", placed: None, seconds: lab.extent.seconds }
     }
 
-    /// The same with the server on a processor of its own, and its kernel receiving on `receivers`.
-    pub fn placed(self, lab: &Lab, receivers: &'a [usize]) -> Far<'a> {
-        Far { placed: Some(Placed { server: vec![lab.server_cpu()], receivers }), ..self }
-    }
-
     /// Runs it after two seconds of warm-up.
     pub fn run(&self, lab: &Lab) -> Result<Summary> {
         let Far { rest, path, .. } = self;
@@ -192,7 +182,7 @@ impl<'a> Far<'a> {
         let file = folder.join("scenario.toml");
         fs::write(&file, scenario)?;
         let file = file.to_str().context("a scratch folder with a plain name")?;
-        let mut command = farfield::command(lab.farfield(), file, self.seconds, lab.scratch())?;
+        let mut command = farfield::command(lab.farfield(), file, self.seconds, lab.scratch());
         command.args(["--warm-up", "2s"]);
         match self.placed {
             Some(_) => Ok(lab.farfield_run(&command, self.seconds)?.0),

@@ -108,7 +108,7 @@ fn run(lab: &Lab, carrier: Carrier, asked: Asked) -> Result<Summary> {
             };
             let work =
                 Work { url: nginx.url("/1k"), connections, seconds: SECONDS, pace, reuse: Reuse::KeepAlive };
-            let mut command = farfield::of_work(lab.farfield(), &work, lab.scratch())?;
+            let mut command = farfield::of_work(lab.farfield(), &work, lab.scratch());
             if let Some(most) = bound {
                 command.arg("--set").arg(format!("load.users-max={most}"));
             }

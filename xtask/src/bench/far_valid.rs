@@ -5,13 +5,12 @@
 
 use super::far::Far;
 use super::generator::Reuse;
-use super::generator::farfield::Summary;
+use super::generator::farfield::{Invalid, Summary};
 use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
 use anyhow::Result;
-use std::collections::BTreeMap;
 
 /// Runs at a rate, and how many of them must be valid.
 const RUNS: usize = 10;
@@ -40,7 +39,7 @@ pub fn largest(lab: &Lab) -> Result<String> {
         "late p99 there, µs",
         "late p99 at half, µs",
     ]);
-    let (mut goals, mut invalid) = (String::new(), BTreeMap::new());
+    let (mut goals, mut invalid) = (String::new(), Invalid::default());
     for case in &CASES {
         let rungs = Rungs { lab, case };
         let (per_s, late) = rungs.climb(&mut invalid)?;
@@ -61,12 +60,11 @@ pub fn largest(lab: &Lab) -> Result<String> {
         let asked = format!("{words}, lateness p99 at most 100 µs at {half}/s");
         goals += &goal(&asked, &format!("{half_late:.0} µs"), half_late.median <= 100.0);
     }
-    let failed: Vec<String> = invalid.iter().map(|(check, runs)| format!("{check} in {runs}")).collect();
-    let failed = if failed.is_empty() { "none was".to_owned() } else { failed.join(", ") };
     Ok(format!(
-        "Valid: {VALID} of {} runs of {SECONDS} s. Defaults only.\n\n{}\nWhy runs were invalid: {failed}.\n\n{goals}",
+        "Valid: {VALID} of {} runs of {SECONDS} s. Defaults only.\n\n{}\n{}\n\n{goals}",
         runs(lab),
-        table.to_markdown()
+        table.to_markdown(),
+        invalid.in_words()
     ))
 }
 
@@ -94,16 +92,10 @@ impl Rungs<'_> {
 
     /// The largest valid rate and how late it was, 0 if even the lowest rung was invalid; counts in `invalid` which checks
     /// failed.
-    fn climb(&self, invalid: &mut BTreeMap<String, usize>) -> Result<(u32, Option<Spread>)> {
+    fn climb(&self, invalid: &mut Invalid) -> Result<(u32, Option<Spread>)> {
         let Case { asked_per_s, step_per_s, .. } = *self.case;
-        let mut is_valid = |summary: &Summary| {
-            for check in summary.failed_checks() {
-                *invalid.entry(check).or_default() += 1;
-            }
-            summary.is_valid()
-        };
         let mut rung = asked_per_s;
-        while rung < 2 * asked_per_s && is_valid(&self.run(rung + step_per_s)?) {
+        while rung < 2 * asked_per_s && invalid.add(&self.run(rung + step_per_s)?) {
             rung += step_per_s;
         }
         while rung > 0 {
@@ -115,7 +107,7 @@ impl Rungs<'_> {
             while late.len() < runs && bad <= bad_max {
                 let summary = self.run(rung)?;
                 late.push(late_us(&summary)?);
-                bad += usize::from(!is_valid(&summary));
+                bad += usize::from(!invalid.add(&summary));
             }
             if bad <= bad_max {
                 return Ok((rung, Some(Spread::of(late))));

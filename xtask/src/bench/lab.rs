@@ -1,8 +1,9 @@
 //! Where the benches work: the processors, a scratch folder, the programs, and one way to run and measure them.
 
-use super::generator::farfield::Summary;
+use super::generator::farfield::{self, Summary};
 use super::generator::{Generator, Report, Work};
 use super::hold;
+use super::host::Host;
 use super::server::Server;
 use super::usage::Usage;
 use crate::process;
@@ -61,6 +62,8 @@ impl Measured {
 pub struct Lab {
     /// How much to measure.
     pub extent: Extent,
+    /// What the machine's host took meanwhile.
+    pub host: Host,
     farfield: PathBuf,
     peers: PathBuf,
     scratch: TempDir,
@@ -80,6 +83,7 @@ impl Lab {
         let scratch = tempfile::Builder::new().prefix("farfield-bench-").tempdir()?;
         Ok(Lab {
             extent,
+            host: Host::default(),
             farfield: builds.join("release/farfield"),
             peers: builds.join("peers/bin"),
             scratch,
@@ -88,10 +92,14 @@ impl Lab {
         })
     }
 
-    /// Starts nginx.
+    /// Starts nginx on the servers' processor.
     pub fn nginx(&self) -> Result<Server> {
-        let program = system::find("nginx").context("nginx is missing")?;
-        Server::nginx(&program, self.scratch(), self.server_cpu)
+        Server::nginx(&nginx()?, self.scratch(), self.server_cpu)
+    }
+
+    /// Starts nginx on whichever processors the kernel chooses.
+    pub fn nginx_anywhere(&self) -> Result<Server> {
+        Server::nginx(&nginx()?, self.scratch(), None)
     }
 
     /// Starts farfield's own origin with these flags.
@@ -102,11 +110,6 @@ impl Lab {
     /// The executable of farfield.
     pub fn farfield(&self) -> &Path {
         &self.farfield
-    }
-
-    /// The processor that servers run on.
-    pub fn server_cpu(&self) -> usize {
-        self.server_cpu
     }
 
     /// The generators' processor and the servers', where both share them.
@@ -159,6 +162,11 @@ impl Lab {
     }
 
     fn measure_on(&self, cpu: Option<usize>, command: &Command, seconds: u32) -> Result<Ran> {
+        self.host.undisturbed(seconds, || self.measure_once(cpu, command, seconds))
+    }
+
+    fn measure_once(&self, cpu: Option<usize>, command: &Command, seconds: u32) -> Result<Ran> {
+        farfield::remove_run(self.scratch())?;
         let file = |name: &str| self.scratch().join(name);
         let (output, errors, usage) = (file("output"), file("errors"), file("usage"));
         let limit_s = 2 * seconds + 60;
@@ -177,6 +185,10 @@ impl Lab {
         }
         Ok(Ran { output, usage: fs::read_to_string(&usage)?.parse()? })
     }
+}
+
+fn nginx() -> Result<PathBuf> {
+    system::find("nginx").context("nginx is missing")
 }
 
 /// Builds farfield as users have it.

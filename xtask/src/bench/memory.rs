@@ -23,7 +23,7 @@ const GROWTH_MIB_MAX: f64 = 8.0;
 pub fn users(lab: &Lab) -> Result<String> {
     let nginx = lab.nginx()?;
     let seconds = lab.extent.seconds.max(5);
-    let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch())?;
+    let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch());
     command.args(["-c", &USERS.to_string(), "--think", "1s", "--warm-up", "3s"]);
     let (summary, usage) = lab.farfield_run(&command, seconds)?;
     let open = summary.number("/connections/open_max")?;
@@ -47,7 +47,7 @@ pub fn samples(lab: &Lab) -> Result<String> {
     let mut table = Table::new(&["seconds", "requests recorded", "requests/s", "peak of memory, MiB"]);
     let mut peaks_mib = Vec::new();
     for seconds in [lab.extent.seconds, lab.extent.long_seconds] {
-        let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch())?;
+        let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch());
         command.args(["-c", &BUSY_USERS.to_string(), "--warm-up", "1s"]);
         let (summary, usage) = lab.farfield_run(&command, seconds)?;
         table.row([

@@ -54,7 +54,7 @@ pub fn attempts(lab: &Lab) -> Result<String> {
 fn drive(lab: &Lab, descriptors: u32) -> Result<(f64, f64)> {
     let origin = lab.origin(&KNOBS)?;
     let seconds = lab.extent.seconds;
-    let mut command = farfield::run(lab.farfield(), &origin.url("/bytes/1024"), seconds, lab.scratch())?;
+    let mut command = farfield::run(lab.farfield(), &origin.url("/bytes/1024"), seconds, lab.scratch());
     command.args(["--warm-up", "1s", "--policy", "one-request", "--set", "load.model=overload"]);
     command.arg("--set").arg(format!("load.descriptors={descriptors}"));
     command.arg("--set").arg(format!("load.timeout={TIMEOUT_MS}ms"));

@@ -29,8 +29,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// nginx with one worker on processor `cpu`, serving `/1k` and `/64k`; its files go to `folder`.
-    pub fn nginx(program: &Path, folder: &Path, cpu: usize) -> Result<Server> {
+    /// nginx with one worker on processor `cpu`, or on any, serving `/1k` and `/64k`; its files go to `folder`.
+    pub fn nginx(program: &Path, folder: &Path, cpu: impl Into<Option<usize>>) -> Result<Server> {
         let address = free_address()?;
         let file = nginx_files(folder, address)?;
         let mut nginx = Command::new(program);
@@ -51,7 +51,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    fn start(command: &Command, address: SocketAddr, cpu: usize) -> Result<Server> {
+    fn start(command: &Command, address: SocketAddr, cpu: impl Into<Option<usize>>) -> Result<Server> {
         let mut held = hold::held(command, cpu, None);
         let child = held
             .stdin(Stdio::null())

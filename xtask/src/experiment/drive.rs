@@ -70,6 +70,14 @@ impl Stand {
         Ok(Stand { farfield, scratch, server_cpu, generator_cpu })
     }
 
+    /// A stand that only checks scenarios: its list of requests has one, which is read in no time.
+    #[cfg(test)]
+    pub fn for_checks(farfield: PathBuf) -> Result<Stand> {
+        let stand = Stand::new(farfield)?;
+        super::site::put_one_request(&stand.farfield, stand.scratch.path())?;
+        Ok(stand)
+    }
+
     /// Has farfield read the point's scenario, so that a mistake is told before hours have gone by.
     pub fn check(&self, point: &Point) -> Result<()> {
         let mut command = self.command(point, &point.scenario)?;

@@ -57,6 +57,13 @@ pub fn put(farfield: &Path, scenario: &mut Table, folder: &Path) -> Result<PathB
     Ok(home)
 }
 
+/// Puts ProWGen's site into `folder`, with a list of one request.
+#[cfg(test)]
+pub fn put_one_request(farfield: &Path, folder: &Path) -> Result<()> {
+    put(farfield, &mut Table::new(), folder)?;
+    Ok(fs::write(folder.join(LIST), "/\n")?)
+}
+
 /// Makes the site `preset` and what stands beside it. It gets its name when it is whole.
 fn make(farfield: &Path, preset: Preset, folder: &Path, site: &Path) -> Result<()> {
     let made = site.with_extension("made");

@@ -3,10 +3,14 @@
 use super::{Generator, Pace, Report, Reuse, Work};
 use anyhow::{Context, Result};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
+
+/// What runs leave, in the folder of the benches.
+const DIRECTORY: &str = "farfield-run";
 
 /// The farfield of this repository.
 #[derive(Debug)]
@@ -18,7 +22,7 @@ impl Generator for Farfield {
     }
 
     fn command(&self, program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
-        of_work(program, work, scratch)
+        Ok(of_work(program, work, scratch))
     }
 
     fn parse(&self, output: &str) -> Result<Report> {
@@ -34,8 +38,8 @@ impl Generator for Farfield {
 }
 
 /// `farfield run` of `work`.
-pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
-    let mut command = run(program, &work.url, work.seconds, scratch)?;
+pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Command {
+    let mut command = run(program, &work.url, work.seconds, scratch);
     match work.pace {
         Pace::Closed => command.arg("-c").arg(work.connections.to_string()).args(["--warm-up", "0s"]),
         Pace::Open(per_s) => command.arg("-R").arg(per_s.to_string()).args(["--warm-up", "1s"]),
@@ -43,30 +47,33 @@ pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Result<Command> {
     if work.reuse == Reuse::OneRequest {
         command.args(["--policy", "one-request"]);
     }
-    Ok(command)
+    command
 }
 
 /// `farfield run` of a URL on one thread, that keeps every sample and prints its summary as JSON.
-pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Result<Command> {
-    let mut command = command(program, url, seconds, scratch)?;
+pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Command {
+    let mut command = command(program, url, seconds, scratch);
     command.args(["-t", "1"]);
-    Ok(command)
+    command
 }
 
 /// The same of a URL or a scenario, on as many threads as it says.
-pub fn command(program: &Path, what: &str, seconds: u32, scratch: &Path) -> Result<Command> {
-    // A directory that holds a run is refused; and samples of many runs would fill the disk.
-    let directory = scratch.join("farfield-run");
-    match fs::remove_dir_all(&directory) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
-        }
-        _ => {}
-    }
+pub fn command(program: &Path, what: &str, seconds: u32, scratch: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(["run", what, "--quiet", "--format", "json", "--samples", "all"]);
-    command.arg("-d").arg(format!("{seconds}s")).arg("--out").arg(directory);
-    Ok(command)
+    command.arg("-d").arg(format!("{seconds}s")).arg("--out").arg(scratch.join(DIRECTORY));
+    command
+}
+
+/// Removes what the last run left: a directory that holds a run is refused, and samples of many runs would fill the disk.
+pub fn remove_run(scratch: &Path) -> Result<()> {
+    let directory = scratch.join(DIRECTORY);
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", directory.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What `farfield run --format json` prints: numbers by their JSON pointer (RFC 6901).
@@ -114,6 +121,27 @@ impl Summary {
     }
 }
 
+/// How many runs each check failed in.
+#[derive(Debug, Default)]
+pub struct Invalid(BTreeMap<String, usize>);
+
+impl Invalid {
+    /// Counts what failed in a run; whether the run is valid.
+    pub fn add(&mut self, summary: &Summary) -> bool {
+        for check in summary.failed_checks() {
+            *self.0.entry(check).or_default() += 1;
+        }
+        summary.is_valid()
+    }
+
+    /// A sentence on why runs were invalid.
+    pub fn in_words(&self) -> String {
+        let failed: Vec<String> = self.0.iter().map(|(check, runs)| format!("{check} in {runs}")).collect();
+        let failed = if failed.is_empty() { "none was".to_owned() } else { failed.join(", ") };
+        format!("Why runs were invalid: {failed}.")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +161,10 @@ mod tests {
         let summary = Summary::parse(TEXT).unwrap();
         assert_eq!(summary.quantile_us("/generator/lateness", "p50").unwrap(), 1.5);
         assert_eq!(summary.failed_checks(), ["worker-busy"]);
-        assert!(!summary.is_valid());
+        let mut invalid = Invalid::default();
+        assert_eq!(invalid.in_words(), "Why runs were invalid: none was.");
+        assert!(!invalid.add(&summary));
+        assert_eq!(invalid.in_words(), "Why runs were invalid: worker-busy in 1.");
         assert!(Summary::parse(&TEXT.replace("false", "true")).unwrap().is_valid());
     }
 
