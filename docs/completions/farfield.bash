@@ -43,6 +43,9 @@ _farfield() {
             farfield,site)
                 cmd="farfield__subcmd__site"
                 ;;
+            farfield,try)
+                cmd="farfield__subcmd__try"
+                ;;
             farfield__subcmd__advise,help)
                 cmd="farfield__subcmd__advise__subcmd__help"
                 ;;
@@ -106,6 +109,9 @@ _farfield() {
             farfield__subcmd__help,site)
                 cmd="farfield__subcmd__help__subcmd__site"
                 ;;
+            farfield__subcmd__help,try)
+                cmd="farfield__subcmd__help__subcmd__try"
+                ;;
             farfield__subcmd__help__subcmd__advise,keepalive)
                 cmd="farfield__subcmd__help__subcmd__advise__subcmd__keepalive"
                 ;;
@@ -167,7 +173,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run serve report doctor fit advise site generate help"
+            opts="-h -V --help --version run try serve report doctor fit advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -493,7 +499,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run serve report doctor fit advise site generate help"
+            opts="run try serve report doctor fit advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -744,6 +750,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__try)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__report)
             opts="-h --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -763,7 +783,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
+            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -798,6 +818,10 @@ _farfield() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sessions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1175,6 +1199,36 @@ _farfield() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__try)
+            opts="-h --target --plane --seed --set --trace --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plane)
+                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -27,6 +27,7 @@ end
 complete -c farfield -n "__fish_farfield_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_needs_command" -s V -l version -d 'Print version'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Drive a server, and judge the result'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "try" -d 'Go through one session of a scenario, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
@@ -39,6 +40,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'How long to measure' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after so many requests, without a warm-up unless one is asked for' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after so many sessions, completed or broken off, without a warm-up unless one is asked for' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -d 'Worker threads' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'How long to warm up before measuring' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'How long a user thinks between pages' -r
@@ -95,6 +97,14 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Ke
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario as farfield understands it, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'The server, where the scenario names none or another' -r
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'The seed of all random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Sets any key of the scenario' -r
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l trace -d 'Show whole heads and bodies, up to 4000 characters of each'
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s t -l threads -d 'Event loops' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l service-time -d 'How long each request takes to serve' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l servers -d 'Requests served at once at most; the others wait their turn' -r
@@ -189,15 +199,16 @@ complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "man" -d 'The man page'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "run" -d 'Drive a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "generate" -d 'Print shell completions, the man page or the summary\'s schema'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run serve report doctor fit advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "run" -d 'Drive a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "try" -d 'Go through one session of a scenario, and show what is sent, extracted and checked'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "generate" -d 'Print shell completions, the man page or the summary\'s schema'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write a site as files of exactly its sizes, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, to begin one\'s own with'
