@@ -19,7 +19,7 @@ pub(crate) fn moved(before: &Readings, after: &Readings) -> Vec<String> {
     let least = LEAST_NS + (passed as f64 * SLEWED) as u64;
     let slept = (after.boot_ns - after.monotonic_ns) - (before.boot_ns - before.monotonic_ns);
     let set = (after.wall_ns - after.boot_ns) - (before.wall_ns - before.boot_ns);
-    let time = |ns: i64| Duration::from_ms(ns.unsigned_abs() / 1_000_000);
+    let time = |ns: i64| Duration::from_ms((ns.unsigned_abs() + 500_000) / 1_000_000);
     let mut sentences = Vec::new();
     if set.unsigned_abs() > least {
         let way = if set > 0 { "forward" } else { "back" };
@@ -61,7 +61,13 @@ mod tests {
 
     #[test]
     fn a_step_of_the_wall_clock_is_reported() {
-        for (set, words) in [(3_600 * S, "set forward by 1h"), (-S / 2, "set back by 500ms")] {
+        let steps = [
+            (3_600 * S, "set forward by 1h"),
+            (-S / 2, "set back by 500ms"),
+            // The three clocks are not read at one instant.
+            (200 - 3_600 * S, "set back by 1h"),
+        ];
+        for (set, words) in steps {
             let sentences = after(0, set);
             assert_eq!(sentences.len(), 1, "{sentences:?}");
             assert!(

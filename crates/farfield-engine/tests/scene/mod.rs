@@ -107,10 +107,12 @@ impl Scene {
         let server = self.nginx(&place, &folder);
         let settings = self.settings(place, server, &folder);
         let stop = Arc::new(AtomicBool::new(false));
+        // Clocks that stand before and after the run, whatever sets this machine's meanwhile.
+        let before = Readings::now();
         let mut set_ns = 0;
         let clocks = || {
-            let now = Readings::now();
-            Readings { wall_ns: now.wall_ns + std::mem::replace(&mut set_ns, self.wall_clock_set_ns), ..now }
+            let wall_ns = before.wall_ns + std::mem::replace(&mut set_ns, self.wall_clock_set_ns);
+            Readings { wall_ns, ..before }
         };
         let summary = farfield_engine::run_with_clocks(&settings, &stop, |_| {}, clocks).expect("a run");
         let samples = fs::read(folder.path().join("run/samples.parquet")).expect("samples");
