@@ -4,8 +4,8 @@
 use crate::dependencies;
 use crate::docs;
 use crate::house;
-use crate::process;
 use anyhow::{Result, bail};
+use xtask::process;
 
 /// Checks everything short of running the tests.
 pub fn run() -> Result<()> {
@@ -24,7 +24,7 @@ pub fn run() -> Result<()> {
 }
 
 fn rules() -> Result<()> {
-    let broken = house::inspect(&["crates", "fuzz/fuzz_targets", "studies", "xtask"])?;
+    let broken = house::inspect(&["crates", "fuzz/fuzz_targets", "experiments", "xtask"])?;
     for complaint in &broken {
         eprintln!("{complaint}");
     }
