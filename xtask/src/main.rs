@@ -1,4 +1,4 @@
-//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
 //!
 //! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -6,6 +6,7 @@
 mod bench;
 mod check;
 mod dependencies;
+mod directions;
 mod docs;
 mod experiments;
 mod house;
@@ -19,12 +20,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use xtask::hold;
 
-/// What a maintainer of farfield repeats.
+/// The tasks of a maintainer of farfield.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Test(test::TestArgs),
-    /// Checks format, lints, docs, the rules of the house and the generated documents.
+    /// Checks format, lints, docs, the rules for code, the generated documents and the dependencies.
     Check,
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
