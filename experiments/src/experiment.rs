@@ -1,11 +1,10 @@
 //! `cargo xtask experiment`: the papers' figures, run again.
 //!
-//! An experiment is a file in `experiments/`. Each point of its curves is a run of farfield against a fresh server;
-//! what comes out is held against what is claimed, and kept as a page and a figure in `docs/experiments/`.
+//! An experiment is a `question.toml` in the folder of its figure. Each point of its curves is a run of farfield against a
+//! fresh server; the results are held against the claims, and kept as a page and its charts in the same folder.
 
-mod chart;
-mod claim;
 mod column;
+mod criterion;
 mod curve;
 mod drive;
 mod page;
@@ -13,57 +12,50 @@ mod plan;
 mod server;
 mod site;
 
-use crate::process;
+use crate::page::Method;
 use anyhow::{Context, Result, bail};
-use claim::Finding;
 use clap::Args;
 use column::Row;
-use drive::{Point, Stand};
+use criterion::Criterion;
+use drive::{Point, Runner};
 use page::Provenance;
 use plan::{Experiment, Length};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where experiments lie.
-const FOLDER: &str = "experiments";
-
-/// Where their pages lie.
-const PAGES: &str = "docs/experiments";
-
-/// Runs the experiments, holds them against what they claim, and keeps their pages in docs/experiments.
+/// Runs the experiments, holds them against their claims, and keeps their pages in experiments/.
 #[derive(Debug, Args)]
 pub struct ExperimentArgs {
-    /// Which to run, by the names of their files; all if none is named.
+    /// Experiments to run, by their folders, such as wasp/figure-9; all by default.
     names: Vec<String>,
-    /// Fewer and shorter runs; their pages are kept only where `--out` says.
+    /// Fewer and shorter runs; their pages are kept only in the folder of `--out`.
     #[arg(long, conflicts_with = "smoke")]
     quick: bool,
     /// Two points a curve for two seconds each, to see that all works; nothing is judged or kept.
     #[arg(long)]
     smoke: bool,
-    /// How often a run that calls itself invalid may be run in all.
+    /// Most runs of a point, which is run again while it calls itself invalid.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     tries: u32,
-    /// Where to keep the pages.
+    /// Folder to keep the pages in.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// A sentence that the pages end their account of the machine with, such as on what else ran there.
+    /// A sentence at the end of the pages' account of the machine, such as on what else ran there.
     #[arg(long, value_name = "SENTENCE")]
     note: Option<String>,
-    /// The farfield to run; built if absent.
+    /// Executable of farfield; built by default.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }
 
-/// Runs the experiments that are named; fails if a claim does.
+/// Runs the experiments that are named; the exit code is 1 if a claim does not hold.
 pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
-    let experiments = named(Experiment::all(Path::new(FOLDER))?, &args.names)?;
+    let experiments = named(Experiment::all(Path::new(crate::FOLDER))?, &args.names)?;
     let farfield = match &args.program {
         Some(program) => program.clone(),
-        None => build()?,
+        None => crate::build_farfield()?,
     };
-    let stand = Stand::new(farfield)?;
+    let runner = Runner::new(farfield)?;
     let length = match (args.quick, args.smoke) {
         (_, true) => Length::Smoke,
         (true, false) => Length::Quick,
@@ -73,31 +65,33 @@ pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
         let at = |point: &Point| format!("experiment {}, {:?}", experiment.name, point.sets);
         points(experiment, length)
             .iter()
-            .try_for_each(|point| stand.check(point).with_context(|| at(point)))?;
+            .try_for_each(|point| runner.check(point).with_context(|| at(point)))?;
     }
     let folder = match (&args.out, length) {
         (Some(folder), _) => Some(folder.as_path()),
-        (None, Length::Full) => Some(Path::new(PAGES)),
+        (None, Length::Full) => Some(Path::new(crate::FOLDER)),
         (None, _) => None,
     };
     let mut all_hold = true;
     for experiment in &experiments {
-        let rows = measure(&stand, experiment, length, args.tries)?;
-        let judge = |claim: &claim::Claim| claim.judge(&experiment.plan, &rows);
-        let findings: Vec<Finding> = experiment.plan.claims.iter().map(judge).collect();
-        println!("\n## {}\n\n{}", experiment.plan.title, page::table(experiment, &rows));
+        let rows = measure(&runner, experiment, length, args.tries)?;
+        let judge = |criterion: &Criterion| criterion.judge(&experiment.plan, &rows);
+        let claims = experiment.plan.claims.iter().map(judge).collect();
+        let page = page::page(experiment, &rows, claims);
+        println!("\n## {}\n\n{}", page.title, page.tables[0].markdown());
         if length != Length::Smoke {
-            println!("{}", page::claims(experiment, &findings));
-            all_hold &= findings.iter().all(|finding| finding.holds != Some(false));
+            println!("{}", page.claims_table());
+            all_hold &= page.claims.iter().all(|claim| claim.holds != Some(false));
         }
         if let Some(folder) = folder {
             let provenance = Provenance {
                 length,
-                machine: stand.machine()?,
+                machine: runner.machine()?,
                 tries_max: args.tries,
                 note: args.note.clone(),
             };
-            keep(folder, experiment, &rows, &findings, &provenance)?;
+            let origin = page::origin_of(experiment, &provenance);
+            page.keep(folder, &experiment.name, Method::Experiment, &origin)?;
         }
     }
     Ok(if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -135,13 +129,13 @@ fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
     points
 }
 
-fn measure(stand: &Stand, experiment: &Experiment, length: Length, tries_max: u32) -> Result<Vec<Row>> {
+fn measure(runner: &Runner, experiment: &Experiment, length: Length, tries_max: u32) -> Result<Vec<Row>> {
     let points = points(experiment, length);
     let measure = |(number, point): (usize, &Point)| {
         let curve = &experiment.plan.curves[point.curve].name;
         let (name, label, value) = (&experiment.name, &experiment.plan.label, point.value);
         eprintln!("{name} {}/{}: {curve}, {label} {value}", number + 1, points.len());
-        stand.measure(point, tries_max)
+        runner.measure(point, tries_max)
     };
     let mut rows: Vec<Row> = points.iter().enumerate().map(measure).collect::<Result<_>>()?;
     rows.extend(highest(experiment, &rows));
@@ -174,39 +168,12 @@ fn highest(experiment: &Experiment, rows: &[Row]) -> Vec<Row> {
     curves.flat_map(|curve| best.iter().map(move |&row| Row { curve, ..row.clone() })).collect()
 }
 
-fn keep(
-    folder: &Path,
-    experiment: &Experiment,
-    rows: &[Row],
-    findings: &[Finding],
-    provenance: &Provenance,
-) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut files =
-        vec![(format!("{}.md", experiment.name), page::page(experiment, rows, findings, provenance))];
-    for (number, chart) in experiment.plan.charts().iter().enumerate() {
-        files.push((page::figure(experiment, number), chart::chart(experiment, chart, rows)));
-    }
-    for (name, text) in files {
-        let file = folder.join(name);
-        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-        eprintln!("{}", file.display());
-    }
-    Ok(())
-}
-
-/// Builds farfield as users have it, and returns where it is.
-fn build() -> Result<PathBuf> {
-    process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))?;
-    Ok(process::builds()?.join("release/farfield"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn all() -> Vec<Experiment> {
-        Experiment::all(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments"))).unwrap()
+        Experiment::all(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
     }
 
     #[test]
@@ -216,12 +183,12 @@ mod tests {
             named(all(), &wanted).map(|found| found.iter().map(|one| one.name.clone()).collect::<Vec<_>>())
         };
         assert_eq!(
-            names(&["s-client-figure-7", "s-client-figure-5"]).unwrap(),
-            ["s-client-figure-5", "s-client-figure-7"]
+            names(&["s-client/figure-7", "s-client/figure-5"]).unwrap(),
+            ["s-client/figure-5", "s-client/figure-7"]
         );
         assert_eq!(names(&[]).unwrap().len(), all().len());
         let error = names(&["figure-1"]).unwrap_err().to_string();
-        assert!(error.contains("`figure-1`") && error.contains("s-client-figure-5"), "{error}");
+        assert!(error.contains("`figure-1`") && error.contains("s-client/figure-5"), "{error}");
     }
 
     #[test]
@@ -253,17 +220,32 @@ mod tests {
         assert_eq!(found, [Row { curve: 2, measured: row(0, 1, 3.0, 2.0).measured, ..with }]);
     }
 
+    /// A committed page repeats the text of its question: whoever changes one runs the experiment again, or mends the page.
+    #[test]
+    fn every_page_has_the_words_of_its_question() {
+        for Experiment { name, plan, .. } in all() {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name).join("page.md");
+            let page = std::fs::read_to_string(&file).unwrap();
+            let command = format!("`cargo xtask experiment {name}`");
+            let claims = plan.claims.iter().map(|claim| claim.says.as_str());
+            let texts = [plan.title.trim(), plan.source.trim(), plan.saw.trim(), plan.here.trim(), &command];
+            for text in texts.into_iter().chain(claims) {
+                assert!(page.contains(text), "{name} lacks `{text}`");
+            }
+        }
+    }
+
     /// Every scenario that any form of any experiment runs is one that farfield accepts.
     #[test]
-    fn every_scenario_can_be_meant() {
-        process::run(process::cargo().args(["build", "--workspace", "--bins"])).unwrap();
+    fn farfield_accepts_every_scenario() {
+        xtask::process::run(xtask::process::cargo().args(["build", "--workspace", "--bins"])).unwrap();
         // This test lies in `debug/deps`.
-        let farfield = process::builds().unwrap().with_file_name("debug").join("farfield");
-        let stand = Stand::for_checks(farfield).unwrap();
+        let farfield = xtask::process::builds().unwrap().with_file_name("debug").join("farfield");
+        let runner = Runner::for_checks(farfield).unwrap();
         for experiment in all() {
             for length in [Length::Full, Length::Quick, Length::Smoke] {
                 for point in points(&experiment, length) {
-                    stand.check(&point).with_context(|| format!("{}: {point:?}", experiment.name)).unwrap();
+                    runner.check(&point).with_context(|| format!("{}: {point:?}", experiment.name)).unwrap();
                 }
             }
         }

@@ -1,66 +1,96 @@
-//! The page of a study: what the paper saw, what was seen here, and the numbers behind it, in Markdown, in the order of the
-//! pages of experiments.
+//! The page of an experiment or a study: what the paper saw, what was seen here, and the numbers behind it, in Markdown.
+//!
+//! A page lies in the folder of its figure, as `page.md`, with its charts beside it.
 
-use crate::figure::Figure;
+use anyhow::{Context, Result};
+use farfield_report::chart::Chart;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
-/// What a study found, to be written down.
+/// The results of an experiment or a study, to be written down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Its heading.
-    pub title: &'static str,
-    /// Which part of which paper it is about.
-    pub source: &'static str,
-    /// The file of the study, from the folder of studies.
-    pub file: &'static str,
+    /// The heading.
+    pub title: String,
+    /// Paper and figure.
+    pub source: String,
     /// What the paper saw, in paragraphs.
     pub saw: String,
     /// How it was done here, in paragraphs.
     pub here: String,
-    /// What the paper says, held against what came out.
+    /// The claims, judged.
     pub claims: Vec<Claim>,
-    /// What else is to be seen, in paragraphs; may be empty.
+    /// Further observations, in paragraphs; may be empty.
     pub noticed: String,
     /// The numbers.
     pub tables: Vec<Table>,
-    /// The figures.
-    pub figures: Vec<Figure>,
+    /// The charts.
+    pub charts: Vec<Chart>,
 }
 
-/// A sentence of the paper, judged by the program.
+/// The origin of a page's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Runs of farfield that a `question.toml` asks for.
+    Experiment,
+    /// A computation, the code of which is in `study.rs`.
+    Study,
+}
+
+/// A sentence about the numbers, judged by the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// It, in our words.
+    /// The sentence.
     pub says: String,
-    /// The numbers it was judged by.
+    /// The numbers that it was judged by, in a few words.
     pub seen: String,
-    /// Whether it holds.
-    pub holds: bool,
+    /// Whether it holds; absent if no number speaks of it.
+    pub holds: Option<bool>,
+    /// Runs that it was judged by; 0 for a study.
+    pub runs: usize,
+    /// How many of them are, or are held against, invalid runs.
+    pub invalid: usize,
 }
 
 impl Claim {
-    /// `says`, judged by what was `seen`.
+    /// A claim of a study: `says`, judged by what was `seen`.
     pub fn new(says: impl Into<String>, seen: impl Into<String>, holds: bool) -> Claim {
-        Claim { says: says.into(), seen: seen.into(), holds }
+        Claim { says: says.into(), seen: seen.into(), holds: Some(holds), runs: 0, invalid: 0 }
+    }
+
+    fn row(&self) -> String {
+        let verdict = match self.holds {
+            Some(true) => "holds",
+            Some(false) => "**does not hold**",
+            None => "not judged",
+        };
+        let doubt = match self.invalid {
+            0 => String::new(),
+            invalid => format!(", by {invalid} invalid of {} runs", self.runs),
+        };
+        format!("| {} | {} | {verdict}{doubt} |\n", self.says, self.seen)
     }
 }
 
 /// Numbers in rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// A sentence above it.
+    /// A sentence above it; may be empty.
     pub says: String,
-    /// Above the columns. The first column is words, the others are numbers.
+    /// The heads of the columns. The first column is text, the others are numbers.
     pub heads: Vec<String>,
     /// As many cells in each as there are heads.
     pub rows: Vec<Vec<String>>,
+    /// Whether the last column is text, too.
+    pub ends_in_text: bool,
 }
 
 impl Table {
-    /// Without rows yet.
+    /// A table without rows.
     pub fn new(says: impl Into<String>, heads: &[&str]) -> Table {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
-        Table { says: says.into(), heads, rows: Vec::new() }
+        Table { says: says.into(), heads, rows: Vec::new(), ends_in_text: false }
     }
 
     /// Adds a row.
@@ -70,10 +100,16 @@ impl Table {
         self.rows.push(row);
     }
 
-    fn written(&self) -> String {
-        let mut text = format!("{}\n\n| {} |\n| --- |", self.says, self.heads.join(" | "));
-        text.push_str(&" ---: |".repeat(self.heads.len() - 1));
-        text.push('\n');
+    /// The table in Markdown.
+    pub fn markdown(&self) -> String {
+        let numbers = self.heads.len() - 1 - usize::from(self.ends_in_text);
+        let mut text = match self.says.as_str() {
+            "" => String::new(),
+            says => format!("{says}\n\n"),
+        };
+        let last = if self.ends_in_text { " --- |" } else { "" };
+        let head = self.heads.join(" | ");
+        writeln!(text, "| {head} |\n| --- |{}{last}", " ---: |".repeat(numbers)).expect("a String takes all");
         for row in &self.rows {
             writeln!(text, "| {} |", row.join(" | ")).expect("a String takes all");
         }
@@ -81,60 +117,81 @@ impl Table {
     }
 }
 
+impl Method {
+    /// The file of the folder that says what is done.
+    pub fn file(self) -> &'static str {
+        match self {
+            Method::Experiment => "question.toml",
+            Method::Study => "study.rs",
+        }
+    }
+
+    /// The task of xtask that writes the page, and its name on the page.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Method::Experiment => ("experiment", "question"),
+            Method::Study => ("study", "study"),
+        }
+    }
+}
+
 impl Page {
-    /// The whole page of the study `name`; its figures lie beside it.
-    pub fn written(&self, name: &str, is_quick: bool) -> String {
-        let form = if is_quick {
-            "This is the quick form: fewer and shorter series."
-        } else {
-            "This is the full form."
-        };
-        let tables: Vec<String> = self.tables.iter().map(Table::written).collect();
+    /// The whole page of the figure `name`, such as `wasp/figure-9`. `origin` is a paragraph on where its numbers come from.
+    pub fn markdown(&self, name: &str, method: Method, origin: &str) -> String {
+        let (task, noun) = method.words();
+        let file = method.file();
+        let tables: Vec<String> = self.tables.iter().map(Table::markdown).collect();
         format!(
-            "# {}\n\n{}. The study is [studies/src/{file}](../../studies/src/{file}); \
-             `cargo xtask study {name}` runs it and writes this page.\n\n\
+            "# {}\n\n{}. The {noun} is [{file}]({file}); `cargo xtask {task} {name}` runs it and writes this page.\n\n\
              {}\
              ## What the paper saw\n\n{}\n\n\
              ## What was seen here\n\n{}{}\n\
-             ## How it was done\n\n{}\n\n\
-             All chance follows from seeds and all time is virtual: the same commit writes the same page, on any machine. \
-             {form}\n\n\
+             ## How it was done\n\n{}\n\n{}\n\n\
              ## The numbers\n\n{}",
             self.title,
             self.source,
-            self.figures_named(name),
+            self.charts_named(),
             self.saw.trim(),
             self.claims_table(),
             paragraph(&self.noticed),
             self.here.trim(),
+            origin.trim(),
             tables.join("\n"),
-            file = self.file,
         )
     }
 
-    /// A table of what the paper says, and what became of it.
+    /// A table of the claims and their verdicts.
     pub fn claims_table(&self) -> String {
-        let mut text = String::from("| claim | seen | |\n| --- | --- | --- |\n");
-        for Claim { says, seen, holds } in &self.claims {
-            let verdict = if *holds { "holds" } else { "**does not hold**" };
-            writeln!(text, "| {says} | {seen} | {verdict} |").expect("a String takes all");
-        }
-        text
+        let rows: String = self.claims.iter().map(Claim::row).collect();
+        format!("| claim | seen | |\n| --- | --- | --- |\n{rows}")
     }
 
-    fn figures_named(&self, name: &str) -> String {
-        let figure = |(number, figure): (usize, &Figure)| {
-            format!("![{}]({})\n\n", figure.title, figure_file(name, number))
-        };
-        self.figures.iter().enumerate().map(figure).collect()
+    fn charts_named(&self) -> String {
+        let shown = |(number, chart): (usize, &Chart)| format!("![{}]({})\n\n", chart.title, file_of(number));
+        self.charts.iter().enumerate().map(shown).collect()
+    }
+
+    /// Writes the page and its charts into the folder of `name` below `folder`.
+    pub fn keep(&self, folder: &Path, name: &str, method: Method, origin: &str) -> Result<()> {
+        let folder = folder.join(name);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut files = vec![("page.md".to_owned(), self.markdown(name, method, origin))];
+        let charts = self.charts.iter().enumerate();
+        files.extend(charts.map(|(number, chart)| (file_of(number), chart.svg())));
+        for (name, text) in files {
+            let file = folder.join(name);
+            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            eprintln!("{}", file.display());
+        }
+        Ok(())
     }
 }
 
-/// The file of figure `number` of the study `name`, counted from 0.
-pub fn figure_file(name: &str, number: usize) -> String {
+/// The file of chart `number`, counted from 0.
+fn file_of(number: usize) -> String {
     match number {
-        0 => format!("{name}.svg"),
-        _ => format!("{name}-{}.svg", number + 1),
+        0 => "chart.svg".to_owned(),
+        _ => format!("chart-{}.svg", number + 1),
     }
 }
 
@@ -145,7 +202,7 @@ fn paragraph(text: &str) -> String {
     }
 }
 
-/// A number with three digits that count, as tables want it.
+/// A number with three significant digits, as tables have it.
 pub fn digits(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return format!("{number}");
@@ -163,42 +220,58 @@ pub fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::tests::figure;
+    use farfield_report::chart::Axis;
 
     fn page() -> Page {
-        let mut table = Table::new("Rows.", &["law", "mean"]);
+        let mut table = Table::new("Rows.", &["distribution", "mean"]);
         table.push(["weibull".to_owned(), "3.00".to_owned()]);
+        let chart = Chart::new("A chart", Axis::linear("x"), Axis::linear("y"), Vec::new());
         Page {
-            title: "Title",
-            source: "Paper, figure 1",
-            file: "keepalive.rs",
+            title: "Title".to_owned(),
+            source: "Paper, figure 1".to_owned(),
             saw: "A line.\n".to_owned(),
             here: "Another line.".to_owned(),
-            claims: vec![Claim::new("it grows", "1 to 2", true), Claim::new("it falls", "1 to 2", false)],
+            claims: vec![
+                Claim::new("it grows", "1 to 2", true),
+                Claim { runs: 2, invalid: 1, ..Claim::new("it falls", "1 to 2", false) },
+                Claim { holds: None, ..Claim::new("it stays", "nothing", true) },
+            ],
             noticed: "More.".to_owned(),
             tables: vec![table],
-            figures: vec![figure(), figure()],
+            charts: vec![chart.clone(), chart],
         }
     }
 
     #[test]
     fn the_page_has_all_parts() {
-        let text = page().written("wagon", false);
+        let text = page().markdown("wagon/figure-1", Method::Study, "From seeds.");
         for part in [
-            "# Title\n\nPaper, figure 1. The study is [studies/src/keepalive.rs](../../studies/src/keepalive.rs);",
-            "![Figure](wagon.svg)\n\n![Figure](wagon-2.svg)\n\n## What the paper saw\n\nA line.\n\n",
-            "| it grows | 1 to 2 | holds |\n| it falls | 1 to 2 | **does not hold** |\n\nMore.\n\n",
-            "This is the full form.\n\n## The numbers\n\nRows.\n\n| law | mean |\n| --- | ---: |\n| weibull | 3.00 |\n",
+            "# Title\n\nPaper, figure 1. The study is [study.rs](study.rs); `cargo xtask study wagon/figure-1` runs",
+            "![A chart](chart.svg)\n\n![A chart](chart-2.svg)\n\n## What the paper saw\n\nA line.\n\n",
+            "| it grows | 1 to 2 | holds |\n| it falls | 1 to 2 | **does not hold**, by 1 invalid of 2 runs |\n",
+            "| it stays | nothing | not judged |\n\nMore.\n\n## How it was done\n\nAnother line.\n\nFrom seeds.\n\n",
+            "## The numbers\n\nRows.\n\n| distribution | mean |\n| --- | ---: |\n| weibull | 3.00 |\n",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
-        assert!(page().written("wagon", true).contains("the quick form"));
+        let text = page().markdown("wasp/figure-9", Method::Experiment, "Measured.");
+        let command =
+            "The question is [question.toml](question.toml); `cargo xtask experiment wasp/figure-9` runs";
+        assert!(text.contains(command), "{text}");
+    }
+
+    #[test]
+    fn a_table_may_end_in_text() {
+        let mut table = Table { ends_in_text: true, ..Table::new("", &["curve", "users", "verdict"]) };
+        table.push(["plain", "1", "valid"].map(str::to_owned));
+        let expected = "| curve | users | verdict |\n| --- | ---: | --- |\n| plain | 1 | valid |\n";
+        assert_eq!(table.markdown(), expected);
     }
 
     #[test]
     fn numbers_have_three_digits() {
-        let told = [0.0, 0.001234, 0.5, 12.345, 484.2, 13_000.0, -0.0456].map(digits);
-        assert_eq!(told, ["0", "0.00123", "0.500", "12.3", "484", "13000", "-0.0456"]);
+        let texts = [0.0, 0.001234, 0.5, 12.345, 484.2, 13_000.0, -0.0456].map(digits);
+        assert_eq!(texts, ["0", "0.00123", "0.500", "12.3", "484", "13000", "-0.0456"]);
         assert_eq!(percent(0.0512), "5.1 %");
     }
 }

@@ -1,6 +1,6 @@
 //! Any bytes as an access log that is asked for again.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The property is one that ordinary tests check, too, on this target's corpus.
 
 #![no_main]
 

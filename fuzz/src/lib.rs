@@ -1,12 +1,6 @@
-//! The laws that the targets hold any bytes to: those of the crates' own tests, which also hold them against the corpus.
+//! Properties of logs and sites, which the crates' own tests check, too; those of other crates are in farfield-testkit.
 
 #[path = "../../crates/farfield-traffic/tests/logs/laws.rs"]
 pub mod logs;
-#[path = "../../crates/farfield-wire/tests/fuzzed/laws.rs"]
-pub mod packets;
-#[path = "../../crates/farfield-user/tests/replies/laws.rs"]
-pub mod sessions;
 #[path = "../../crates/farfield-traffic/tests/sites/laws.rs"]
 pub mod sites;
-#[path = "../../crates/farfield-net/tests/traces/laws.rs"]
-pub mod traces;

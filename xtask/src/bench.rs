@@ -10,7 +10,6 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod generator;
-pub mod hold;
 mod host;
 mod lab;
 mod machine;
@@ -23,9 +22,7 @@ mod server;
 mod shards;
 mod simulated;
 mod spread;
-mod usage;
 
-use crate::system;
 use anyhow::{Result, bail};
 use awake::Awake;
 use clap::Args;
@@ -37,6 +34,7 @@ use generator::oha::Oha;
 use generator::wrk::Wrk;
 use lab::{Extent, Lab};
 use std::fmt::Display;
+use xtask::system;
 
 /// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
 #[derive(Debug, Args)]

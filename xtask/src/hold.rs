@@ -5,7 +5,8 @@
 //! over all children that were waited for, and here there is only one. The peak of memory is that of the child
 //! from before it became the program, if that was higher: some megabytes, those of this program.
 
-use super::usage::Usage;
+pub mod usage;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -16,6 +17,7 @@ use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
+use usage::Usage;
 
 /// Descriptors wanted: those of 10,000 users, and more.
 const DESCRIPTORS: u64 = 65_536;

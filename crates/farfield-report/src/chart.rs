@@ -1,47 +1,73 @@
-//! The figure of a study: curves on axes that are linear or logarithmic.
+//! Line charts as SVG: series of points on two axes, a legend above them, and a level to compare with.
+//!
+//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It knows numbers and
+//! their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
 
-use xtask::drawing::{Axis, Dot, Svg};
+pub mod scale;
+pub mod svg;
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 30.0;
-const BOTTOM: f64 = 55.0;
-/// Room above the axes, besides the legend's lines.
-const TOP: f64 = 20.0;
-const LEGEND_LINE: f64 = 20.0;
+pub use svg::escaped;
 
-/// Curves on two axes.
+use scale::Scale;
+use svg::{Dot, Stroke, Svg};
+
+/// Series on two axes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// What it shows.
+pub struct Chart {
+    /// The heading.
     pub title: String,
     /// To the right.
-    pub x: Measure,
+    pub x: Axis,
     /// Up.
-    pub y: Measure,
-    /// What is drawn, in this order.
-    pub curves: Vec<Curve>,
+    pub y: Axis,
+    /// The series, in the order in which they are drawn.
+    pub series: Vec<Series>,
+    /// A horizontal line to compare with, such as a server's capacity.
+    pub level: Option<Level>,
 }
 
-/// What an axis measures.
+/// The quantity along an axis, and how it is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measure {
-    /// Its name with its unit.
-    pub name: &'static str,
-    /// Whether steps of the same length multiply by the same factor; what is not above 0 is left out then.
-    pub is_logarithmic: bool,
+pub struct Axis {
+    /// The quantity with its unit.
+    pub label: String,
+    /// The distance between numbers.
+    pub spacing: Spacing,
+}
+
+/// How numbers are laid out along an axis. Numbers that an axis by powers cannot have, those not above 0, are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly; from zero, unless all numbers lie far from it.
+    Linear,
+    /// Evenly, from zero.
+    FromZero,
+    /// By powers of two, or evenly from zero where a number is not above 0.
+    Doublings,
+    /// By powers of ten.
+    Decades,
 }
 
 /// Points that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
-    /// In the legend.
+pub struct Series {
+    /// The name in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// How the points are drawn.
     pub look: Look,
-    /// Where.
-    pub points: Vec<(f64, f64)>,
+    /// The points, in the order in which a line joins them.
+    pub points: Vec<Point>,
+}
+
+/// A point of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Up.
+    pub y: f64,
+    /// Whether it is doubtful, such as that of an invalid run: its marker is hollow.
+    pub is_doubtful: bool,
 }
 
 /// How points are drawn.
@@ -49,7 +75,7 @@ pub struct Curve {
 pub enum Look {
     /// Joined.
     Line,
-    /// Joined by dashes: what theory or the paper has.
+    /// Joined by dashes: a theory, or a paper.
     Dashes,
     /// Joined, with a marker at each.
     Marked,
@@ -57,61 +83,164 @@ pub enum Look {
     Dots,
 }
 
-impl Measure {
-    /// On a linear axis.
-    pub fn linear(name: &'static str) -> Measure {
-        Measure { name, is_logarithmic: false }
+/// A horizontal line in a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// The name in the legend.
+    pub name: String,
+    /// The number on the y axis.
+    pub at: f64,
+}
+
+/// Measures of a sheet, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    width: f64,
+    /// Height without the legend.
+    height: f64,
+    left: f64,
+    right: f64,
+    bottom: f64,
+    /// Room above the axes, besides the legend's lines.
+    top: f64,
+    legend_line: f64,
+    font_size: f64,
+    /// Whether the title is visible: within a page that has no heading for the chart.
+    has_heading: bool,
+}
+
+impl Layout {
+    /// A picture in a file of its own, below a heading.
+    const PICTURE: Layout = Layout {
+        width: 720.0,
+        height: 420.0,
+        left: 70.0,
+        right: 30.0,
+        bottom: 55.0,
+        top: 20.0,
+        legend_line: 20.0,
+        font_size: 13.0,
+        has_heading: false,
+    };
+
+    /// One of two columns of a page.
+    const COLUMN: Layout = Layout { width: 480.0, height: 320.0, has_heading: true, ..Layout::PICTURE };
+}
+
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Point {
+        Point { x, y, is_doubtful: false }
+    }
+}
+
+impl Series {
+    /// A series of points without doubt.
+    pub fn new(name: impl Into<String>, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series { name: name.into(), look, points: points.into_iter().map(Point::from).collect() }
+    }
+}
+
+impl Axis {
+    /// An axis laid out evenly.
+    pub fn linear(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), spacing: Spacing::Linear }
     }
 
-    /// On a logarithmic axis.
-    pub fn logarithmic(name: &'static str) -> Measure {
-        Measure { name, is_logarithmic: true }
+    /// An axis by powers of ten.
+    pub fn logarithmic(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), spacing: Spacing::Decades }
     }
 
     fn takes(&self, number: f64) -> bool {
-        number.is_finite() && !(self.is_logarithmic && number <= 0.0)
+        number.is_finite() && !(self.spacing == Spacing::Decades && number <= 0.0)
     }
 
-    /// The axis for `numbers`; a linear one has zero on it unless all lie far from it.
-    fn axis(&self, numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
+    /// The scale for `numbers`.
+    fn scale(&self, numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Scale {
         let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| {
             (least.min(number), most.max(number))
         });
         let (least, most) = if least <= most { (least, most) } else { (1.0, 10.0) };
-        if self.is_logarithmic {
-            return Axis::decades(least, most, from, to);
+        match self.spacing {
+            Spacing::Decades => Scale::decades(least, most, from, to),
+            Spacing::Doublings if least > 0.0 => Scale::doublings(least, most, from, to),
+            Spacing::FromZero | Spacing::Doublings => Scale::from_zero(most.max(0.0), from, to),
+            Spacing::Linear => {
+                let reaches_zero = least > 0.0 && least < 0.5 * most;
+                Scale::between(if reaches_zero { 0.0 } else { least }, most, from, to)
+            }
         }
-        let reaches_zero = least > 0.0 && least < 0.5 * most;
-        Axis::between(if reaches_zero { 0.0 } else { least }, most, from, to)
     }
 }
 
-impl Figure {
-    /// As SVG.
+impl Chart {
+    /// A chart without a level.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+        Chart { title: title.into(), x, y, series, level: None }
+    }
+
+    /// The chart as an SVG document, for a file of its own.
     pub fn svg(&self) -> String {
-        let is_drawn = |(x, y): &(f64, f64)| self.x.takes(*x) && self.y.takes(*y);
-        let curves: Vec<Vec<(f64, f64)>> =
-            self.curves.iter().map(|curve| curve.points.iter().copied().filter(is_drawn).collect()).collect();
-        let points = || curves.iter().flatten();
-        let top = TOP + LEGEND_LINE * curves.len() as f64;
-        let across = self.x.axis(points().map(|point| point.0), LEFT, WIDTH - RIGHT);
-        let up = self.y.axis(points().map(|point| point.1), top + HEIGHT - BOTTOM, top + TOP);
-        let mut svg = Svg::new(WIDTH, top + HEIGHT, &self.title);
-        svg.frame(&across, &up, self.x.name, self.y.name);
-        let dot = |x, y| Dot { x, y, is_filled: true };
-        for (number, (curve, points)) in self.curves.iter().zip(&curves).enumerate() {
-            let places: Vec<Dot> = points.iter().map(|(x, y)| dot(across.place(*x), up.place(*y))).collect();
-            draw(&mut svg, number, curve.look, &places);
-            let in_legend = TOP + LEGEND_LINE * number as f64;
-            let sample = [0.0, 20.0, 40.0].map(|x| dot(LEFT + x, in_legend));
-            draw(&mut svg, number, curve.look, &sample);
-            svg.text((LEFT + 50.0, in_legend + 4.0), "start", &curve.name);
+        self.drawn(&Layout::PICTURE)
+    }
+
+    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is nothing to draw.
+    pub fn html(&self) -> String {
+        let is_empty = self.series.iter().all(|series| self.points(series).next().is_none());
+        if is_empty {
+            return format!("<p class=\"none\">{}: nothing to draw.</p>\n", escaped(&self.title));
+        }
+        self.drawn(&Layout::COLUMN)
+    }
+
+    /// The points of a series that the axes can have.
+    fn points<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a Point> + Clone {
+        series.points.iter().filter(|point| self.x.takes(point.x) && self.y.takes(point.y))
+    }
+
+    fn drawn(&self, layout: &Layout) -> String {
+        let &Layout { width, left, right, bottom, legend_line, .. } = layout;
+        let heading = if layout.has_heading { legend_line } else { 0.0 };
+        let legend = legend_line * (self.series.len() + usize::from(self.level.is_some())) as f64;
+        let top = layout.top + heading + legend;
+        let height = top + layout.height;
+
+        let points = || self.series.iter().flat_map(|series| self.points(series));
+        let level = self.level.iter().map(|level| level.at);
+        let across = self.x.scale(points().map(|point| point.x), left, width - right);
+        let up = self.y.scale(points().map(|point| point.y).chain(level), height - bottom, top + layout.top);
+
+        let mut svg = Svg::new(layout, height, &self.title);
+        if layout.has_heading {
+            svg.heading((left, layout.top), &self.title);
+        }
+        svg.frame(&across, &up, &self.x.label, &self.y.label);
+        let legend_at = |number: usize| layout.top + heading + legend_line * number as f64;
+        if let Some(level) = &self.level {
+            let (at, y) = (up.place(level.at), legend_at(self.series.len()));
+            svg.line((left, at), (width - right, at), Stroke::Level);
+            svg.line((left, y), (left + 40.0, y), Stroke::Level);
+            svg.text((left + 50.0, y + 4.0), "start", &format!("{} ({})", level.name, level.at));
+        }
+        for (number, series) in self.series.iter().enumerate() {
+            let dot = |point: &Point| Dot {
+                x: across.place(point.x),
+                y: up.place(point.y),
+                is_filled: !point.is_doubtful,
+            };
+            let dots: Vec<Dot> = self.points(series).map(dot).collect();
+            trace(&mut svg, number, series.look, &dots);
+            let y = legend_at(number);
+            let sample = [0.0, 20.0, 40.0].map(|x| Dot { x: left + x, y, is_filled: true });
+            trace(&mut svg, number, series.look, &sample);
+            svg.text((left + 50.0, y + 4.0), "start", &series.name);
         }
         svg.end()
     }
 }
 
-fn draw(svg: &mut Svg, number: usize, look: Look, dots: &[Dot]) {
+/// The line and the markers of series `number`, as far as its look has them.
+fn trace(svg: &mut Svg, number: usize, look: Look, dots: &[Dot]) {
     if look != Look::Dots {
         svg.path(number, dots, look == Look::Dashes);
     }
@@ -121,44 +250,85 @@ fn draw(svg: &mut Svg, number: usize, look: Look, dots: &[Dot]) {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
 
-    /// Two curves, of which one has a point that a logarithmic axis cannot have.
-    pub fn figure() -> Figure {
-        let curve = |name: &str, look, points: &[(f64, f64)]| Curve {
-            name: name.to_owned(),
-            look,
-            points: points.to_vec(),
+    /// Two series, of which one has a point that a logarithmic axis cannot have.
+    fn chart() -> Chart {
+        let data = Series::new("data", Look::Dots, [(0.0, 0.5), (10.0, 0.0), (1000.0, 1.0)]);
+        let theory = Series::new("a < b", Look::Dashes, [(10.0, 0.0), (100.0, 0.5)]);
+        Chart::new("Chart", Axis::logarithmic("bytes"), Axis::linear("share"), vec![data, theory])
+    }
+
+    #[test]
+    fn points_that_an_axis_cannot_have_are_left_out() {
+        for svg in [chart().svg(), chart().html()] {
+            // Three markers of the first series in the legend, and two on the axes.
+            assert_eq!(svg.matches("<circle").count(), 5, "{svg}");
+            assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 2);
+            for part in ["a &lt; b", ">bytes<", ">share<", ">1000<"] {
+                assert!(svg.contains(part), "`{part}` is not in {svg}");
+            }
+        }
+        let not_finite = Series::new("n", Look::Dots, [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0)]);
+        let svg = Chart { series: vec![not_finite], ..chart() }.svg();
+        assert_eq!(svg.matches("<circle").count(), 4, "{svg}");
+    }
+
+    #[test]
+    fn a_page_reports_a_chart_without_points() {
+        let of = |points: &[(f64, f64)]| {
+            let series = vec![Series::new("data", Look::Dots, points.to_vec())];
+            Chart { series, ..chart() }.html()
         };
-        Figure {
-            title: "Figure".to_owned(),
-            x: Measure::logarithmic("bytes"),
-            y: Measure::linear("share"),
-            curves: vec![
-                curve("data", Look::Dots, &[(0.0, 0.5), (10.0, 0.0), (1000.0, 1.0)]),
-                curve("a < b", Look::Dashes, &[(10.0, 0.0), (100.0, 0.5)]),
-            ],
-        }
+        assert!(of(&[(-1.0, 1.0)]).contains("nothing to draw"));
+        assert!(of(&[(2.0, 2.0)]).contains("<circle"), "one point is drawn");
     }
 
     #[test]
-    fn what_an_axis_cannot_have_is_left_out() {
-        let svg = figure().svg();
-        // Three markers of the first curve in the legend, and two on the axes.
-        assert_eq!(svg.matches("<circle").count(), 5, "{svg}");
-        assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 2);
-        for part in ["a &lt; b", ">bytes<", ">share<", ">1000<"] {
-            assert!(svg.contains(part), "`{part}` is not in {svg}");
-        }
-    }
-
-    #[test]
-    fn an_axis_begins_at_zero_unless_numbers_are_far_from_it() {
-        let place =
-            |numbers: &[f64]| Measure::linear("n").axis(numbers.iter().copied(), 0.0, 100.0).place(0.0);
+    fn a_linear_axis_begins_at_zero_unless_numbers_are_far_from_it() {
+        let place = |numbers: &[f64]| Axis::linear("n").scale(numbers.iter().copied(), 0.0, 100.0).place(0.0);
         assert_eq!(place(&[2.0, 10.0]), 0.0);
         assert!(place(&[90.0, 100.0]) < -100.0);
         assert!(place(&[-1.0, 1.0]) > 0.0);
+    }
+
+    /// Four users lie at the right end, 200 attempts at the top, and 50 at a quarter of the height.
+    #[test]
+    fn points_levels_and_doubts_have_their_places() {
+        let doubtful = Point { is_doubtful: true, ..Point::from((4.0, 200.0)) };
+        let plain = Series::new("plain", Look::Marked, [(1.0, 50.0), (2.0, 100.0)]);
+        let other = Series { points: vec![doubtful], ..Series::new("other", Look::Marked, []) };
+        let axis = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
+        let level = Some(Level { name: "capacity".to_owned(), at: 100.0 });
+        let chart =
+            Chart { level, ..Chart::new("Title", axis("users"), axis("attempts, 1/s"), vec![plain, other]) };
+        let svg = chart.svg();
+        let Layout { width, height, left, right, bottom, top, legend_line, .. } = Layout::PICTURE;
+        let (highest, lowest) = (top + 3.0 * legend_line + top, top + 3.0 * legend_line + height - bottom);
+        let quarter = lowest + (highest - lowest) / 4.0;
+        let first = left + (width - right - left) / 4.0;
+        assert!(svg.contains(&format!("<polyline points=\"{first:.1},{quarter:.1} ")), "{svg}");
+        assert!(svg.contains(&format!("<polyline points=\"{:.1},{highest:.1}\"", width - right)), "{svg}");
+        for part in ["capacity (100)", ">users<", ">attempts, 1/s<"] {
+            assert!(svg.contains(part), "`{part}` is not in {svg}");
+        }
+        assert_eq!(
+            svg.matches("fill=\"#ffffff\" stroke=").count(),
+            1,
+            "one hollow marker; the legend's are filled"
+        );
+        assert!(svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn an_axis_by_doublings_needs_numbers_above_zero() {
+        let axis = Axis { label: "n".to_owned(), spacing: Spacing::Doublings };
+        let second = |numbers: &[f64]| {
+            let scale = axis.scale(numbers.iter().copied(), 0.0, 100.0);
+            scale.ticks().nth(1).expect("a second tick").0
+        };
+        assert_eq!(second(&[1.0, 8.0]), "2");
+        assert_eq!(second(&[0.0, 8.0]), "1");
     }
 }

@@ -428,7 +428,10 @@ fn published_logs_read() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/logs");
     let folder = std::env::var_os("FARFIELD_LOGS").map_or(beside, Into::into);
     if !folder.is_dir() {
-        return skipped();
+        return farfield_testkit::skip(
+            "published_logs_read",
+            "there is no folder of published logs, see FARFIELD_LOGS",
+        );
     }
     let check = |name: &str, format: &LogFormat, broken_max: u64| {
         let file = std::fs::File::open(folder.join(name)).expect(name);
@@ -444,16 +447,6 @@ fn published_logs_read() {
     check("nasa_jul95_first10k.clf.xz", &COMMON, 0);
     check("nginx_2025_combined_10k.log.xz", &COMMON, 20);
     check("sdsc-http.txt.xz", &LogFormat::Gn, 20);
-}
-
-fn skipped() {
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        use std::io::Write as _;
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| {
-            writeln!(file, "published_logs_read: there is no folder of published logs, see FARFIELD_LOGS")
-        });
-    }
 }
 
 /// The law that a scenario takes is one that explains the data as well as any, and a single one where that does.

@@ -12,7 +12,7 @@ fn counts(test: &str, seconds: usize) -> Option<Vec<f64>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/rates");
     let folder = std::env::var_os("FARFIELD_RATES").map_or(beside, Into::into);
     let Ok(file) = std::fs::File::open(folder.join("nasa_jul_aug95_per_second.tbz2")) else {
-        skipped(test);
+        farfield_testkit::skip(test, "there is no folder of rates, see FARFIELD_RATES");
         return None;
     };
     let mut text = Vec::new();
@@ -22,15 +22,6 @@ fn counts(test: &str, seconds: usize) -> Option<Vec<f64>> {
     let numbers = text[512..].split(|byte| *byte == b' ').take(seconds);
     let number = |digits: &[u8]| std::str::from_utf8(digits).ok().and_then(|text| text.trim().parse().ok());
     Some(numbers.map(|digits| number(digits).expect("a number")).collect())
-}
-
-fn skipped(test: &str) {
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        use std::io::Write as _;
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let _ = file
-            .and_then(|mut file| writeln!(file, "{test}: there is no folder of rates, see FARFIELD_RATES"));
-    }
 }
 
 /// A row for each estimator, for the page.

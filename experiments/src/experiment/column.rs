@@ -75,9 +75,9 @@ pub struct Row {
     pub tries: u32,
 }
 
-/// What a run's summary tells.
+/// The parts of a run's summary that an experiment reads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct RunSummary {
     /// What it measured.
     pub measured: Measured,
     /// The same of each class of clients, by name.
@@ -86,8 +86,8 @@ pub struct Told {
     pub doubts: Vec<String>,
 }
 
-/// What a run measured in its steady part, of all clients or of a class. What is told of all alone, such as what the
-/// generator says of itself, a class does not have.
+/// The numbers of a run's steady part, of all clients or of a class. A class lacks the numbers that there are of all clients
+/// alone, such as those of the generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
     /// Requests due in a second.
@@ -122,7 +122,7 @@ pub struct Measured {
     pub overflow: Option<f64>,
     /// The busiest worker's share of time.
     pub busy: Option<f64>,
-    /// The mean response time of pages; absent where pages are not told apart, or none was completed.
+    /// The mean response time of pages; absent where requests have no pages, or none was completed.
     pub page_ms: Option<f64>,
     /// Their mean HTML latency.
     pub latency_ms: Option<f64>,
@@ -227,15 +227,15 @@ impl Row {
     }
 }
 
-impl Told {
+impl RunSummary {
     /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
-    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<Told> {
+    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<RunSummary> {
         let classes = summary.pointer("/classes").and_then(Value::as_array);
         let class = |class: &Value| {
             let name = class["name"].as_str().context("a class without a name")?;
             Ok((name.to_owned(), Measured::of(class)?))
         };
-        Ok(Told {
+        Ok(RunSummary {
             measured: Measured::read(summary, syns_again)?,
             classes: classes.into_iter().flatten().map(class).collect::<Result<_>>()?,
             doubts: doubts(summary),
@@ -264,7 +264,7 @@ impl Measured {
         })
     }
 
-    /// Reads what a summary, or a class's part of it, tells of requests and pages.
+    /// Reads the numbers of requests and pages from a summary, or from a class's part of it.
     fn of(part: &Value) -> Result<Measured> {
         let per_s = |rate: &str| number(part, &format!("/steady/rates/{rate}_per_s"));
         let ms = |pointer: &str| Some(part.pointer(pointer)?.as_f64()? / 1e6);
@@ -379,7 +379,7 @@ pub mod tests {
 
     #[test]
     fn a_summary_is_read() {
-        let Told { measured, classes, doubts } = Told::read(&summary(), Some(30)).unwrap();
+        let RunSummary { measured, classes, doubts } = RunSummary::read(&summary(), Some(30)).unwrap();
         let row = Row { measured, classes, doubts, ..row(0, 64, 0.0, 0.0) };
         let of = |column: Column| column.of(&row).map(|number| column.written(number));
         for (column, expected) in [
@@ -419,7 +419,7 @@ pub mod tests {
     fn what_is_missing_is_named() {
         let mut summary = summary();
         summary["steady"]["rates"] = Value::Null;
-        let error = Told::read(&summary, None).unwrap_err().to_string();
+        let error = RunSummary::read(&summary, None).unwrap_err().to_string();
         assert!(error.contains("/steady/rates/offered_per_s"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! What an experiment claims of its numbers, in a form that can be checked: a column held against a bound, at
-//! every value of a range.
+//! A claim as a question states it, in a form that can be checked: a column held against a bound, at every value of a
+//! range. Judged by the rows of an experiment it becomes a [`Claim`] of the page.
 //!
 //! ```toml
 //! [[experiment.claim]]
@@ -16,13 +16,14 @@
 
 use super::column::{Column, Row};
 use super::plan::{Number, Plan};
+use crate::page::Claim;
 use serde::Deserialize;
 
-/// A claim.
+/// A claim that can be checked.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Written")]
-pub struct Claim {
-    /// It, in words.
+#[serde(try_from = "ClaimTable")]
+pub struct Criterion {
+    /// The claim in words.
     pub says: String,
     curve: Option<String>,
     from: f64,
@@ -41,12 +42,12 @@ enum Relation {
     AtLeast,
 }
 
-/// What a column is held against.
+/// The number that a column is held against.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Bound {
     Number(f64),
-    /// `times` a column at the same value or `at` another, of the same curve or another, and `plus` something.
+    /// `times` a column at the same value or `at` another, of the same curve or another, `plus` a constant.
     Of(OfColumn),
 }
 
@@ -68,7 +69,7 @@ fn once() -> f64 {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Written {
+struct ClaimTable {
     says: String,
     curve: Option<String>,
     from: Option<f64>,
@@ -82,11 +83,11 @@ struct Written {
     peak: bool,
 }
 
-impl TryFrom<Written> for Claim {
+impl TryFrom<ClaimTable> for Criterion {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Claim, String> {
-        let Written { says, curve, from, to, column, near, within, at_most, at_least, peak } = written;
+    fn try_from(written: ClaimTable) -> Result<Criterion, String> {
+        let ClaimTable { says, curve, from, to, column, near, within, at_most, at_least, peak } = written;
         let (relation, bound) = match (near, within, at_most, at_least) {
             (Some(bound), Some(within), None, None) => (Relation::Within(within), bound),
             (None, None, Some(bound), None) => (Relation::AtMost, bound),
@@ -98,24 +99,11 @@ impl TryFrom<Written> for Claim {
             }
         };
         let (from, to) = (from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY));
-        Ok(Claim { says, curve, from, to, column, relation, bound, peak })
+        Ok(Criterion { says, curve, from, to, column, relation, bound, peak })
     }
 }
 
-/// What the rows say of a claim.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// Whether it holds; absent if no row speaks of it.
-    pub holds: Option<bool>,
-    /// The numbers it was judged by, in a few words.
-    pub seen: String,
-    /// Rows it was judged by.
-    pub rows: usize,
-    /// How many of them come from, or are held against, a run that calls itself invalid.
-    pub invalid: usize,
-}
-
-impl Claim {
+impl Criterion {
     /// The curves that it names.
     pub fn curves(&self) -> impl Iterator<Item = &str> {
         let against = match &self.bound {
@@ -125,13 +113,13 @@ impl Claim {
         self.curve.as_deref().into_iter().chain(against)
     }
 
-    /// Judges it by `rows`.
-    pub fn judge(&self, plan: &Plan, rows: &[Row]) -> Finding {
+    /// Judges the claim by `rows`.
+    pub fn judge(&self, plan: &Plan, rows: &[Row]) -> Claim {
         let mut found: Vec<(f64, f64)> = Vec::new();
         let (mut invalid, mut holds) = (0, true);
         let own = self.curve.as_deref().and_then(|name| plan.curve(name));
         for row in rows.iter().filter(|row| own.is_none_or(|curve| row.curve == curve)) {
-            let (true, Some(number)) = (self.is_meant(row), self.column.of(row)) else { continue };
+            let (true, Some(number)) = (self.is_in_range(row), self.column.of(row)) else { continue };
             if self.peak && self.highest(rows, row.curve, self.column) != Some(row) {
                 continue;
             }
@@ -141,21 +129,21 @@ impl Claim {
             holds &= self.relation.holds(number, bound);
         }
         let holds = (!found.is_empty()).then_some(holds);
-        Finding { holds, seen: self.seen(&found), rows: found.len(), invalid }
+        Claim { says: self.says.clone(), seen: self.seen(&found), holds, runs: found.len(), invalid }
     }
 
-    fn is_meant(&self, row: &Row) -> bool {
+    fn is_in_range(&self, row: &Row) -> bool {
         (self.from..=self.to).contains(&row.value.as_f64())
     }
 
     /// The row of the curve at `place`, in the claim's range, with the largest number of `column`.
     fn highest<'a>(&self, rows: &'a [Row], place: usize, column: Column) -> Option<&'a Row> {
-        let own = rows.iter().filter(|row| row.curve == place && self.is_meant(row));
+        let own = rows.iter().filter(|row| row.curve == place && self.is_in_range(row));
         let numbered = own.filter_map(|row| Some((column.of(row)?, row)));
         numbered.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, row)| row)
     }
 
-    /// What `row` is held against, and whether the run that this comes from is valid.
+    /// The number that `row` is held against, and whether the run that it comes from is valid.
     fn bound(&self, plan: &Plan, rows: &[Row], row: &Row) -> Option<(f64, bool)> {
         let of = match &self.bound {
             Bound::Number(number) => return Some((*number, true)),
@@ -173,7 +161,7 @@ impl Claim {
         Some((of.column.of(against)? * of.times + of.plus, against.is_valid()))
     }
 
-    /// The numbers and bounds that were `found`, told as the relation asks.
+    /// The numbers and bounds that were `found`, written as the relation asks.
     fn seen(&self, found: &[(f64, f64)]) -> String {
         if found.is_empty() {
             return "nothing: no row speaks of it".to_owned();
@@ -219,10 +207,10 @@ mod tests {
     use crate::experiment::column::tests::row;
     use crate::experiment::plan::{self, Experiment};
 
-    fn finding(claim: &str, rows: &[Row]) -> Finding {
+    fn judged(claim: &str, rows: &[Row]) -> Claim {
         let plan = Experiment::parse("e", plan::tests::TEXT).unwrap().plan;
-        let claim: Claim = toml::from_str(&format!("says = 'it'\n{claim}")).expect(claim);
-        claim.judge(&plan, rows)
+        let criterion: Criterion = toml::from_str(&format!("says = 'it'\n{claim}")).expect(claim);
+        criterion.judge(&plan, rows)
     }
 
     fn rows() -> Vec<Row> {
@@ -235,8 +223,9 @@ mod tests {
     }
 
     fn check(claim: &str, holds: Option<bool>, seen: &str, counted: (usize, usize)) {
-        let expected = Finding { holds, seen: seen.to_owned(), rows: counted.0, invalid: counted.1 };
-        assert_eq!(finding(claim, &rows()), expected, "{claim}");
+        let (runs, invalid) = counted;
+        let expected = Claim { says: "it".to_owned(), seen: seen.to_owned(), holds, runs, invalid };
+        assert_eq!(judged(claim, &rows()), expected, "{claim}");
     }
 
     #[test]
@@ -297,7 +286,7 @@ mod tests {
             "near = { colum = 'value' }\nwithin = 1",
         ] {
             let text = format!("says = 'it'\ncolumn = 'attempts'\n{text}");
-            assert!(toml::from_str::<Claim>(&text).is_err(), "{text}");
+            assert!(toml::from_str::<Criterion>(&text).is_err(), "{text}");
         }
     }
 }

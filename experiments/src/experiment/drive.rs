@@ -5,11 +5,9 @@
 //! the server of the scenario, whose kernel does its receive work on the server's processor as well. On the simulated
 //! plane there is no server, and it matters to nothing but the time it takes what else the processors do.
 
-use super::column::{Row, Told};
+use super::column::{Row, RunSummary};
 use super::plan::Number;
 use super::server::ServerKind;
-use crate::bench::hold;
-use crate::process;
 use anyhow::{Context, Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -22,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 use toml::{Table, Value};
+use xtask::{hold, process};
 
 /// The exit code of a farfield that has measured and doubts itself.
 const MEASURED_BUT_INVALID: i32 = 3;
@@ -29,9 +28,9 @@ const MEASURED_BUT_INVALID: i32 = 3;
 /// Seconds after which a run that does not end is ended.
 const LIMIT_S: u32 = 900;
 
-/// The place where experiments are run.
+/// Runs farfield and its server, each on a processor of its own.
 #[derive(Debug)]
-pub struct Stand {
+pub struct Runner {
     farfield: PathBuf,
     scratch: TempDir,
     server_cpu: usize,
@@ -55,9 +54,9 @@ pub struct Point {
     pub sends_at: Option<String>,
 }
 
-impl Stand {
-    /// A stand on the first two processors that may be used, for the executable `farfield`.
-    pub fn new(farfield: PathBuf) -> Result<Stand> {
+impl Runner {
+    /// A runner on the first two processors that may be used, for the executable `farfield`.
+    pub fn new(farfield: PathBuf) -> Result<Runner> {
         let allowed = sched_getaffinity(Pid::from_raw(0))?;
         let mut processors = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false));
         let (Some(server_cpu), Some(generator_cpu)) = (processors.next(), processors.next()) else {
@@ -67,18 +66,18 @@ impl Stand {
         let readable = fs::Permissions::from_mode(0o755);
         let scratch =
             tempfile::Builder::new().prefix("farfield-experiment-").permissions(readable).tempdir()?;
-        Ok(Stand { farfield, scratch, server_cpu, generator_cpu })
+        Ok(Runner { farfield, scratch, server_cpu, generator_cpu })
     }
 
-    /// A stand that only checks scenarios: its list of requests has one, which is read in no time.
+    /// A runner that only checks scenarios: its list of requests has one, which is read in no time.
     #[cfg(test)]
-    pub fn for_checks(farfield: PathBuf) -> Result<Stand> {
-        let stand = Stand::new(farfield)?;
-        super::site::put_one_request(&stand.farfield, stand.scratch.path())?;
-        Ok(stand)
+    pub fn for_checks(farfield: PathBuf) -> Result<Runner> {
+        let runner = Runner::new(farfield)?;
+        super::site::put_one_request(&runner.farfield, runner.scratch.path())?;
+        Ok(runner)
     }
 
-    /// Has farfield read the point's scenario, so that a mistake is told before hours have gone by.
+    /// Lets farfield read the point's scenario, so that a mistake is found before hours have gone by.
     pub fn check(&self, point: &Point) -> Result<()> {
         let mut command = self.command(point, &point.scenario)?;
         process::output(command.arg("--show-scenario")).map(drop)
@@ -89,7 +88,7 @@ impl Stand {
         let mut tries = 0;
         loop {
             tries += 1;
-            let Told { measured, classes, doubts } = self.run(point)?;
+            let RunSummary { measured, classes, doubts } = self.run(point)?;
             if doubts.is_empty() || tries >= tries_max {
                 let Point { curve, value, .. } = *point;
                 return Ok(Row { curve, value, measured, classes, doubts, tries });
@@ -106,10 +105,10 @@ impl Stand {
         Ok(if niceness == 0 { machine } else { format!("{machine}, at niceness {niceness}") })
     }
 
-    fn run(&self, point: &Point) -> Result<Told> {
+    fn run(&self, point: &Point) -> Result<RunSummary> {
         let plane = Plane::of(&point.scenario);
         if plane != Plane::Sockets {
-            // farfield starts the server itself, and does the clients' TCP: the kernel's counter tells nothing.
+            // farfield starts the server itself, and does the clients' TCP: the kernel's counter has none of them.
             return self.driven(self.command(point, &point.scenario)?, plane, None);
         }
         let mut scenario = point.scenario.clone();
@@ -123,7 +122,7 @@ impl Stand {
     }
 
     /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs again.
-    fn driven(&self, mut command: Command, plane: Plane, syns_before: Option<u64>) -> Result<Told> {
+    fn driven(&self, mut command: Command, plane: Plane, syns_before: Option<u64>) -> Result<RunSummary> {
         let directory = self.scratch.path().join("run");
         if directory.exists() {
             fs::remove_dir_all(&directory)
@@ -137,7 +136,7 @@ impl Stand {
         };
         let summary: Json = serde_json::from_str(&output)
             .with_context(|| format!("`{}` printed no summary:\n{output}", process::words(&command)))?;
-        Told::read(&summary, syns_again)
+        RunSummary::read(&summary, syns_again)
     }
 
     /// `farfield run` of `scenario` at the point.
@@ -328,10 +327,10 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_told_without_the_distributors_suffix() {
+    fn the_machine_is_named_without_the_distributors_suffix() {
         let environment = serde_json::json!({
             "processor": "A CPU", "memory_bytes": 2u64 << 30, "kernel": "Linux 6.1.0-13-amd64 x86_64" });
-        let told = machine(&environment);
-        assert!(told.starts_with("A CPU, ") && told.ends_with(" processors, 2 GiB, Linux 6.1.0"), "{told}");
+        let text = machine(&environment);
+        assert!(text.starts_with("A CPU, ") && text.ends_with(" processors, 2 GiB, Linux 6.1.0"), "{text}");
     }
 }

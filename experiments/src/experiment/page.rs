@@ -1,102 +1,56 @@
-//! The page of an experiment: what the paper saw, what was seen here, and the numbers behind it, in Markdown.
+//! The page of an experiment: its question, its claims as judged, and a row for each run.
 
-use super::claim::Finding;
 use super::column::{Column, Row};
 use super::drive::Plane;
-use super::plan::{Chart, Experiment, Length};
-use std::fmt::Write;
+use super::plan::{ChartPlan, Experiment, Length, LevelTable, ScaleKey};
+use crate::page::{Claim, Page, Table};
+use farfield_report::chart::{Axis, Chart, Level, Look, Point, Series, Spacing};
 
 /// Where the numbers come from.
 #[derive(Debug, Clone)]
 pub struct Provenance {
-    /// How much was run.
+    /// The extent of what was run.
     pub length: Length,
-    /// On which machine.
+    /// The machine.
     pub machine: String,
-    /// How often a run that called itself invalid could be run in all.
+    /// The most runs of a point; it is run again while it is invalid.
     pub tries_max: u32,
-    /// What else a reader should know of it, in a sentence.
+    /// A further sentence for the reader.
     pub note: Option<String>,
 }
 
-/// The whole page; the figure lies beside it.
-pub fn page(experiment: &Experiment, rows: &[Row], findings: &[Finding], provenance: &Provenance) -> String {
+/// The whole page.
+pub fn page(experiment: &Experiment, rows: &[Row], claims: Vec<Claim>) -> Page {
     let plan = &experiment.plan;
-    let name = &experiment.name;
-    format!(
-        "# {}\n\n{}. The experiment is [experiments/{name}.toml](../../experiments/{name}.toml); \
-         `cargo xtask experiment {name}` runs it and writes this page.\n\n\
-         {}\
-         ## What the paper saw\n\n{}\n\n\
-         ## What was seen here\n\n{}{}\n\
-         ## How it was run\n\n{}\n\n{}\n\n\
-         ## The numbers\n\n{}",
-        plan.title,
-        plan.source,
-        figures(experiment),
-        plan.saw.trim(),
-        claims(experiment, findings),
-        doubtful(rows),
-        plan.here.trim(),
-        origin_of(experiment, provenance),
-        table(experiment, rows),
-    )
-}
-
-/// The file of figure `number`, counted from 0.
-pub fn figure(experiment: &Experiment, number: usize) -> String {
-    match number {
-        0 => format!("{}.svg", experiment.name),
-        _ => format!("{}-{}.svg", experiment.name, number + 1),
+    Page {
+        title: plan.title.clone(),
+        source: plan.source.clone(),
+        saw: plan.saw.clone(),
+        here: plan.here.clone(),
+        claims,
+        noticed: doubtful(rows),
+        tables: vec![table(experiment, rows)],
+        charts: plan.charts().iter().map(|chart| drawn(experiment, chart, rows)).collect(),
     }
 }
 
-fn figures(experiment: &Experiment) -> String {
-    let plan = &experiment.plan;
-    let shown = |(number, chart): (usize, &Chart)| {
-        let (y, x) = (chart.y.head(&plan.label), chart.x.head(&plan.label));
-        format!("![{y} against {x}]({})\n\n", figure(experiment, number))
-    };
-    plan.charts().iter().enumerate().map(shown).collect()
-}
-
-/// A table of what was claimed, and what became of it.
-pub fn claims(experiment: &Experiment, findings: &[Finding]) -> String {
-    let mut text = String::from("| claim | seen | |\n| --- | --- | --- |\n");
-    for (claim, finding) in experiment.plan.claims.iter().zip(findings) {
-        let verdict = match finding.holds {
-            Some(true) => "holds",
-            Some(false) => "**fails**",
-            None => "not judged",
-        };
-        let doubt = match finding.invalid {
-            0 => String::new(),
-            invalid => format!(", by {invalid} invalid of {} runs", finding.rows),
-        };
-        writeln!(text, "| {} | {} | {verdict}{doubt} |", claim.says, finding.seen)
-            .expect("a String takes all");
-    }
-    text
-}
-
-/// A table of what was measured, a row for each run.
-pub fn table(experiment: &Experiment, rows: &[Row]) -> String {
+/// A table of the measurements, a row for each run.
+fn table(experiment: &Experiment, rows: &[Row]) -> Table {
     let plan = &experiment.plan;
     let columns: Vec<Column> = [Column::Value].iter().chain(&plan.show).copied().collect();
-    let heads = columns.iter().map(|column| column.head(&plan.label)).collect::<Vec<_>>().join(" | ");
-    let mut text =
-        format!("| curve | {heads} | verdict |\n| --- |{} --- |\n", " ---: |".repeat(columns.len()));
+    let heads = columns.iter().map(|column| column.head(&plan.label));
+    let heads = ["curve".to_owned()].into_iter().chain(heads).chain(["verdict".to_owned()]).collect();
+    let mut table = Table { says: String::new(), heads, rows: Vec::new(), ends_in_text: true };
     for row in rows {
         let cell =
             |column: &Column| column.of(row).map_or_else(|| "–".to_owned(), |number| column.written(number));
-        let cells = columns.iter().map(cell).collect::<Vec<_>>().join(" | ");
-        let curve = &plan.curves[row.curve].name;
-        writeln!(text, "| {curve} | {cells} | {} |", verdict(row)).expect("a String takes all");
+        let curve = plan.curves[row.curve].name.clone();
+        table.push([curve].into_iter().chain(columns.iter().map(cell)).chain([verdict(row)]));
     }
-    text
+    table
 }
 
-/// What the run said of itself.
+/// The verdict of a run on itself.
 fn verdict(row: &Row) -> String {
     let tries = match row.tries {
         1 => String::new(),
@@ -109,7 +63,31 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-/// A paragraph on runs that call themselves invalid; nothing if there are none.
+/// A chart of the rows; the points of invalid runs are doubtful.
+fn drawn(experiment: &Experiment, chart: &ChartPlan, rows: &[Row]) -> Chart {
+    let plan = &experiment.plan;
+    let (x, y) = (chart.x, chart.y);
+    let point = |row: &Row| Some(Point { x: x.of(row)?, y: y.of(row)?, is_doubtful: !row.is_valid() });
+    let series = |curve: usize| Series {
+        name: plan.curves[curve].name.clone(),
+        look: Look::Marked,
+        points: rows.iter().filter(|row| row.curve == curve).filter_map(point).collect(),
+    };
+    let spacing = match chart.scale {
+        ScaleKey::Linear => Spacing::FromZero,
+        ScaleKey::Log => Spacing::Doublings,
+    };
+    let (x, y) = (x.head(&plan.label), y.head(&plan.label));
+    Chart {
+        title: format!("{y} against {x}"),
+        x: Axis { label: x, spacing },
+        y: Axis { label: y, spacing: Spacing::FromZero },
+        series: plan.curves_of(chart).into_iter().map(series).collect(),
+        level: chart.level.as_ref().map(|LevelTable { name, at }| Level { name: name.clone(), at: *at }),
+    }
+}
+
+/// A paragraph on runs that call themselves invalid; empty if there are none.
 fn doubtful(rows: &[Row]) -> String {
     let invalid: Vec<&Row> = rows.iter().filter(|row| !row.is_valid()).collect();
     if invalid.is_empty() {
@@ -119,15 +97,16 @@ fn doubtful(rows: &[Row]) -> String {
     reasons.sort_unstable();
     reasons.dedup();
     format!(
-        "\n{} of {} runs call themselves invalid ({}); their points are hollow in the figure, and their rows below \
-         say so. Claims were judged by all rows alike.\n",
+        "{} of {} runs call themselves invalid ({}); their points are hollow in the figure, and their rows below \
+         say so. Claims were judged by all rows alike.",
         invalid.len(),
         rows.len(),
         reasons.join(", ")
     )
 }
 
-fn origin_of(experiment: &Experiment, provenance: &Provenance) -> String {
+/// The paragraph on where the numbers come from.
+pub fn origin_of(experiment: &Experiment, provenance: &Provenance) -> String {
     let length = match provenance.length {
         Length::Full => "the full form",
         Length::Quick => "the quick form: fewer points, shorter runs",
@@ -168,6 +147,7 @@ mod tests {
     use super::*;
     use crate::experiment::column::tests::row;
     use crate::experiment::plan::tests::TEXT;
+    use crate::page::Method;
 
     fn rows() -> Vec<Row> {
         let late = Row { doubts: vec!["send-lateness".to_owned()], tries: 2, ..row(1, 4, 200.0, 99.5) };
@@ -181,38 +161,46 @@ mod tests {
                         | --- | ---: | ---: | ---: | --- |\n\
                         | plain | 1 | 50.5 | 50.0 | valid |\n\
                         | other | 4 | 200.0 | 99.5 | invalid: send-lateness, 2 tries |\n";
-        assert_eq!(table(&experiment, &rows()), expected);
+        assert_eq!(table(&experiment, &rows()).markdown(), expected);
     }
 
     #[test]
-    fn each_figure_has_a_file() {
+    fn a_chart_has_the_curves_and_hollow_points_of_invalid_runs() {
         let one = "chart = { x = \"value\", y = \"attempts\", level = { name = \"capacity\", at = 100 } }";
         let two = "chart = [{ x = \"value\", y = \"attempts\" }, { x = \"value\", y = \"open\" }]";
-        let experiment = Experiment::parse("e", &TEXT.replace(one, two)).unwrap();
-        let expected = "![attempts, 1/s against users](e.svg)\n\n![requests open against users](e-2.svg)\n\n";
-        assert_eq!(figures(&experiment), expected);
+        let charts = |text: &str| page(&Experiment::parse("e", text).unwrap(), &rows(), Vec::new()).charts;
+        let titles: Vec<String> =
+            charts(&TEXT.replace(one, two)).into_iter().map(|chart| chart.title).collect();
+        assert_eq!(titles, ["attempts, 1/s against users", "requests open against users"]);
         assert!(Experiment::parse("e", &TEXT.replace(one, "chart = []")).is_err());
+        let [chart] = charts(TEXT).try_into().unwrap();
+        let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["plain", "other"]);
+        assert_eq!(chart.series[0].points, [Point::from((1.0, 50.5))]);
+        assert_eq!(chart.series[1].points, [Point { is_doubtful: true, ..Point::from((4.0, 200.0)) }]);
+        assert_eq!(chart.level, Some(Level { name: "capacity".to_owned(), at: 100.0 }));
     }
 
     #[test]
     fn the_page_has_all_parts() {
         let experiment = Experiment::parse("e", TEXT).unwrap();
-        let findings: Vec<Finding> =
-            experiment.plan.claims.iter().map(|claim| claim.judge(&experiment.plan, &rows())).collect();
+        let judge = |claim: &crate::experiment::criterion::Criterion| claim.judge(&experiment.plan, &rows());
+        let claims = experiment.plan.claims.iter().map(judge).collect();
         let provenance = Provenance {
             length: Length::Quick,
             machine: "a machine".to_owned(),
             tries_max: 2,
             note: Some("It was busy.".to_owned()),
         };
-        let page = page(&experiment, &rows(), &findings, &provenance);
+        let origin = origin_of(&experiment, &provenance);
+        let page = page(&experiment, &rows(), claims).markdown("e", Method::Experiment, &origin);
         for part in [
             "# Title\n\nPaper, figure 1. ",
-            "![attempts, 1/s against users](e.svg)",
+            "![attempts, 1/s against users](chart.svg)",
             "## What the paper saw\n\nA line.\n",
             "| attempts are what was asked for | off by +1.0 % at worst | holds, by 1 invalid of 2 runs |",
             "\n\n1 of 2 runs call themselves invalid (send-lateness);",
-            "## How it was run\n\nAnother line.\n\nMeasured over loopback on a machine: the server",
+            "## How it was done\n\nAnother line.\n\nMeasured over loopback on a machine: the server",
             "This is the quick form",
             "up to 2 runs in all. It was busy.\n",
             "## The numbers\n\n| curve |",

@@ -1,13 +1,14 @@
-//! An experiment as its file says it: what a paper saw, what is run to see it again, and what is claimed of it.
+//! An experiment as its `question.toml` says it: what a paper saw, what is run to see it again, and the claims.
 //!
 //! The file holds an ordinary scenario under `[scenario]`, and beside it what is varied. What is run is that
 //! scenario with tables laid over it: the shorter form's, the curve's, and then the one key that is varied.
 
-use super::claim::Claim;
 use super::column::Column;
+use super::criterion::Criterion;
 use super::curve::{Curve, Keys};
 use super::drive::Plane;
 use super::server::ServerKind;
+use crate::page::Method;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// How much of an experiment is run.
+/// The extent of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// All of it: what the pages keep.
@@ -30,16 +31,16 @@ pub enum Length {
 /// An experiment, read from its file.
 #[derive(Debug, Clone)]
 pub struct Experiment {
-    /// The file's name, without its ending.
+    /// Its folder, such as `wasp/figure-9`.
     pub name: String,
-    /// What is run and claimed.
+    /// The runs and the claims.
     pub plan: Plan,
     scenario: Table,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct Question {
     experiment: Plan,
     scenario: Table,
 }
@@ -78,30 +79,30 @@ pub struct Plan {
     pub curves: Vec<Curve>,
     /// What must hold of the numbers.
     #[serde(rename = "claim")]
-    pub claims: Vec<Claim>,
+    pub claims: Vec<Criterion>,
 }
 
 /// `[experiment.chart]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Chart {
+pub struct ChartPlan {
     /// To the right.
     pub x: Column,
-    /// How it is laid out.
+    /// The layout of that axis.
     #[serde(default)]
-    pub scale: Scale,
+    pub scale: ScaleKey,
     /// Upwards.
     pub y: Column,
     /// A level to compare with, such as the server's capacity.
-    pub level: Option<Level>,
+    pub level: Option<LevelTable>,
     /// The curves that it has; all if absent.
     curves: Option<Vec<String>>,
 }
 
-/// How the axis to the right is laid out.
+/// The layout of the axis to the right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scale {
+pub enum ScaleKey {
     /// Evenly, from zero.
     #[default]
     Linear,
@@ -112,14 +113,14 @@ pub enum Scale {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Charts {
-    One(Chart),
-    Several(Vec<Chart>),
+    One(ChartPlan),
+    Several(Vec<ChartPlan>),
 }
 
-/// A horizontal line in a figure.
+/// A horizontal line in a chart.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Level {
+pub struct LevelTable {
     /// What it is.
     pub name: String,
     /// Where it lies.
@@ -167,25 +168,28 @@ impl fmt::Display for Number {
 }
 
 impl Experiment {
-    /// Reads the experiments in `folder`, by name.
+    /// Reads the experiments below `folder`, in the order of their names.
     pub fn all(folder: &Path) -> Result<Vec<Experiment>> {
-        let cannot = || format!("cannot read the experiments in {}", folder.display());
-        let entries = fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>();
-        let mut files: Vec<_> = entries.with_context(cannot)?.iter().map(fs::DirEntry::path).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-        files.sort();
-        files.iter().map(|file| Experiment::read(file)).collect()
+        let mut experiments = Vec::new();
+        for paper in folders(folder)? {
+            for figure in folders(&folder.join(&paper))? {
+                let file = folder.join(&paper).join(&figure).join(Method::Experiment.file());
+                if file.is_file() {
+                    experiments.push(Experiment::read(&format!("{paper}/{figure}"), &file)?);
+                }
+            }
+        }
+        Ok(experiments)
     }
 
-    fn read(file: &Path) -> Result<Experiment> {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    fn read(name: &str, file: &Path) -> Result<Experiment> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Experiment::parse(&name, &text).with_context(|| format!("in {}", file.display()))
+        Experiment::parse(name, &text).with_context(|| format!("in {}", file.display()))
     }
 
     /// Reads the text of an experiment.
     pub fn parse(name: &str, text: &str) -> Result<Experiment> {
-        let Written { experiment: plan, scenario } = toml::from_str(text)?;
+        let Question { experiment: plan, scenario } = toml::from_str(text)?;
         for (key, values) in [("values", &plan.values), ("quick.values", &plan.quick.values)] {
             let rises = values.windows(2).all(|pair| pair[0].as_f64() < pair[1].as_f64());
             if values.len() < 2 || !rises {
@@ -210,7 +214,7 @@ impl Experiment {
         }
         let charted =
             plan.charts().iter().flat_map(|chart| chart.curves.iter().flatten().map(String::as_str));
-        let claimed = plan.claims.iter().flat_map(Claim::curves);
+        let claimed = plan.claims.iter().flat_map(Criterion::curves);
         if let Some(unknown) = charted.chain(claimed).find(|name| plan.curve(name).is_none()) {
             bail!("a chart or a claim speaks of a curve `{unknown}` that there is not");
         }
@@ -238,7 +242,7 @@ impl Experiment {
     /// The scenario of a curve, but for the key that is varied.
     pub fn scenario(&self, curve: &Curve, length: Length) -> Table {
         let mut scenario = self.scenario.clone();
-        scenario.entry("name").or_insert_with(|| Value::from(self.name.as_str()));
+        scenario.entry("name").or_insert_with(|| Value::from(self.name.replace('/', "-")));
         if length != Length::Full {
             lay_over(&mut scenario, &self.plan.quick.scenario);
         }
@@ -270,26 +274,40 @@ impl Plan {
         Some(sets)
     }
 
-    /// The figures, of which there is at least one.
-    pub fn charts(&self) -> &[Chart] {
+    /// The charts, of which there is at least one.
+    pub fn charts(&self) -> &[ChartPlan] {
         match &self.chart {
             Charts::One(chart) => std::slice::from_ref(chart),
             Charts::Several(charts) => charts,
         }
     }
 
-    /// The places of the curves of a figure.
-    pub fn curves_of(&self, chart: &Chart) -> Vec<usize> {
+    /// The indices of the curves of a chart.
+    pub fn curves_of(&self, chart: &ChartPlan) -> Vec<usize> {
         match &chart.curves {
             None => (0..self.curves.len()).collect(),
             Some(names) => names.iter().filter_map(|name| self.curve(name)).collect(),
         }
     }
 
-    /// The place of the curve of this name.
+    /// The index of the curve of this name.
     pub fn curve(&self, name: &str) -> Option<usize> {
         self.curves.iter().position(|curve| curve.name == name)
     }
+}
+
+/// The names of the folders in `folder`, sorted.
+fn folders(folder: &Path) -> Result<Vec<String>> {
+    let cannot = || format!("cannot read the experiments in {}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        if entry.file_type().with_context(cannot)?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 fn two_seconds() -> Table {
@@ -397,7 +415,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_questions_are_refused() {
         assert!(refusal("values = [1, 2, 4]", "values = [1, 4, 2]").contains("experiment.values"));
         assert!(refusal("values = [1, 4]", "values = [1]").contains("experiment.quick.values"));
         assert!(refusal("saw =", "seen =").contains("seen"));

@@ -1,13 +1,12 @@
-//! Real servers for experiments on the emulated plane, and how farfield is told to start them in the run's place.
+//! Real servers for experiments on the emulated plane, and the scenario's keys that start them.
 
 use super::site;
-use crate::nginx;
-use crate::system;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
 use toml::{Table, Value};
+use xtask::{nginx, system};
 
 /// Accepted connections that wait for a process: as many as the largest experiments have clients.
 const BACKLOG: u32 = 16_384;

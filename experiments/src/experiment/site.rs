@@ -6,7 +6,6 @@
 //! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson, Simmonds and Arlitt
 //! (2004, section 5.2.2) deal out one list of requests over all clients, which go through their parts again and again.
 
-use crate::process;
 use anyhow::{Context, Result, anyhow};
 use farfield_base::random::{Purpose, Seed};
 use farfield_traffic::request::{Order, RequestSetSpec, SiteSource};
@@ -18,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::{Table, Value};
+use xtask::process;
 
 /// The seed of all sites.
 const SEED: Seed = Seed(1);
@@ -101,16 +101,16 @@ fn surge(place: usize) -> usize {
     1000 * SURGE * 2 / (2 * place - 1)
 }
 
-/// Requests for the documents of the site that `manifest` tells of, in the order that clients take them in turn: each drawn
+/// Requests for the documents of the site that `manifest` describes, in the order that clients take them in turn: each drawn
 /// by popularity.
 fn requests(manifest: &Path) -> Result<String> {
     let source = SiteSource::Made(manifest.to_owned());
     let spec = RequestSetSpec::of_site(source, Some(SEED.0), Order::Weighted);
     let set = spec.resolve(&mut |path| fs::read(path), SEED).map_err(|error| anyhow!("{error}"))?;
-    let mut chance = SEED.stream(Purpose::User, 0);
+    let mut rng = SEED.stream(Purpose::User, 0);
     let mut lines = String::new();
     for _ in 0..REQUESTS {
-        let page = set.page(0, 1, 0, &mut chance);
+        let page = set.page(0, 1, 0, &mut rng);
         writeln!(lines, "{}", set.request(page.main).path).expect("a String takes all");
     }
     Ok(lines)

@@ -1,8 +1,8 @@
 //! Which law counts follow, whatever their order: single laws by their place, and a plot of quantiles.
 
-use crate::figure::{Curve, Figure, Look, Measure};
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed};
+use farfield_report::chart::{Axis, Chart, Look, Series};
 use farfield_traffic::fit::{Model, Points, Ranking, Trials, rank};
 
 /// The single laws of whole numbers, those of 0 left out, the best first. `None` if nearly all are alike.
@@ -44,7 +44,7 @@ pub fn table(of: &str, ranking: &Ranking) -> Table {
 }
 
 /// Quantiles of `values` against those of the first law and of the Weibull, lognormal and normal ones: straight where a law holds.
-pub fn figure(title: &str, values: &[f64], ranking: &Ranking) -> Figure {
+pub fn chart(title: &str, values: &[f64], ranking: &Ranking) -> Chart {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let shares: Vec<f64> = (1..100).map(|step| f64::from(step) / 100.0).collect();
@@ -54,17 +54,16 @@ pub fn figure(title: &str, values: &[f64], ranking: &Ranking) -> Figure {
     let laws = ranking.candidates.iter().enumerate().filter(|(at, law)| shown(*at, &law.name));
     let curves = laws.filter_map(|(_, candidate)| {
         let law = candidate.model()?;
-        let points = shares.iter().map(|share| (quantile(&law, *share, most), data(*share))).collect();
-        Some(Curve { name: candidate.name.clone(), look: Look::Line, points })
+        let points = shares.iter().map(|share| (quantile(&law, *share, most), data(*share)));
+        Some(Series::new(candidate.name.clone(), Look::Line, points))
     });
-    let equal =
-        Curve { name: "equal".to_owned(), look: Look::Dashes, points: vec![(least, least), (most, most)] };
-    Figure {
-        title: title.to_owned(),
-        x: Measure::linear("quantile of the law"),
-        y: Measure::linear("quantile of the data"),
-        curves: curves.chain(std::iter::once(equal)).collect(),
-    }
+    let equal = Series::new("equal", Look::Dashes, vec![(least, least), (most, most)]);
+    Chart::new(
+        title,
+        Axis::linear("quantile of the law"),
+        Axis::linear("quantile of the data"),
+        curves.chain(std::iter::once(equal)).collect(),
+    )
 }
 
 /// The value that a share of a law's values does not exceed, by bisection from 0 to ten times `most`.

@@ -1,7 +1,7 @@
 //! How long counts remember: H by the estimators that the pages show, and the variance of averages by scale.
 
-use crate::figure::{Curve, Look};
 use anyhow::Result;
+use farfield_report::chart::{Look, Series};
 use farfield_traffic::series::hurst::{
     HurstEstimate, aggregated_variance, local_whittle, local_whittle_bandwidth, wavelet,
 };
@@ -55,18 +55,17 @@ pub fn variances(series: &[f64]) -> Vec<(usize, f64)> {
 }
 
 /// The same, to be drawn: over the variance at the first scale, against seconds, a slot being `slot_s`.
-pub fn variance_curve(name: &str, series: &[f64], slot_s: f64) -> Curve {
+pub fn variance_curve(name: &str, series: &[f64], slot_s: f64) -> Series {
     let variances = variances(series);
     let first = variances.first().map_or(1.0, |first| first.1);
-    let points =
-        variances.iter().map(|(scale, variance)| (*scale as f64 * slot_s, variance / first)).collect();
-    Curve { name: name.to_owned(), look: Look::Marked, points }
+    let points = variances.iter().map(|(scale, variance)| (*scale as f64 * slot_s, variance / first));
+    Series::new(name, Look::Marked, points)
 }
 
 /// The line that a self-similar series with H has in such a figure, from 1 at `from_s` to `to_s`.
-pub fn line_of(hurst: f64, from_s: f64, to_s: f64) -> Curve {
+pub fn line_of(hurst: f64, from_s: f64, to_s: f64) -> Series {
     let at = |scale: f64| (scale, (scale / from_s).powf(2.0 * hurst - 2.0));
-    Curve { name: format!("H = {hurst}"), look: Look::Dashes, points: vec![at(from_s), at(to_s)] }
+    Series::new(format!("H = {hurst}"), Look::Dashes, vec![at(from_s), at(to_s)])
 }
 
 /// H between two scales: what the fall of the variance from `from` to `to` values says, if it were a power of the scale.

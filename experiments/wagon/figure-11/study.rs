@@ -1,13 +1,13 @@
 //! WAGON's figures 11 and 12, and the end of section 3.3: how often the site's pages and files are asked for by users who walk
 //! it, and how soon again.
 
-use crate::figure::{Curve, Figure, Look, Measure};
 use crate::page::{Claim, Page, Table, digits, percent};
-use crate::setting::Setting;
-use crate::traffic::Traffic;
-use crate::traffic::process::{Click, Process};
+use crate::study::setting::Setting;
+use crate::study::traffic::Traffic;
+use crate::study::traffic::process::{Click, Process};
 use anyhow::Result;
 use farfield_base::random::{Purpose, Seed};
+use farfield_report::chart::{Axis, Chart, Look, Series};
 use farfield_traffic::fit::locality::StackDistances;
 use farfield_traffic::fit::popularity::{Popularity, ZipfFit};
 use farfield_traffic::fit::{Points, Ranking, Trials, rank};
@@ -35,10 +35,9 @@ pub fn study(setting: &Setting) -> Result<Page> {
     let asked = Asked::of(&clicks, &process);
     let [pages, files] = [&asked.pages, &asked.files].map(|counts| Popularity::of(counts));
     Ok(Page {
-        title: "What users who walk the site ask for, and how soon again",
+        title: "What users who walk the site ask for, and how soon again".to_owned(),
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
-                 servers\", section 3.3, figures 11 and 12",
-        file: "popularity.rs",
+                 servers\", section 3.3, figures 11 and 12".to_owned(),
         saw: SAW.to_owned(),
         here: format!(
             "{hours} hours of table 4's traffic at 8 sessions a second, as a process without a network: sessions start with a page of \
@@ -58,7 +57,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
             distance_table("Stack distances of pages", &asked.page_distances),
             distance_table("Stack distances of files", &asked.file_distances),
         ],
-        figures: vec![figure(&asked)],
+        charts: vec![chart(&asked)],
     })
 }
 
@@ -234,7 +233,7 @@ fn distance_table(of: &str, ranking: &Ranking) -> Table {
     table
 }
 
-fn figure(asked: &Asked) -> Figure {
+fn chart(asked: &Asked) -> Chart {
     let points = |counts: &mut dyn Iterator<Item = f64>| -> Vec<(f64, f64)> {
         let all: Vec<f64> = counts.collect();
         let ranks = (0..).map(|step| 1.05f64.powi(step) as usize).take_while(|rank| *rank <= all.len());
@@ -242,13 +241,13 @@ fn figure(asked: &Asked) -> Figure {
         ranks.dedup();
         ranks.into_iter().map(|rank| (rank as f64, all[rank - 1])).collect()
     };
-    let curve = |name: &str, look, points| Curve { name: name.to_owned(), look, points };
+    let curve = |name: &str, look, points| Series::new(name, look, points);
     let whole = |counts: &[u64]| points(&mut counts.iter().map(|count| *count as f64));
-    Figure {
-        title: "Requests by rank".to_owned(),
-        x: Measure::logarithmic("rank"),
-        y: Measure::logarithmic("requests"),
-        curves: vec![
+    Chart::new(
+        "Requests by rank",
+        Axis::logarithmic("rank"),
+        Axis::logarithmic("requests"),
+        vec![
             curve("pages, as users walk", Look::Line, whole(&asked.pages)),
             curve(
                 "pages, as the site's popularity says: slope −1",
@@ -257,7 +256,7 @@ fn figure(asked: &Asked) -> Figure {
             ),
             curve("files", Look::Line, whole(&asked.files)),
         ],
-    }
+    )
 }
 
 #[cfg(test)]
@@ -289,7 +288,7 @@ mod tests {
 
     fn judged(asked: &Asked) -> Vec<bool> {
         let [pages, files] = [&asked.pages, &asked.files].map(|counts| Popularity::of(counts));
-        claims(asked, &pages, &files).iter().map(|claim| claim.holds).collect()
+        claims(asked, &pages, &files).iter().map(|claim| claim.holds == Some(true)).collect()
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! WAGON's figure 14 and section 4.2: whether H grows with the rate of sessions when all traffic passes a link of 10 Mb/s.
 
-use crate::figure::{Curve, Figure, Look, Measure};
-use crate::memory::{Memory, mean};
 use crate::page::{Claim, Page, Table, percent};
-use crate::setting::Setting;
-use crate::traffic::Traffic;
-use crate::traffic::run::{Ran, Run};
+use crate::study::memory::{Memory, mean};
+use crate::study::setting::Setting;
+use crate::study::traffic::Traffic;
+use crate::study::traffic::run::{Ran, Run};
 use anyhow::Result;
 use farfield_base::Duration;
+use farfield_report::chart::{Axis, Chart, Look, Series};
 
 /// The link that everything passes.
 const LINK: &str = "10Mbit";
@@ -51,10 +51,9 @@ pub fn study(setting: &Setting) -> Result<Page> {
     }
     let (narrow, wide): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.shared == LINK);
     Ok(Page {
-        title: "H against the rate of sessions, at a link of 10 Mb/s",
+        title: "H against the rate of sessions, at a link of 10 Mb/s".to_owned(),
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
-                 servers\", section 4.2 and figure 14",
-        file: "rate.rs",
+                 servers\", section 4.2 and figure 14".to_owned(),
         saw: SAW.to_owned(),
         here: format!(
             "The runs of [wagon-figure-6](../figure-6/page.md) at {} to {} sessions a second, {duration} s after {warm_up} s, with seeds 1 to \
@@ -66,7 +65,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
         claims: claims(&narrow, &wide),
         noticed: NOTICED.to_owned(),
         tables: vec![table("With the link of 10 Mb/s.", &narrow), table("With the link of 1 Gb/s.", &wide)],
-        figures: vec![figure(&narrow, &wide)],
+        charts: vec![chart(&narrow, &wide)],
     })
 }
 
@@ -171,22 +170,20 @@ fn table(says: &str, rows: &[Row]) -> Table {
     table
 }
 
-fn figure(narrow: &[Row], wide: &[Row]) -> Figure {
-    let means = |name: &str, look, rows: &[Row], of: fn(&Row) -> f64| Curve {
-        name: name.to_owned(),
-        look,
-        points: by_rate(rows, of).into_iter().map(|(rate, hurst, _)| (rate, hurst)).collect(),
+fn chart(narrow: &[Row], wide: &[Row]) -> Chart {
+    let means = |name: &str, look, rows: &[Row], of: fn(&Row) -> f64| {
+        Series::new(name, look, by_rate(rows, of).into_iter().map(|(rate, hurst, _)| (rate, hurst)))
     };
-    Figure {
-        title: "H against the rate of sessions".to_owned(),
-        x: Measure::linear("sessions/s"),
-        y: Measure::linear("H, variance of averages"),
-        curves: vec![
+    Chart::new(
+        "H against the rate of sessions",
+        Axis::linear("sessions/s"),
+        Axis::linear("H, variance of averages"),
+        vec![
             means("packets, 10 Mb/s", Look::Marked, narrow, |row| row.packets.aggregated),
             means("packets, 1 Gb/s", Look::Marked, wide, |row| row.packets.aggregated),
             means("requests, 10 Mb/s", Look::Dashes, narrow, |row| row.requests.aggregated),
         ],
-    }
+    )
 }
 
 #[cfg(test)]
@@ -209,7 +206,7 @@ mod tests {
     }
 
     fn judged(narrow: impl Fn(f64) -> f64, wide: impl Fn(f64) -> f64) -> Vec<bool> {
-        claims(&rows(narrow), &rows(wide)).iter().map(|claim| claim.holds).collect()
+        claims(&rows(narrow), &rows(wide)).iter().map(|claim| claim.holds == Some(true)).collect()
     }
 
     #[test]

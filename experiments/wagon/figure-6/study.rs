@@ -1,16 +1,16 @@
 //! WAGON's figures 3 to 10: what table 4's traffic makes of requests and packets over time: counts at three scales, H, the law
 //! of requests a second, and how long they remember.
 
-use crate::figure::{Curve, Figure, Look, Measure};
-use crate::marginal;
-use crate::memory::{Memory, hurst_between, line_of, mean, variance_curve, variances};
 use crate::page::{Claim, Page, Table};
-use crate::setting::Setting;
-use crate::traffic::Traffic;
-use crate::traffic::process::Process;
-use crate::traffic::run::{Ran, Run};
+use crate::study::marginal;
+use crate::study::memory::{Memory, hurst_between, line_of, mean, variance_curve, variances};
+use crate::study::setting::Setting;
+use crate::study::traffic::Traffic;
+use crate::study::traffic::process::Process;
+use crate::study::traffic::run::{Ran, Run};
 use anyhow::{Context, Result};
 use farfield_base::Duration;
+use farfield_report::chart::{Axis, Chart, Look, Series};
 use farfield_traffic::fit::Ranking;
 use farfield_traffic::series::{autocorrelation, white_noise_band};
 
@@ -53,10 +53,9 @@ pub fn study(setting: &Setting) -> Result<Page> {
     let seen = Seen::of(&runs, &counts)?;
     let requests_a_second = mean(runs.iter().map(|ran| mean(ran.requests_in(Duration::from_secs(1)))));
     Ok(Page {
-        title: "Requests and packets of table 4's traffic over time",
+        title: "Requests and packets of table 4's traffic over time".to_owned(),
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
-                 servers\", section 3.3, figures 3 to 10",
-        file: "requests.rs",
+                 servers\", section 3.3, figures 3 to 10".to_owned(),
         saw: SAW.to_owned(),
         here: here(&run(1), seeds, days, requests_a_second, &runs),
         claims: claims(&seen),
@@ -67,7 +66,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
             marginal::table("Requests a second, seed 1", &seen.laws[0]),
             long_table(&seen, days),
         ],
-        figures: figures(&runs[0], &counts, &seen)?,
+        charts: charts(&runs[0], &counts, &seen)?,
     })
 }
 
@@ -241,56 +240,56 @@ fn long_table(seen: &Seen, days: usize) -> Table {
     table
 }
 
-fn figures(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Figure>> {
+fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
     let second = Duration::from_secs(1);
     let packets = ran.packets_in(Duration::from_ms(100));
-    let variance = Figure {
-        title: "Variance of averages against the scale".to_owned(),
-        x: Measure::logarithmic("scale, s"),
-        y: Measure::logarithmic("variance over that at the first scale"),
-        curves: vec![
+    let variance = Chart::new(
+        "Variance of averages against the scale",
+        Axis::logarithmic("scale, s"),
+        Axis::logarithmic("variance over that at the first scale"),
+        vec![
             variance_curve("packets in 100 ms", &packets, 0.1),
             variance_curve("requests in 1 s", &ran.requests_in(second), 1.0),
             variance_curve("the sessions' process, requests in 1 s", long, 1.0),
             line_of(0.5, 0.1, 300.0),
             line_of(HURST, 0.1, 300.0),
         ],
-    };
+    );
     let lag = |(lag, correlation): (usize, &f64)| (lag as f64, *correlation);
-    let correlation = Figure {
-        title: "Correlation of requests a second".to_owned(),
-        x: Measure::linear("lag, s"),
-        y: Measure::linear("correlation"),
-        curves: vec![
-            Curve {
-                name: "requests a second, seed 1".to_owned(),
-                look: Look::Line,
-                points: seen.correlations[0].iter().enumerate().skip(1).map(lag).collect(),
-            },
-            Curve {
-                name: "independent counts: 95 % below".to_owned(),
-                look: Look::Dashes,
-                points: vec![(1.0, seen.band), (LAGS as f64, seen.band)],
-            },
+    let correlation = Chart::new(
+        "Correlation of requests a second",
+        Axis::linear("lag, s"),
+        Axis::linear("correlation"),
+        vec![
+            Series::new(
+                "requests a second, seed 1",
+                Look::Line,
+                seen.correlations[0].iter().enumerate().skip(1).map(lag),
+            ),
+            Series::new(
+                "independent counts: 95 % below",
+                Look::Dashes,
+                vec![(1.0, seen.band), (LAGS as f64, seen.band)],
+            ),
         ],
-    };
-    let mut figures = vec![variance, correlation];
-    figures.push(marginal::figure("Requests a second against laws", &ran.requests_in(second), &seen.laws[0]));
+    );
+    let mut charts = vec![variance, correlation];
+    charts.push(marginal::chart("Requests a second against laws", &ran.requests_in(second), &seen.laws[0]));
     for (slot, title, x) in [
         (10, "Packets in slots of 10 ms", "time, slots of 10 ms"),
         (100, "Packets in slots of 100 ms", "time, slots of 100 ms"),
         (1_000, "Packets in slots of 1 s", "time, slots of 1 s"),
     ] {
         let counts = ran.packets_in(Duration::from_ms(slot));
-        let points = counts.iter().take(400).enumerate().map(|(at, count)| (at as f64, *count)).collect();
-        figures.push(Figure {
-            title: title.to_owned(),
-            x: Measure::linear(x),
-            y: Measure::linear("packets"),
-            curves: vec![Curve { name: "packets, seed 1".to_owned(), look: Look::Line, points }],
-        });
+        let points = counts.iter().take(400).enumerate().map(|(at, count)| (at as f64, *count));
+        charts.push(Chart::new(
+            title,
+            Axis::linear(x),
+            Axis::linear("packets"),
+            vec![Series::new("packets, seed 1", Look::Line, points)],
+        ));
     }
-    Ok(figures)
+    Ok(charts)
 }
 
 #[cfg(test)]
@@ -328,7 +327,7 @@ mod tests {
     }
 
     fn judged(seen: &Seen) -> Vec<bool> {
-        claims(seen).iter().map(|claim| claim.holds).collect()
+        claims(seen).iter().map(|claim| claim.holds == Some(true)).collect()
     }
 
     #[test]

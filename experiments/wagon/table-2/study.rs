@@ -9,11 +9,11 @@ mod back;
 mod printed;
 mod rounded;
 
-use crate::figure::{Curve, Figure, Look, Measure};
 use crate::page::{Claim, Page, digits};
-use crate::setting::Setting;
+use crate::study::setting::Setting;
 use anyhow::Result;
 use back::{Back, MixtureBack};
+use farfield_report::chart::{Axis, Chart, Look, Series};
 use printed::{Printed, Variable};
 use rounded::Rounded;
 
@@ -32,10 +32,9 @@ pub fn study(setting: &Setting) -> Result<Page> {
         variables.iter().map(|variable| back::mixture(variable, mixture_size, mixture_seeds)).collect();
     let rounded = rounded::rounded(&variables[0], mixture_size);
     Ok(Page {
-        title: "Laws of clicks, think times and transfer times: drawn from, and fitted again",
+        title: "Laws of clicks, think times and transfer times: drawn from, and fitted again".to_owned(),
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
-                 servers\", table 2 and section 2.3",
-        file: "table_2.rs",
+                 servers\", table 2 and section 2.3".to_owned(),
         saw: SAW.to_owned(),
         here: here(mixture_size),
         claims: claims(&variables, &singles, &mixtures),
@@ -47,7 +46,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
             back::crossed_table(&variables, &mixtures),
             rounded::table(&rounded),
         ],
-        figures: vec![figure(&variables)],
+        charts: vec![chart(&variables)],
     })
 }
 
@@ -171,25 +170,23 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
 }
 
 /// The printed laws' tails, single beside mixed.
-fn figure(variables: &[Variable]) -> Figure {
+fn chart(variables: &[Variable]) -> Chart {
     let tail = |law: &Printed| -> Vec<(f64, f64)> {
         let values = (-40..=160).map(|step| 10f64.powf(f64::from(step) / 40.0));
         values.map(|x| (x, law.cdf_and_tail(x).1)).filter(|(_, tail)| *tail > 1e-4).collect()
     };
     let curves = variables.iter().flat_map(|variable| {
-        let curve = |law: &Printed, look, kind: &str| Curve {
-            name: format!("{}, {kind}", variable.name),
-            look,
-            points: tail(law),
+        let curve = |law: &Printed, look, kind: &str| {
+            Series::new(format!("{}, {kind}", variable.name), look, tail(law))
         };
         [curve(&variable.single.0, Look::Line, "single"), curve(&variable.mixture.0, Look::Dashes, "mixture")]
     });
-    Figure {
-        title: "The printed laws: share of values above".to_owned(),
-        x: Measure::logarithmic("clicks, or seconds"),
-        y: Measure::logarithmic("share above"),
-        curves: curves.collect(),
-    }
+    Chart::new(
+        "The printed laws: share of values above",
+        Axis::logarithmic("clicks, or seconds"),
+        Axis::logarithmic("share above"),
+        curves.collect(),
+    )
 }
 
 #[cfg(test)]
@@ -212,7 +209,7 @@ mod tests {
 
     fn judged(first: usize, off: f64, own: Statistics, passed: f64) -> Vec<bool> {
         let claims = claims(&printed::variables(), &[single(first, vec![off])], &[mixture(own, passed)]);
-        claims.iter().map(|claim| claim.holds).collect()
+        claims.iter().map(|claim| claim.holds == Some(true)).collect()
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Names the machine, the software and the commit that a result comes from.
 
-use crate::process;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use xtask::process;
 
 /// One line on the machine: processor, how many, memory, kernel.
 pub fn machine() -> String {

@@ -2,13 +2,15 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub use farfield_testkit::skip;
+
 use farfield_engine::place::{Device, Place, PlaceSpec, Queue};
 use farfield_wire::{
     Addresses, Icmpv4Repr, Icmpv6Repr, IpPacket, IpRepr, Message, Transport, VnetHeader, write_packet,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
-use std::io::{IoSlice, Write};
+use std::io::IoSlice;
 use std::net::IpAddr;
 
 /// Ample for anything that must come.
@@ -25,15 +27,6 @@ pub fn place(test: &str, spec: &PlaceSpec) -> Option<Place> {
         return None;
     }
     Some(Place::build(spec).unwrap_or_else(|error| panic!("{error}")))
-}
-
-/// Notes that a test is skipped.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("{test}: {reason}");
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
-        writeln!(file, "{test}: {reason}").unwrap();
-    }
 }
 
 /// A packet as it comes out of a queue.

@@ -21,7 +21,6 @@ use farfield_tcp::Config;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::{Itinerary, Policy, Target};
 use std::fs;
-use std::io::Write;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -82,7 +81,7 @@ pub struct Left {
     pub served: usize,
 }
 
-/// Why a test cannot run here; told to whoever counts.
+/// Whether this machine lacks what `test` needs; the test is then reported as skipped.
 pub fn skips(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let nginx = Path::new("/usr/sbin/nginx").exists();
@@ -91,11 +90,7 @@ pub fn skips(test: &str) -> bool {
         (false, _) => "needs root",
         (_, false) => "needs nginx",
     };
-    if let Some(file) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut file =
-            fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
-        writeln!(file, "{test}: {reason}").expect("the list of skips");
-    }
+    farfield_testkit::skip(test, reason);
     true
 }
 

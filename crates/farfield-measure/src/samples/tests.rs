@@ -6,7 +6,7 @@ use super::*;
 use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
 use proptest::prelude::*;
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io;
 use std::num::{NonZeroU8, NonZeroU32};
 use std::path::Path;
 use std::process::Command;
@@ -455,16 +455,6 @@ fn interpreter() -> Command {
     Command::new(std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into()))
 }
 
-/// Says that a test cannot run here, in the way that `cargo xtask test` counts.
-fn skip(name: &str, reason: &str) {
-    eprintln!("skipped: {name}: {reason}");
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut skips =
-            std::fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
-        writeln!(skips, "{name}: {reason}").expect("the file of skipped tests");
-    }
-}
-
 /// What `python3 -c script path` prints.
 fn python(script: &str, path: &Path) -> Option<String> {
     let output = interpreter().arg("-c").arg(script).arg(path).output().ok()?;
@@ -476,7 +466,10 @@ fn python(script: &str, path: &Path) -> Option<String> {
 fn other_reader(name: &str, modules: &str, script: &str) {
     let importable = interpreter().arg("-c").arg(format!("import {modules}")).output();
     if !importable.is_ok_and(|output| output.status.success()) {
-        return skip(&format!("samples::tests::{name}"), &format!("python3 cannot import {modules}"));
+        return farfield_testkit::skip(
+            &format!("samples::tests::{name}"),
+            &format!("python3 cannot import {modules}"),
+        );
     }
     // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at every edge.
     let mut samples = run(0..GROUP_ROWS + 20_000);

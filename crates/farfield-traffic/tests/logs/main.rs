@@ -1,10 +1,8 @@
 //! The laws that fuzz targets hold any log to, over the fuzzer's corpus and what is near it.
 
 mod laws;
-#[path = "../../../../fuzz/seeds.rs"]
-mod seeds;
 
-use seeds::Target;
+use farfield_testkit::corpus::{self, Target};
 
 /// The targets with their laws.
 const TARGETS: [Target; 8] = [
@@ -20,10 +18,10 @@ const TARGETS: [Target; 8] = [
 
 #[test]
 fn the_corpus_obeys_the_laws() {
-    seeds::obey(&TARGETS);
+    corpus::check(&TARGETS);
 }
 
 #[test]
 fn what_is_near_a_seed_obeys_the_laws() {
-    seeds::damaged_obey(&TARGETS, 150);
+    corpus::check_damaged(&TARGETS, 150);
 }

@@ -2,7 +2,7 @@
 //! a server, in virtual time. What comes back are the instants of requests and of packets.
 
 use super::Traffic;
-use crate::setting::Setting;
+use crate::study::setting::Setting;
 use anyhow::{Context, Result, bail};
 use farfield_base::{Duration, Instant};
 use farfield_measure::samples::SamplesFile;

@@ -1,16 +1,19 @@
 //! A connection fed by an adversary: segments of its making, time, and an application that does anything at any
-//! moment. The fuzz target `tcp_connection` is [`is_endured`] of this file.
+//! moment. The fuzz target `tcp_connection` is [`of_connection`].
 //!
-//! The laws: no panic; nothing is sent beyond the largest window that was offered, but for a probe's one byte; nothing is
+//! The properties: no panic; nothing is sent beyond the largest window that was offered, but for a probe's one byte; nothing is
 //! acknowledged, selectively or not, that was not sent; what is delivered is the peer's stream, in order; neither an
 //! acknowledgment nor a window's edge goes back; what is sent is what was written; sending ends; no timer spins.
 
-use crate::input::Input;
-use crate::witness::{Witness, peer_byte};
+mod input;
+mod witness;
+
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
 use farfield_tcp::{Config, Connection, Flags, Numbers, Segment, SeqNumber, State, Timestamps};
+use input::Input;
 use std::sync::Arc;
+use witness::{Witness, peer_byte};
 
 struct Ordeal {
     config: Arc<Config>,
@@ -21,9 +24,9 @@ struct Ordeal {
     peer: SeqNumber,
 }
 
-/// The law of a fuzzer's input: a byte that chooses the profile and who opens, two for the sequence numbers, then steps
+/// A fuzzer's input: a byte that chooses the profile and who opens, two for the sequence numbers, then steps
 /// of a byte and its arguments each.
-pub fn is_endured(input: &[u8]) {
+pub fn of_connection(input: &[u8]) {
     let mut input = Input(input);
     let head = input.byte();
     let profiles = [Config::linux, Config::bsd, Config::windows];

@@ -12,7 +12,11 @@ use std::path::Path;
 pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &str) -> String {
     let mut text = String::new();
     let read = &report.read;
-    line(&mut text, "requests", &format!("{} over {}", read.requests, told(report.covers.as_secs_f64())));
+    line(
+        &mut text,
+        "requests",
+        &format!("{} over {}", read.requests, with_unit(report.covers.as_secs_f64())),
+    );
     line(&mut text, "dates", &dates(report));
     if read.broken > 0 {
         let first = read.shown.first().map_or(String::new(), |s| format!("; line {}: {}", s.line, s.why));
@@ -23,15 +27,15 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
     }
     let crawlers = report.crawlers;
     let found = crawlers.by_agent + crawlers.by_robots + crawlers.by_rate;
-    let told_crawlers =
+    let crawlers_text =
         format!("{found} of {} visitors, with {} requests; left out", crawlers.visitors, crawlers.requests);
-    line(&mut text, "crawlers", &told_crawlers);
+    line(&mut text, "crawlers", &crawlers_text);
     if let Some(row) = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds) {
         let sessions = format!(
             "{} of {:.2} clicks, {} of think time, {:.2} embedded objects a click",
             row.sessions,
             row.clicks_mean,
-            told(row.think_mean.as_secs_f64()),
+            with_unit(row.think_mean.as_secs_f64()),
             row.embedded_mean
         );
         line(&mut text, "sessions", &sessions);
@@ -42,7 +46,7 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
         line(
             &mut text,
             "requests a slot",
-            &format!("{:.3} in {}", counts.mean, told(counts.slot.as_secs_f64())),
+            &format!("{:.3} in {}", counts.mean, with_unit(counts.slot.as_secs_f64())),
         );
         if let Some(reading) = counts.best_hurst() {
             let interval =
@@ -72,7 +76,7 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
     );
     let disagree =
         report.counts.as_ref().and_then(|counts| counts.course_in_words().or_else(|| counts.disagreement()));
-    let dates = report.dates.doubts(&written);
+    let dates = report.dates.doubts(&date);
     for sentence in dates.iter().chain(traffic.doubts.iter().take(4)).chain(&disagree) {
         let _ = writeln!(text, "! {sentence}");
     }
@@ -90,7 +94,7 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
 }
 
 /// An instant of the log, in UTC.
-pub fn written(at: Instant) -> String {
+pub fn date(at: Instant) -> String {
     let at = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(at.as_ns());
     humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', " UTC")
 }
@@ -98,19 +102,19 @@ pub fn written(at: Instant) -> String {
 /// From when to when, and what is odd about the order.
 fn dates(report: &FitReport) -> String {
     let dates = &report.dates;
-    let at = |ns: u64| written(Instant::from_ns(ns));
+    let at = |ns: u64| date(Instant::from_ns(ns));
     let mut text = format!(
         "{} to {}; longest silence {}",
         at(dates.first_ns).replace(" UTC", ""),
         at(dates.last_ns),
-        told(dates.silence.as_secs_f64())
+        with_unit(dates.silence.as_secs_f64())
     );
     if dates.out_of_order > 0 {
         let _ = write!(
             text,
             "; {} lines out of order, by up to {}",
             dates.out_of_order,
-            told(dates.step_back.as_secs_f64())
+            with_unit(dates.step_back.as_secs_f64())
         );
     }
     if dates.set_aside > 0 {
@@ -124,7 +128,7 @@ fn line(text: &mut String, name: &str, value: &str) {
 }
 
 /// A time in seconds with the unit that suits it.
-pub fn told(seconds: f64) -> String {
+pub fn with_unit(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),

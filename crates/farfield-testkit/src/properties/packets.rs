@@ -1,5 +1,5 @@
-//! What must hold for any bytes. The fuzz targets `wire_packet`, `wire_offload`, `wire_fragments` and `wire_capture`
-//! are the functions of this file.
+//! Packets, offload, fragments and captures: the properties of the fuzz targets `wire_packet`, `wire_offload`,
+//! `wire_fragments` and `wire_capture`.
 
 use farfield_base::{Duration, Instant};
 use farfield_wire::pcapng::Reader;

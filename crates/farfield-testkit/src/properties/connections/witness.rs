@@ -1,4 +1,4 @@
-//! What a peer has sent and offered so far, and what follows from it for everything that comes back.
+//! The bytes and windows that a peer has sent and offered, and the bounds that they set for everything that comes back.
 
 use farfield_tcp::{Config, Connection, Segment, SeqNumber, State, Transmit};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ pub struct Witness {
     /// The peer's initial sequence number, once the connection has taken one.
     pub peer: Option<SeqNumber>,
     /// Positions that the peer has sent: begin and end of runs.
-    told: BTreeMap<i64, i64>,
+    sent: BTreeMap<i64, i64>,
     /// Right edge of the largest window that was ever offered.
     offered: i64,
     shift: u8,
@@ -33,7 +33,7 @@ impl Witness {
         Witness {
             own,
             peer: None,
-            told: BTreeMap::new(),
+            sent: BTreeMap::new(),
             offered: 1,
             shift: 0,
             own_shift: 0,
@@ -71,31 +71,31 @@ impl Witness {
         let Some(peer) = self.peer else {
             if segment.flags.syn {
                 // The one that is taken is the last one heard; text may be on it
-                self.told = BTreeMap::from([(0, i64::from(segment.sequence_len()))]);
+                self.sent = BTreeMap::from([(0, i64::from(segment.sequence_len()))]);
             }
             return;
         };
         let start = segment.seq.position(peer, self.acked);
         let end = start + i64::from(segment.sequence_len());
         if start < end && end > 0 {
-            self.tell(start.max(0), end);
+            self.add_sent(start.max(0), end);
         }
     }
 
-    fn tell(&mut self, mut start: i64, mut end: i64) {
-        while let Some((from, to)) = self.told.range(..=end).next_back().map(|(from, to)| (*from, *to)) {
+    fn add_sent(&mut self, mut start: i64, mut end: i64) {
+        while let Some((from, to)) = self.sent.range(..=end).next_back().map(|(from, to)| (*from, *to)) {
             if to < start {
                 break;
             }
-            self.told.remove(&from);
+            self.sent.remove(&from);
             (start, end) = (start.min(from), end.max(to));
         }
-        self.told.insert(start, end);
+        self.sent.insert(start, end);
     }
 
     /// True if the peer has sent all of `from..to`.
-    fn was_told(&self, from: i64, to: i64) -> bool {
-        self.told.range(..=from).next_back().is_some_and(|(_, end)| to <= *end)
+    fn was_sent(&self, from: i64, to: i64) -> bool {
+        self.sent.range(..=from).next_back().is_some_and(|(_, end)| to <= *end)
     }
 
     /// Data was handed over.
@@ -104,10 +104,10 @@ impl Witness {
             self.delivered += 1;
             assert_eq!(*byte, peer_byte(self.delivered), "the byte at {}", self.delivered);
         }
-        assert!(self.was_told(0, self.delivered + 1), "what is delivered was sent");
+        assert!(self.was_sent(0, self.delivered + 1), "what is delivered was sent");
     }
 
-    /// The laws of what a connection sends.
+    /// Checks a segment that the connection sends.
     pub fn judges(&mut self, tcp: &Connection, transmit: &Transmit) {
         let segment = &transmit.segment;
         if segment.flags.rst {
@@ -135,13 +135,13 @@ impl Witness {
         let peer = self.peer.expect("an ACK follows a SYN");
         let ack = segment.ack.position(peer, self.acked);
         assert!(ack >= self.acked, "an acknowledgment never goes back");
-        assert!(self.was_told(0, ack), "{ack} is acknowledged and was not sent: {:?}", self.told);
+        assert!(self.was_sent(0, ack), "{ack} is acknowledged and was not sent: {:?}", self.sent);
         let edge = ack + (i64::from(segment.window) << self.own_shift);
         assert!(edge >= self.edge, "the window never shrinks: {edge} after {}", self.edge);
         (self.acked, self.edge) = (ack, edge);
         for (left, right) in segment.options.sack.as_slice() {
             let (left, right) = (left.position(peer, ack), right.position(peer, ack));
-            assert!(ack < left && left < right && self.was_told(left, right), "{left}..{right} was not sent");
+            assert!(ack < left && left < right && self.was_sent(left, right), "{left}..{right} was not sent");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The fuzzer's corpus as tests of a crate: what it once found is held against every change without a fuzzer, and what is near
-//! a seed is tried as well.
+//! The fuzzer's corpus as ordinary tests: every change is held against the fuzzer's finds without a fuzzer, and against input
+//! near them.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::fs;
 use std::path::Path;
 
-/// What holds for any bytes.
-pub type Law = fn(&[u8]);
+/// A property that holds for any bytes; it panics where it does not.
+pub type Property = fn(&[u8]);
 
-/// A target: its name, its law, and how many seeds it has at least.
-pub type Target = (&'static str, Law, usize);
+/// A fuzz target: its name, its property, and the least number of its seeds.
+pub type Target = (&'static str, Property, usize);
 
-/// A target's seeds, by name.
-fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+/// A target's seeds with their files, sorted.
+fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut seeds: Vec<_> = fs::read_dir(folder)
         .expect("the corpus is in the repository")
@@ -24,21 +24,22 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Holds every seed to its target's law.
-pub fn obey(targets: &[Target]) {
-    for (target, law, least) in targets {
-        let seeds = corpus(target);
+/// Checks the property of each target on each of its seeds.
+pub fn check(targets: &[Target]) {
+    for (target, property, least) in targets {
+        let seeds = seeds(target);
         assert!(seeds.len() >= *least, "{target}: {} seeds", seeds.len());
         for (name, seed) in seeds {
             println!("{name}");
-            law(&seed);
+            property(&seed);
         }
     }
 }
 
-/// Holds seeds with some bytes changed and their ends cut off to the laws, so many of them: what a fuzzer tries first.
-pub fn damaged_obey(targets: &[Target], cases: u32) {
-    let corpora: Vec<_> = targets.iter().map(|(target, ..)| corpus(target)).collect();
+/// Checks the properties in `cases` cases on seeds with some bytes changed and their ends cut off: the first mutations of a
+/// fuzzer.
+pub fn check_damaged(targets: &[Target], cases: u32) {
+    let corpora: Vec<_> = targets.iter().map(|(target, ..)| seeds(target)).collect();
     let damage = (
         0..targets.len(),
         any::<prop::sample::Index>(),
@@ -46,7 +47,7 @@ pub fn damaged_obey(targets: &[Target], cases: u32) {
         prop::option::of(any::<prop::sample::Index>()),
     );
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
-    let tried = TestRunner::new(config).run(&damage, |(target, seed, changes, end)| {
+    let result = TestRunner::new(config).run(&damage, |(target, seed, changes, end)| {
         let mut bytes = seed.get(&corpora[target]).1.clone();
         changes.iter().for_each(|(at, byte)| *at.get_mut(&mut bytes) = *byte);
         if let Some(end) = end {
@@ -55,5 +56,5 @@ pub fn damaged_obey(targets: &[Target], cases: u32) {
         (targets[target].1)(&bytes);
         Ok(())
     });
-    tried.unwrap_or_else(|error| panic!("{error}"));
+    result.unwrap_or_else(|error| panic!("{error}"));
 }

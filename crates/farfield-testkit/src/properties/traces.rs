@@ -1,5 +1,5 @@
-//! What holds for any bytes as a delivery trace: it is refused in a sentence, or a link that follows it carries packets in
-//! order, none before it came, and no more than the trace has opportunities for.
+//! Delivery traces: a trace is refused with a message, or a link that follows it carries packets in order, none before it
+//! came, and no more than the trace has opportunities for.
 
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Duration, Instant};
@@ -7,7 +7,7 @@ use farfield_net::trace::OPPORTUNITY_BYTES;
 use farfield_net::{Fate, Link, LinkModel, Packet, Trace};
 use std::sync::Arc;
 
-/// As a trace.
+/// Any bytes as a trace.
 pub fn of_trace(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let trace = match Trace::parse(text) {
@@ -22,11 +22,11 @@ pub fn of_trace(input: &[u8]) {
     assert!(trace.mean_bits().is_finite() && trace.mean_bits() > 0.0);
     let opportunities = trace.opportunities() as u64;
     let mut link = Link::new(Arc::new(LinkModel::ideal(Duration::ZERO).trace(Arc::new(trace))));
-    let mut chance = Seed(1).stream(Purpose::Link, 1);
+    let mut rng = Seed(1).stream(Purpose::Link, 1);
     let (mut now, mut last, mut carried) = (Instant::ZERO, Instant::ZERO, 0);
     for number in 0..60_u64 {
         let bytes = [40, 1500, 9000, 576][number as usize % 4];
-        let fate = link.offer(now, Packet { bytes, key: number }, &mut chance);
+        let fate = link.offer(now, Packet { bytes, key: number }, &mut rng);
         let Fate::Delivered(delivery) = fate else { panic!("nothing of this link drops: {fate:?}") };
         assert!(delivery.first.at >= last.max(now), "{delivery:?} after {last:?}");
         last = delivery.first.at;

@@ -1,5 +1,5 @@
-//! What holds whatever a server sends to users in sessions, and whatever a template says: each request that is sent is one
-//! whole request, every request ends as a sample, and it all comes to an end.
+//! Sessions, whatever a server sends to their users and whatever a template says: each request that is sent is one whole
+//! request, every request ends as a sample, and the session comes to an end.
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
@@ -165,7 +165,7 @@ pub fn of_link(input: &[u8]) {
         .filter_map(|request| std::str::from_utf8(request).ok()?.split(' ').nth(1))
         .filter(|target| *target != "/x/a?q")
         .collect();
-    // Told from the link's own text, without resolving it: what has another scheme leads nowhere here.
+    // Judged by the link's own text, without resolving it: a link with another scheme leads nowhere here.
     let text = String::from_utf8_lossy(link).to_ascii_lowercase();
     for scheme in ["https:", "mailto:", "javascript:", "data:", "ftp:", "tel:"] {
         assert!(!text.starts_with(scheme) || followed.is_empty(), "{text} became {followed:?}");
@@ -182,7 +182,7 @@ pub fn of_link(input: &[u8]) {
 }
 
 /// Any bytes as a stream of replies, cut by the input's first byte, from a server that then closes, resets or holds the
-/// connection open: whatever it does, samples are in order and each request ends, and the first reply is told alike however
+/// connection open: whatever it does, samples are in order and each request ends, and the first reply is recorded alike however
 /// the stream was cut.
 pub fn of_stream(input: &[u8]) {
     let [how, stream @ ..] = input else { return };

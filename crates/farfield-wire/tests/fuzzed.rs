@@ -1,34 +1,24 @@
-//! The laws that the fuzzer holds packets, offload and captures to, over its corpus and over damaged packets.
+//! The fuzzer's properties of packets, offload and captures, over its corpus and over damaged packets.
 
-#[path = "../scene/mod.rs"]
 mod scene;
 
-mod laws;
-
+use farfield_testkit::corpus::{self, Target};
+use farfield_testkit::properties::packets;
 use farfield_wire::{Fragments, VnetHeader};
 use proptest::prelude::*;
 use scene::{data, tcp, tcp_packet, udp_packet, v4, v6};
-use std::fs;
-use std::path::Path;
 
-fn each_seed(target: &str, seeds_min: usize, law: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut seeds = 0;
-    for entry in fs::read_dir(folder).expect("the corpus is in the repository") {
-        let path = entry.expect("a readable folder").path();
-        println!("{}", path.display());
-        law(&fs::read(&path).expect("a readable seed"));
-        seeds += 1;
-    }
-    assert!(seeds >= seeds_min, "{seeds} seeds of {target}");
-}
+/// The targets with their properties.
+const TARGETS: [Target; 4] = [
+    ("wire_packet", packets::of_a_packet, 6),
+    ("wire_offload", packets::of_offload, 4),
+    ("wire_fragments", packets::of_fragments, 2),
+    ("wire_capture", packets::of_a_capture, 2),
+];
 
 #[test]
-fn the_corpus_obeys_the_laws() {
-    each_seed("wire_packet", 6, laws::of_a_packet);
-    each_seed("wire_offload", 4, laws::of_offload);
-    each_seed("wire_fragments", 2, laws::of_fragments);
-    each_seed("wire_capture", 2, laws::of_a_capture);
+fn the_corpus_has_the_properties() {
+    corpus::check(&TARGETS);
 }
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -40,14 +30,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn damaged_packets_obey_the_laws(
+    fn damaged_packets_have_the_properties(
         seed in 0usize..4, hits in prop::collection::vec((0usize..80, any::<u8>()), 0..4), size in 1u16..600,
     ) {
         let mut packet = seeds().swap_remove(seed);
         hits.into_iter().for_each(|(at, byte)| packet[at] = byte);
-        laws::of_a_packet(&packet);
+        packets::of_a_packet(&packet);
         let offload = [&VnetHeader::default().emit()[..], &size.to_be_bytes(), &packet].concat();
-        laws::of_offload(&offload);
+        packets::of_offload(&offload);
         let mut fragments = Vec::new();
         let mut header = [0; Fragments::HEADER_LEN_MAX + 400];
         if let Ok(mut pieces) = Fragments::new(&packet, 200, 1) {
@@ -57,6 +47,6 @@ proptest! {
                 fragments.extend(fragment);
             }
         }
-        laws::of_fragments(&fragments);
+        packets::of_fragments(&fragments);
     }
 }

@@ -1,14 +1,14 @@
-//! `report.html`: plots of the data beside the laws for every variable, what was tried, and what it cannot tell. One
-//! page, without scripts and without anything from elsewhere.
+//! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that were tried, and
+//! the limits of the log. One page, without scripts and without anything from elsewhere.
 
-use super::chart::{Axis, Chart, Look, Series, escaped};
-use super::summary::{arrivals_are, name, passed, told, written};
+use super::summary::{arrivals_are, date, name, passed, with_unit};
+use crate::chart::{Axis, Chart, Look, Series, escaped};
 use farfield_base::Instant;
 use farfield_traffic::fit::arrivals::SessionArrivals;
-use farfield_traffic::fit::counts::RequestCounts;
-use farfield_traffic::fit::report::VariableFit;
+use farfield_traffic::fit::counts::{RequestCounts, ScaleIndex};
+use farfield_traffic::fit::report::{CurvePoint, VariableFit};
 use farfield_traffic::fit::scenario::FittedTraffic;
-use farfield_traffic::fit::{Candidate, FitReport};
+use farfield_traffic::fit::{Candidate, Estimate, FitReport};
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\
@@ -16,15 +16,9 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;m
     .plots>*{flex:1 1 440px;max-width:480px}table{border-collapse:collapse;margin:.6em 0}\
     td,th{padding:.15em .8em .15em 0;text-align:right;font-variant-numeric:tabular-nums}\
     td:first-child,th:first-child{text-align:left}th{border-bottom:1px solid #999}\
-    .preferred{font-weight:600}.doubt{color:#7a4b00}svg{background:#fff;width:100%}\
-    svg text{font:11px system-ui,sans-serif;fill:#333}svg .title{font-weight:600;font-size:12px}\
-    svg .x{text-anchor:middle}svg .y,svg .up,svg .legend{text-anchor:end}\
-    .grid{stroke:#e6e6e6}.axis{stroke:#555;fill:none}.line{fill:none;stroke-width:1.6}.dashed{stroke-dasharray:5 4}\
-    circle.s0{fill:#1b6ca8}.line.s0{stroke:#1b6ca8}svg text.s0{fill:#1b6ca8}\
-    circle.s1{fill:#c0392b}.line.s1{stroke:#c0392b}svg text.s1{fill:#c0392b}\
-    circle.s2{fill:#777}.line.s2{stroke:#777}svg text.s2{fill:#777}";
+    .preferred{font-weight:600}.doubt{color:#7a4b00}svg{width:100%;height:auto}";
 
-/// The page.
+/// The HTML page of a fit.
 pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What the log says</title>\
@@ -56,7 +50,7 @@ fn overview(html: &mut String, report: &FitReport) {
         "<p>{} lines: {} requests over {}, {} broken, {} without a request. ",
         read.lines,
         read.requests,
-        told(report.covers.as_secs_f64()),
+        with_unit(report.covers.as_secs_f64()),
         read.broken,
         read.nothing
     );
@@ -73,13 +67,13 @@ fn overview(html: &mut String, report: &FitReport) {
     let _ = writeln!(
         html,
         "<p>First request {}, last {}; {} lines out of order; the longest silence {}, from {}.</p>",
-        written(Instant::from_ns(dates.first_ns)),
-        written(Instant::from_ns(dates.last_ns)),
+        date(Instant::from_ns(dates.first_ns)),
+        date(Instant::from_ns(dates.last_ns)),
         dates.out_of_order,
-        told(dates.silence.as_secs_f64()),
-        written(Instant::from_ns(dates.silence_from_ns))
+        with_unit(dates.silence.as_secs_f64()),
+        date(Instant::from_ns(dates.silence_from_ns))
     );
-    sentences(html, &dates.doubts(&written), "doubt");
+    sentences(html, &dates.doubts(&date), "doubt");
     if !read.shown.is_empty() {
         html.push_str("<p>The first broken lines:</p>\n<table><tr><th>line</th><th>why</th></tr>\n");
         for shown in &read.shown {
@@ -123,27 +117,25 @@ fn variable(html: &mut String, fit: &VariableFit) {
     let title = name(fit.variable);
     let preferred = fit.ranking.preferred(fit.mean);
     let law = preferred.map_or("no law", |candidate| candidate.name.as_str());
-    let points = |of: fn(&farfield_traffic::fit::report::CurvePoint) -> f64| {
-        fit.curve.iter().map(|point| (point.value, of(point))).collect()
-    };
+    let points = |of: fn(&CurvePoint) -> f64| fit.curve.iter().map(move |point| (point.value, of(point)));
     let mut series = vec![
-        Series { name: "data".into(), points: points(|p| p.data), look: Look::Dots },
-        Series { name: law.into(), points: points(|p| p.law), look: Look::Line },
+        Series::new("data", Look::Dots, points(|p| p.data)),
+        Series::new(law, Look::Line, points(|p| p.law)),
     ];
     if let Some(best) = fit.ranking.candidates.first().filter(|best| Some(*best) != preferred)
         && let Some(model) = best.model()
     {
         let tail = |value: f64| fit.observation.cdf_and_tail(&model, value).1;
-        let points = fit.curve.iter().map(|point| (point.value, tail(point.value))).collect();
-        series.push(Series { name: format!("first: {}", best.name), points, look: Look::Dashes });
+        let points = fit.curve.iter().map(|point| (point.value, tail(point.value)));
+        series.push(Series::new(format!("first: {}", best.name), Look::Dashes, points));
     }
     let (x, y) = (Axis::logarithmic(title), Axis::logarithmic("share above"));
-    let chart = Chart { title: format!("{title}: {law}"), x, y, series };
+    let chart = Chart::new(format!("{title}: {law}"), x, y, series);
     let _ = writeln!(
         html,
         "<h3>{title}</h3>\n<div class=\"plots\">{}<div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {:.5}, standard \
          deviation {:.5}.</p>",
-        chart.svg(),
+        chart.html(),
         fit.values,
         fit.fitted,
         fit.zeros,
@@ -177,7 +169,7 @@ fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) 
     }
     html.push_str("</table>\n");
     if let Some(law) = preferred {
-        let estimate = |e: &farfield_traffic::fit::Estimate| match e.error {
+        let estimate = |e: &Estimate| match e.error {
             Some(error) => format!("{} = {:.4} ± {:.4}", e.name, e.value, 1.96 * error),
             None => format!("{} = {:.4}", e.name, e.value),
         };
@@ -192,7 +184,7 @@ fn requests(html: &mut String, counts: &RequestCounts) {
         "<h2>Requests over time</h2>\n<p>{} slots of {}: {:.4} requests in each, variance {:.4}, {:.1} % empty, the peak {:.1} \
          times the mean. The marginal is the variable \u{201c}requests a slot\u{201d}.</p>\n<div class=\"plots\">",
         counts.slots,
-        told(counts.slot.as_secs_f64()),
+        with_unit(counts.slot.as_secs_f64()),
         counts.mean,
         counts.variance,
         100.0 * counts.empty,
@@ -201,32 +193,28 @@ fn requests(html: &mut String, counts: &RequestCounts) {
     let lags = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
         (1..counts.autocorrelation.len()).map(|lag| (lag as f64, value(lag))).collect()
     };
-    let correlation = Chart {
-        title: "Autocorrelation".into(),
-        x: Axis::linear("slots apart"),
-        y: Axis::linear("correlation"),
-        series: vec![
-            Series {
-                name: "data".into(),
-                points: lags(&|lag| counts.autocorrelation[lag]),
-                look: Look::Dots,
-            },
-            Series { name: "independent".into(), points: lags(&|_| counts.white_noise), look: Look::Dashes },
+    let correlation = Chart::new(
+        "Autocorrelation",
+        Axis::linear("slots apart"),
+        Axis::linear("correlation"),
+        vec![
+            Series::new("data", Look::Dots, lags(&|lag| counts.autocorrelation[lag])),
+            Series::new("independent", Look::Dashes, lags(&|_| counts.white_noise)),
         ],
+    );
+    let scales = |of: fn(&ScaleIndex) -> f64| {
+        counts.dispersion.iter().map(move |scale| (scale.over.as_secs_f64(), of(scale)))
     };
-    let scales = |of: fn(&farfield_traffic::fit::counts::ScaleIndex) -> f64| {
-        counts.dispersion.iter().map(|scale| (scale.over.as_secs_f64(), of(scale))).collect()
-    };
-    let dispersion = Chart {
-        title: "Index of dispersion".into(),
-        x: Axis::logarithmic("counted over, s"),
-        y: Axis::logarithmic("variance over mean"),
-        series: vec![
-            Series { name: "data".into(), points: scales(|s| s.index), look: Look::Dots },
-            Series { name: "Poisson, at most".into(), points: scales(|s| s.poisson.1), look: Look::Dashes },
+    let dispersion = Chart::new(
+        "Index of dispersion",
+        Axis::logarithmic("counted over, s"),
+        Axis::logarithmic("variance over mean"),
+        vec![
+            Series::new("data", Look::Dots, scales(|s| s.index)),
+            Series::new("Poisson, at most", Look::Dashes, scales(|s| s.poisson.1)),
         ],
-    };
-    let _ = writeln!(html, "{}{}</div>", correlation.svg(), dispersion.svg());
+    );
+    let _ = writeln!(html, "{}{}</div>", correlation.html(), dispersion.html());
     html.push_str("<table><tr><th>Hurst parameter by</th><th>H</th><th>95 %</th></tr>\n");
     for reading in &counts.hurst {
         let interval = reading.interval.map_or("no theory".to_owned(), |(l, h)| format!("{l:.3} to {h:.3}"));
@@ -242,18 +230,18 @@ fn requests(html: &mut String, counts: &RequestCounts) {
 
 fn popularity(html: &mut String, report: &FitReport) {
     let popularity = &report.popularity;
-    let points = popularity.curve.iter().map(|point| (point.rank as f64, point.requests as f64)).collect();
-    let mut series = vec![Series { name: "data".into(), points, look: Look::Dots }];
+    let points = popularity.curve.iter().map(|point| (point.rank as f64, point.requests as f64));
+    let mut series = vec![Series::new("data", Look::Dots, points)];
     if let Some(zipf) = popularity.holds.or(popularity.all) {
         // The law's level: its ranks have this share of all requests.
         let sum: f64 = (1..=zipf.ranks).map(|rank| (rank as f64).powf(-zipf.exponent)).sum();
         let level = zipf.share * popularity.requests as f64 / sum;
         let ranks = popularity.curve.iter().map(|point| point.rank).filter(|rank| *rank <= zipf.ranks);
-        let points = ranks.map(|rank| (rank as f64, level * (rank as f64).powf(-zipf.exponent))).collect();
-        series.push(Series { name: format!("Zipf {:.2}", zipf.exponent), points, look: Look::Line });
+        let points = ranks.map(|rank| (rank as f64, level * (rank as f64).powf(-zipf.exponent)));
+        series.push(Series::new(format!("Zipf {:.2}", zipf.exponent), Look::Line, points));
     }
     let (x, y) = (Axis::logarithmic("rank"), Axis::logarithmic("requests"));
-    let chart = Chart { title: "Popularity".into(), x, y, series };
+    let chart = Chart::new("Popularity", x, y, series);
     let words = match popularity.holds {
         Some(zipf) => format!(
             "Zipf's law holds for the first {} objects, which have {:.1} % of the requests, with the exponent {:.3} ± {:.3}.",
@@ -268,7 +256,7 @@ fn popularity(html: &mut String, report: &FitReport) {
         html,
         "<h2>Popularity</h2>\n<div class=\"plots\">{}<p>{} objects, {} of them asked for once; {:.1} % of requests were for an \
          object that had been asked for before. {words}</p></div>",
-        chart.svg(),
+        chart.html(),
         popularity.objects,
         popularity.once,
         100.0 * report.repeated
@@ -290,7 +278,7 @@ fn sensitivity(html: &mut String, report: &FitReport) {
             row.thresholds.t_max,
             row.sessions,
             row.clicks_mean,
-            told(row.think_mean.as_secs_f64()),
+            with_unit(row.think_mean.as_secs_f64()),
             row.embedded_mean
         );
     }
