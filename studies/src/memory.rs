@@ -2,10 +2,10 @@
 
 use crate::figure::{Curve, Look};
 use anyhow::Result;
-use farfield_traffic::series::hurst::{
+use farfield_fit::series::hurst::{
     HurstEstimate, aggregated_variance, local_whittle, local_whittle_bandwidth, wavelet,
 };
-use farfield_traffic::series::{aggregated, variance};
+use farfield_fit::series::{aggregated, variance};
 
 /// H of one series by three estimators.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,8 +87,8 @@ pub fn mean(numbers: impl IntoIterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
+    use farfield_fit::{Component, Family};
     use farfield_traffic::Distribution;
-    use farfield_traffic::fit::{Component, Family};
 
     fn noise(count: usize) -> Vec<f64> {
         let law: Distribution = Component::new(Family::Normal, [10.0, 1.0]).unwrap().distribution().unwrap();

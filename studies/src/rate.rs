@@ -192,7 +192,7 @@ fn figure(narrow: &[Row], wide: &[Row]) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_traffic::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, Method};
 
     fn rows(hurst: impl Fn(f64) -> f64) -> Vec<Row> {
         let row = |rate: f64, seed: u64| {

@@ -15,7 +15,6 @@ use super::*;
 use crate::alias::WeightError;
 use crate::amount::{Amount, AmountError, Dimension};
 use crate::file::{FileError, Load};
-use crate::fit::{Component, Family, Model};
 use farfield_base::Rate;
 use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,8 +1,7 @@
 //! A distribution between two thresholds: what is left of it where nothing outside of them is seen, or can
 //! happen.
 
-use super::{Distribution, Law};
-use crate::fit::{Model, Observation};
+use super::{Distribution, Law, Model};
 use farfield_base::random::Stream;
 use std::sync::Arc;
 
@@ -29,9 +28,8 @@ impl Truncated {
         if !(min.is_finite() && max.is_finite() && min < max && share >= Self::SHARE_MIN) {
             return None;
         }
-        let observation = Observation::EXACT.cut(min, max);
-        let mean = observation.mean(model);
-        let variance = (observation.mean_square(model) - mean * mean).max(0.0);
+        let mean = model.mean_between(min, max);
+        let variance = (model.mean_square_between(min, max) - mean * mean).max(0.0);
         Some(Truncated { whole: Arc::new(model.distribution()), min, max, mean, variance })
     }
 }

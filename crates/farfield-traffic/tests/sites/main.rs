@@ -1,24 +1,24 @@
-//! The laws that fuzz targets hold any site to, over the fuzzer's corpus and what is near it.
+//! Properties that fuzz targets check of any site, over the fuzzer's corpus and what is near it.
 
-mod laws;
+mod properties;
 #[path = "../../../../fuzz/seeds.rs"]
 mod seeds;
 
 use seeds::Target;
 
-/// The targets with their laws.
+/// The targets with their properties.
 const TARGETS: [Target; 3] = [
-    ("site_folder", laws::of_folder, 6),
-    ("site_manifest", laws::of_manifest, 3),
-    ("site_page", laws::of_page, 3),
+    ("site_folder", properties::of_folder, 6),
+    ("site_manifest", properties::of_manifest, 3),
+    ("site_page", properties::of_page, 3),
 ];
 
 #[test]
-fn the_corpus_obeys_the_laws() {
+fn the_corpus_has_the_properties() {
     seeds::obey(&TARGETS);
 }
 
 #[test]
-fn what_is_near_a_seed_obeys_the_laws() {
+fn what_is_near_a_seed_has_the_properties() {
     seeds::damaged_obey(&TARGETS, 300);
 }

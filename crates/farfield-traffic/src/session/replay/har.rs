@@ -5,10 +5,10 @@
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
-use crate::fit::log::rfc3339;
 use crate::request::{Request, method};
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
+use farfield_log::rfc3339;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::path::Path;

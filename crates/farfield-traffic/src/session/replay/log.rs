@@ -3,11 +3,11 @@
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
-use crate::fit::log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use crate::request::{Request, method};
 use crate::site::Kind;
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
+use farfield_log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use http::Method;
 use std::collections::BTreeMap;
 use std::io::Read;

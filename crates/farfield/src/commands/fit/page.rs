@@ -4,11 +4,11 @@
 use super::chart::{Axis, Chart, Look, Series, escaped};
 use super::summary::{arrivals_are, name, passed, told, written};
 use farfield_base::Instant;
-use farfield_traffic::fit::arrivals::SessionArrivals;
-use farfield_traffic::fit::counts::RequestCounts;
-use farfield_traffic::fit::report::VariableFit;
-use farfield_traffic::fit::scenario::FittedTraffic;
-use farfield_traffic::fit::{Candidate, FitReport};
+use farfield_fit::arrivals::SessionArrivals;
+use farfield_fit::counts::RequestCounts;
+use farfield_fit::report::VariableFit;
+use farfield_fit::scenario::FittedTraffic;
+use farfield_fit::{Candidate, FitReport};
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\
@@ -123,7 +123,7 @@ fn variable(html: &mut String, fit: &VariableFit) {
     let title = name(fit.variable);
     let preferred = fit.ranking.preferred(fit.mean);
     let law = preferred.map_or("no law", |candidate| candidate.name.as_str());
-    let points = |of: fn(&farfield_traffic::fit::report::CurvePoint) -> f64| {
+    let points = |of: fn(&farfield_fit::report::CurvePoint) -> f64| {
         fit.curve.iter().map(|point| (point.value, of(point))).collect()
     };
     let mut series = vec![
@@ -177,7 +177,7 @@ fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) 
     }
     html.push_str("</table>\n");
     if let Some(law) = preferred {
-        let estimate = |e: &farfield_traffic::fit::Estimate| match e.error {
+        let estimate = |e: &farfield_fit::Estimate| match e.error {
             Some(error) => format!("{} = {:.4} ± {:.4}", e.name, e.value, 1.96 * error),
             None => format!("{} = {:.4}", e.name, e.value),
         };
@@ -214,7 +214,7 @@ fn requests(html: &mut String, counts: &RequestCounts) {
             Series { name: "independent".into(), points: lags(&|_| counts.white_noise), look: Look::Dashes },
         ],
     };
-    let scales = |of: fn(&farfield_traffic::fit::counts::ScaleIndex) -> f64| {
+    let scales = |of: fn(&farfield_fit::counts::ScaleIndex) -> f64| {
         counts.dispersion.iter().map(|scale| (scale.over.as_secs_f64(), of(scale))).collect()
     };
     let dispersion = Chart {
