@@ -1,10 +1,10 @@
-//! Whether sessions arrive as a Poisson process, or at least as a renewal process: the tests of Paxson and Floyd
-//! (1995, appendix A) on stretches of the log.
+//! Whether sessions arrive as a Poisson process, or at least as a renewal process: the tests of Paxson and
+//! Floyd (1995, appendix A) on stretches of the log.
 //!
-//! Over a whole day no process is Poisson, since its rate changes. So the gaps are cut into stretches. In each, the
-//! gaps are tested for the exponential law of their own mean (Anderson–Darling, D'Agostino and Stephens 1986,
-//! table 4.14), and for correlation with the gap before. If the process is Poisson, 95 % of the stretches pass
-//! either test.
+//! Over a whole day no process is Poisson, since its rate changes. So the gaps are cut into stretches. In
+//! each, the gaps are tested for the exponential distribution of their own mean (Anderson–Darling, D'Agostino
+//! and Stephens 1986, table 4.14), and for correlation with the gap before. If the process is Poisson, 95 %
+//! of the stretches pass either test.
 //!
 //! With thousands of stretches no log passes: then significance says that the log is long. So beside it
 //! stands the size of the effect, which does not grow with the log: how far the distribution of gaps, each
@@ -30,8 +30,8 @@ pub struct SessionArrivals {
     pub exponential_passed: f64,
     /// The share whose gaps pass for uncorrelated at 5 %.
     pub uncorrelated_passed: f64,
-    /// Both shares are what 95 % can be by chance (within 2.6 deviations): a Poisson process explains the sessions,
-    /// stretch by stretch.
+    /// Both shares are what 95 % can be by chance (within 2.6 deviations): a Poisson process explains the
+    /// sessions, stretch by stretch.
     pub poisson: bool,
     /// The second share is: a renewal process does.
     pub renewal: bool,
@@ -136,7 +136,8 @@ fn exponential(gaps: &[f64]) -> bool {
     (-n - sum / n) * (1.0 + 0.6 / n) < 1.321
 }
 
-/// Whether the correlation of each gap with the next is within 1.96 / √n of none. Gaps that are all alike have none.
+/// Whether the correlation of each gap with the next is within 1.96 / √n of none. Gaps that are all alike
+/// have none.
 fn uncorrelated(gaps: &[f64]) -> bool {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let differ = gaps.iter().any(|gap| (gap - mean).abs() > 1e-9 * mean);
@@ -183,13 +184,13 @@ pub(crate) fn operational_gaps(
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_traffic::distribution::{Exponential, Law, Pareto};
+    use farfield_traffic::distribution::{Exponential, Pareto, Univariate};
 
-    fn verdict(law: &dyn Law, whole_seconds: bool) -> SessionArrivals {
+    fn verdict(distribution: &dyn Univariate, whole_seconds: bool) -> SessionArrivals {
         let mut rng = Seed(4).stream(Purpose::Arrivals, 0);
         let mut at = 0.0;
         let starts = (0..20_000).map(|_| {
-            at += law.sample(&mut rng);
+            at += distribution.sample(&mut rng);
             let at = if whole_seconds { f64::floor(at) } else { at };
             Instant::ZERO + Duration::from_secs_f64(at)
         });
@@ -217,8 +218,8 @@ mod tests {
         assert!(found.renewal && found.is_renewal_enough() && !found.is_poisson_enough(), "{found:?}");
     }
 
-    /// Gaps of a Weibull distribution that nobody could tell from exponential ones: in a long log the test
-    /// rejects them all the same, and the effect is next to nothing.
+    /// Gaps of a Weibull distribution that nobody could distinguish from exponential ones: in a long log the
+    /// test rejects them all the same, and the effect is next to nothing.
     #[test]
     fn a_long_log_is_judged_by_the_size_of_the_effect() {
         let near = farfield_traffic::distribution::Weibull::new(0.93, 2.5).expect("good");

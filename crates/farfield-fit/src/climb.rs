@@ -32,12 +32,12 @@ pub(crate) fn coordinates(model: &Model, points: &Points) -> Vec<Coordinate> {
         .enumerate()
         .map(|(part, (weight, _))| Coordinate::Weight { part, unit: weight * (1.0 - weight) });
     let mut all: Vec<Coordinate> = weights.collect();
-    for (part, (_, law)) in parts.iter().enumerate() {
-        for at in 0..law.parameters().len() {
-            match (law.family(), at) {
+    for (part, (_, component)) in parts.iter().enumerate() {
+        for at in 0..component.parameters().len() {
+            match (component.family(), at) {
                 (Family::Pareto, 1) if !is_scale_free => {}
                 (Family::Normal | Family::Lognormal, 0) => {
-                    all.push(Coordinate::Step { part, at, unit: law.parameters()[1] });
+                    all.push(Coordinate::Step { part, at, unit: component.parameters()[1] });
                 }
                 _ => all.push(Coordinate::Factor { part, at }),
             }

@@ -1,12 +1,14 @@
-//! How many requests came in each slot of time: their marginal, how long their number remembers, and its Hurst
-//! parameter by five estimators with the intervals that theory has.
+//! How many requests came in each slot of time: their marginal, how long their number remembers, and its
+//! Hurst parameter by five estimators with the intervals that theory has.
 //!
-//! Requests are counted in slots of a second (longer ones, where the log covers more than 48 days), and the counts joined to
-//! slots that a fifth of a request falls into at least: counts that are nearly all zero say nothing.
+//! Requests are counted in slots of a second (longer ones, where the log covers more than 48 days), and the
+//! counts joined to slots that a fifth of a request falls into at least: counts that are nearly all zero say
+//! nothing.
 //!
-//! Counts of a real log carry the noise of small numbers and the habits of browsers over short times. The estimators
-//! therefore begin at coarse scales: octave 5 for wavelets, n^0.6 frequencies for local Whittle, blocks of 32 and 64
-//! slots for the other two. Whittle's estimator for fractional noise has no such choice; it is told and not judged by.
+//! Counts of a real log carry the noise of small numbers and the habits of browsers over short times. The
+//! estimators therefore begin at coarse scales: octave 5 for wavelets, n^0.6 frequencies for local Whittle,
+//! blocks of 32 and 64 slots for the other two. Whittle's estimator for fractional noise has no such choice;
+//! it is reported and not judged by.
 
 use crate::series::hurst::{
     HurstEstimate, Method, aggregated_variance, local_whittle, noise_whittle, rescaled_range, wavelet,
@@ -50,7 +52,7 @@ pub struct RequestCounts {
     pub hurst: Vec<HurstReading>,
     /// Whether the intervals of wavelets and local Whittle meet; none without both.
     pub agree: Option<bool>,
-    /// What the estimates cannot tell, a sentence each.
+    /// Caveats of the estimates, a sentence each.
     pub caveats: Vec<String>,
 }
 
@@ -105,8 +107,8 @@ impl Counting {
         }
     }
 
-    /// The length of the slots that are told, and the requests in each. The last slot, which the log's end cuts
-    /// short, is left out where there are others.
+    /// The length of the reported slots, and the requests in each. The last slot, which the log's end
+    /// cuts short, is left out where there are others.
     pub(crate) fn series(&self) -> (Duration, Vec<f64>) {
         let total: f64 = self.counts.iter().map(|count| f64::from(*count)).sum();
         let wanted = (0.2 * self.counts.len() as f64 / total.max(1.0)).ceil().max(1.0) as usize;
@@ -130,8 +132,8 @@ fn course(series: &[f64]) -> [f64; 2] {
     means.fold([f64::INFINITY, 0.0], |[least, most], part| [least.min(part), most.max(part)])
 }
 
-/// The mean of each of 24 equal parts of a day over the days of the series, and the standard error of one; none for
-/// less than two days, or for slots that do not divide an hour.
+/// The mean of each of 24 equal parts of a day over the days of the series, and the standard error of one;
+/// none for less than two days, or for slots that do not divide an hour.
 fn daily(slot: Duration, series: &[f64]) -> Option<(Vec<f64>, f64)> {
     const HOUR: u64 = 3_600_000_000_000;
     if !HOUR.is_multiple_of(slot.as_ns()) {
@@ -248,7 +250,8 @@ impl RequestCounts {
     /// The daily course, if there is one: its least and its largest hour, as requests a slot, where these
     /// are further apart than the days' own differences.
     pub fn daily_course(&self) -> Option<(f64, f64)> {
-        /// The range of 24 normal means is rarely (less than once in a thousand times) so many of their errors.
+        /// The range of 24 normal means is rarely (less than once in a thousand times) so many of their
+        /// errors.
         const BY_CHANCE: f64 = 6.8;
         let least = self.daily.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.daily.iter().copied().fold(0.0, f64::max);
@@ -287,8 +290,9 @@ impl RequestCounts {
         }
     }
 
-    /// How the estimates disagree, and why, in one sentence; none if they agree: if the intervals of wavelets and local Whittle
-    /// meet, and the others that look at long times are no further from both than those are wide.
+    /// How the estimates disagree, and why, in one sentence; none if they agree: if the intervals of wavelets
+    /// and local Whittle meet, and the others that look at long times are no further from both than those are
+    /// wide.
     pub fn disagreement(&self) -> Option<String> {
         let noise = |reading: &&HurstReading| reading.method == NOISE_WHITTLE;
         let judged = || self.hurst.iter().filter(|reading| !noise(reading));

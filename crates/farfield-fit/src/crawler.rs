@@ -1,8 +1,8 @@
 //! Which visitors are no users: crawlers, monitors, scripts.
 //!
-//! Three signs, each of which suffices: the user agent says so; `/robots.txt` was asked for; or pages were asked for
-//! faster than anyone reads. A log without agents leaves the last two, and a proxy with many users behind it can
-//! look like a crawler: the report tells how many visitors fell to each sign.
+//! Three signs, each of which suffices: the user agent says so; `/robots.txt` was asked for; or pages were
+//! asked for faster than anyone reads. A log without agents leaves the last two, and a proxy with many users
+//! behind it can look like a crawler: the report has how many visitors fell to each sign.
 
 use crate::session::Kind;
 use crate::visits::Visits;

@@ -1,9 +1,10 @@
-//! Maximum likelihood for one law from weighted values: the M step of the EM algorithm, and with the counts as
-//! weights the whole fit of a single law.
+//! Maximum likelihood for one distribution from weighted values: the M step of the EM algorithm, and with the
+//! counts as weights the whole fit of a single distribution.
 //!
-//! Updates are those of Liu et al. 1999, section 2.3, with what its text leaves out: the Pareto law's scale
-//! (its exponent's update there holds for a scale of 1), the Weibull law's scale (the profile likelihood),
-//! and the gamma law (Minka 2002, "Estimating a Gamma distribution").
+//! Updates are those of Liu et al. 1999, section 2.3, with what its text leaves out: the Pareto
+//! distribution's scale (its exponent's update there holds for a scale of 1), the Weibull distribution's
+//! scale (the profile likelihood), and the gamma distribution (Minka 2002, "Estimating a Gamma
+//! distribution").
 //!
 //! Those are for exact values. Where values were rounded, are differences, or were cut off, they are only
 //! the start: from there the likelihood of the [observation](super::observation) is climbed.
@@ -14,8 +15,8 @@ use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::special::{digamma, trigamma};
 use farfield_traffic::distribution::{Component, Family};
 
-/// How narrow a law may get: the parameter that says so is kept within a bound. Without one, a part of a
-/// mixture can shrink onto one tied value, and the likelihood has no maximum.
+/// How narrow a distribution may get: the parameter that says so is kept within a bound. Without one, a part
+/// of a mixture can shrink onto one tied value, and the likelihood has no maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Narrowest(f64);
 
@@ -23,15 +24,15 @@ impl Narrowest {
     /// None but what keeps numbers finite.
     pub(crate) const FREE: Narrowest = Narrowest(0.0);
 
-    /// For a part of a mixture fitted to `points`: a spread (in units or, for laws of values above zero, in
-    /// logarithms) not below a twentieth of that of the middle half of all values.
+    /// For a part of a mixture fitted to `points`: a spread (in units or, for distributions of values above
+    /// zero, in logarithms) not below a twentieth of that of the middle half of all values.
     pub(crate) fn part_of(family: Family, points: &Points) -> Narrowest {
-        /// The normal law's quartiles are this many standard deviations apart.
+        /// The normal distribution's quartiles are this many standard deviations apart.
         const QUARTILES: f64 = 1.349;
         let (low, middle, high) = (points.quantile(0.25), points.quantile(0.5), points.quantile(0.75));
         let or_else = |spread: f64, other: f64| if spread > 0.0 { spread } else { other };
         let spread = or_else((high - low) / QUARTILES, points.deviation());
-        // At most 1: a law of widely spread values has parts that are narrow beside it.
+        // At most 1: a distribution of widely spread values has parts that are narrow beside it.
         let logarithmic = or_else((high / low.max(1e-300)).ln() / QUARTILES, 1.0).min(1.0);
         let narrow = logarithmic / 20.0;
         Narrowest(match family {
@@ -59,27 +60,27 @@ pub(crate) const SEEN_MIN: f64 = 0.05;
 
 impl Narrowest {
     /// Whether `law` is not narrower.
-    pub(crate) fn allows(self, law: &Component) -> bool {
-        let [.., last] = law.parameters() else { return false };
-        match law.family() {
+    pub(crate) fn allows(self, component: &Component) -> bool {
+        let [.., last] = component.parameters() else { return false };
+        match component.family() {
             Family::Exponential | Family::Geometric => true,
             Family::Normal | Family::Lognormal => *last >= self.at_least(0.0),
             Family::InverseGaussian => *last <= self.at_most(f64::INFINITY),
             Family::Weibull | Family::Pareto | Family::Gamma => {
-                law.parameters()[0] <= self.at_most(f64::INFINITY)
+                component.parameters()[0] <= self.at_most(f64::INFINITY)
             }
         }
     }
 
     /// Whether `law` is as narrow as this allows, to a hundredth.
-    pub(crate) fn binds(self, law: &Component) -> bool {
-        let [.., last] = law.parameters() else { return false };
-        match law.family() {
+    pub(crate) fn binds(self, component: &Component) -> bool {
+        let [.., last] = component.parameters() else { return false };
+        match component.family() {
             Family::Exponential | Family::Geometric => false,
             Family::Normal | Family::Lognormal => *last <= 1.01 * self.at_least(0.0),
             Family::InverseGaussian => *last >= 0.99 * self.at_most(f64::INFINITY),
             Family::Weibull | Family::Pareto | Family::Gamma => {
-                law.parameters()[0] >= 0.99 * self.at_most(f64::INFINITY)
+                component.parameters()[0] >= 0.99 * self.at_most(f64::INFINITY)
             }
         }
     }
@@ -123,20 +124,20 @@ pub(crate) fn likeliest(
         return closed_form(family, points, weights, scale, narrowest);
     }
     let (start, steps) = match way {
-        Way::On(law) => (law, 1),
+        Way::On(component) => (component, 1),
         Way::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
         Way::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
     };
     let start = observable(start, points, scale);
     let total: f64 = weights.iter().sum();
     let objective = |model: &Model| {
-        let law = &model.parts()[0].1;
-        let seen = if observation.between.is_some() { observation.seen(law) } else { 1.0 };
-        if !narrowest.allows(law) || seen < SEEN_MIN {
+        let component = &model.parts()[0].1;
+        let seen = if observation.between.is_some() { observation.seen(component) } else { 1.0 };
+        if !narrowest.allows(component) || seen < SEEN_MIN {
             return f64::NEG_INFINITY;
         }
         let mut sum = -total * seen.ln();
-        observation.ln_each(law, &points.values, &points.logs, |at, ln| {
+        observation.ln_each(component, &points.values, &points.logs, |at, ln| {
             if weights[at] > 0.0 {
                 sum += weights[at] * ln;
             }
@@ -144,8 +145,8 @@ pub(crate) fn likeliest(
         sum
     };
     let model = climb(Model::single(start), points, steps, 1e-9 * total, &objective);
-    let law = model.parts()[0].1;
-    objective(&model).is_finite().then_some(law)
+    let component = model.parts()[0].1;
+    objective(&model).is_finite().then_some(component)
 }
 
 /// A start from which the likelihood can be climbed: a Pareto distribution's scale is below the least
@@ -225,7 +226,8 @@ fn least(points: &Points, weights: &[f64]) -> f64 {
     if value > 0.0 { value } else { points.logs[first].exp() }
 }
 
-/// The shape k solves ln k − ψ(k) = `s`, where s is the logarithm of the mean less the mean of the logarithms.
+/// The shape k solves ln k − ψ(k) = `s`, where s is the logarithm of the mean less the mean of the
+/// logarithms.
 fn gamma_shape(s: f64) -> f64 {
     if s < 1e-12 {
         return 1e12;
@@ -244,8 +246,8 @@ fn gamma_shape(s: f64) -> f64 {
     shape
 }
 
-/// The shape solves Σ w xᵏ ln x / Σ w xᵏ − 1/k − (mean of ln x) = 0, whose left side grows in k: Newton's method
-/// inside a bracket. Powers are of x over the largest x, which cannot overflow.
+/// The shape solves Σ w xᵏ ln x / Σ w xᵏ − 1/k − (mean of ln x) = 0, whose left side grows in k: Newton's
+/// method inside a bracket. Powers are of x over the largest x, which cannot overflow.
 fn weibull(points: &Points, weights: &[f64], ln_mean: f64, narrowest: Narrowest) -> [f64; 2] {
     let used = || weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
     let ln_most = used().map(|(at, _)| points.logs[at]).fold(f64::NEG_INFINITY, f64::max);

@@ -1,14 +1,15 @@
-//! How well a law explains values: λ², Cramér–von Mises, Anderson–Darling and Kolmogorov–Smirnov.
+//! How well a distribution explains values: λ², Cramér–von Mises, Anderson–Darling and Kolmogorov–Smirnov.
 //!
 //! - λ² is that of Pedersen and Johnson as Paxson (1994) and Liu et al. (1999, section 2.2) use it:
 //!   (X² − K − df) / (n − 1), with K = Σ (Yᵢ − npᵢ) / npᵢ and df = N − 1 − (number of estimated parameters).
-//!   It does not grow with n, so that laws for samples of different sizes compare. Bins are equally
-//!   likely under the law, 2 n^(2/5) of them (D'Agostino and Stephens 1986, section 3.2).
-//! - The other three compare the empirical distribution function with the law's (the same book, section 4.2).
+//!   It does not grow with n, so that distributions for samples of different sizes compare. Bins are equally
+//!   likely under the distribution, 2 n^(2/5) of them (D'Agostino and Stephens 1986, section 3.2).
+//! - The other three compare the empirical distribution function with the distribution's (the same book,
+//!   section 4.2).
 //!
-//! Values that were rounded to a tick are compared with the rounded law: a cell is all that rounds to one value,
-//! and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). With exact
-//! values ties are taken as they come.
+//! Values that were rounded to a tick are compared with the rounded distribution: a cell is all that rounds
+//! to one value, and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). With
+//! exact values ties are taken as they come.
 
 use crate::points::Points;
 use farfield_base::random::Stream;
@@ -60,8 +61,8 @@ pub fn goodness(model: &Model, points: &Points) -> Goodness {
     }
 }
 
-/// A distinct value (or, on a grid, all that rounds to it): how many there are, and the law's distribution
-/// function and tail up to its end. On a grid values between that did not come are cells too.
+/// A distinct value (or, on a grid, all that rounds to it): how many there are, and the distribution's
+/// distribution function and tail up to its end. On a grid values between that did not come are cells too.
 struct Cell {
     count: f64,
     cdf: f64,
@@ -77,8 +78,8 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     let cell = |value: f64, count: f64| {
         let (mut cdf, mut tail) = observation.cdf_and_tail(model, value);
         if cdf == 0.0 && count > 0.0 && model.ln_density(value, value.ln()) > f64::NEG_INFINITY {
-            // At the very end of the support, where a Pareto law's scale is put by the least value: half of it
-            // counts as inside. Without that the Anderson–Darling statistic would be infinite.
+            // At the very end of the support, where a Pareto distribution's scale is put by the least value:
+            // half of it counts as inside. Without that the Anderson–Darling statistic would be infinite.
             cdf = count / (2.0 * points.n);
             tail = 1.0 - cdf;
         }
@@ -87,8 +88,8 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     let filled = is_grouped && (points.largest() - points.least()) / tick < CELLS_MAX;
     let mut cells = Vec::with_capacity(points.values.len() + 1);
     if is_grouped && points.least() > observation.least + tick / 2.0 {
-        // What the law has below the least value is a misfit. At the least that rounding can give it is
-        // none.
+        // What the distribution has below the least value is a misfit. At the least that rounding can give it
+        // is none.
         cells.push(cell(points.least() - tick, 0.0));
     }
     for (at, (value, count)) in points.values.iter().zip(&points.counts).enumerate() {
@@ -102,9 +103,9 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     cells
 }
 
-/// For rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the law's distribution function at the end
-/// of a cell, D the empirical one less H, and p the cell's probability. Beyond the largest value D² = (1 − H)²,
-/// which is integrated.
+/// For rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the distribution's distribution
+/// function at the end of a cell, D the empirical one less H, and p the cell's probability. Beyond the
+/// largest value D² = (1 − H)², which is integrated.
 fn grouped(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     let (mut w2, mut a2, mut d) = (0.0, 0.0, 0.0f64);
     let (mut seen, mut before) = (0.0, 0.0);
@@ -151,7 +152,7 @@ fn wanted_bins(n: f64, estimated: usize) -> usize {
     ((2.0 * n.powf(0.4)) as usize).max(estimated + 2)
 }
 
-/// The count and the probability of each of `wanted` bins that are equally likely under the law.
+/// The count and the probability of each of `wanted` bins that are equally likely under the distribution.
 fn equal_bins(cells: &[Cell], wanted: usize) -> Vec<(f64, f64)> {
     let mut bins = vec![(0.0, 1.0 / wanted as f64); wanted];
     for cell in cells {
@@ -161,7 +162,8 @@ fn equal_bins(cells: &[Cell], wanted: usize) -> Vec<(f64, f64)> {
     bins
 }
 
-/// Cells joined until each bin has the probability of one of `wanted`; the last takes the law's tail.
+/// Cells joined until each bin has the probability of one of `wanted`; the last takes the distribution's
+/// tail.
 fn joined_bins(cells: &[Cell], wanted: usize) -> Vec<(f64, f64)> {
     let mut bins = Vec::new();
     let (mut count, mut from) = (0.0, 0.0);
@@ -187,9 +189,10 @@ fn lambda_squared(bins: &[(f64, f64)], n: f64, estimated: usize) -> f64 {
     (x2 - k - freedom) / (n - 1.0)
 }
 
-/// Tests `draws` subsamples of `size` values, drawn with repetition, against `model` as if it had not been fitted
-/// to them: near enough the truth where `points` are many times more. Values rounded to a tick are spread over
-/// it as the law would have them (a randomized probability transform), so that a level of 5 % is one.
+/// Tests `draws` subsamples of `size` values, drawn with repetition, against `model` as if it had not been
+/// fitted to them: near enough the truth where `points` are many times more. Values rounded to a tick are
+/// spread over it as the distribution would have them (a randomized probability transform), so that a level
+/// of 5 % is one.
 pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: &mut Stream) -> Subsamples {
     let size = size.min(points.n as usize).max(1);
     let cumulative = points.cumulative();
@@ -219,8 +222,8 @@ pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: 
     }
 }
 
-/// What the law's distribution function makes of a value: of the lower and the upper end of its interval, anywhere between
-/// which is uniform between 0 and 1 if the law is right.
+/// What the distribution's distribution function makes of a value: of the lower and the upper end of its
+/// interval, anywhere between which is uniform between 0 and 1 if the distribution is right.
 fn levels(model: &Model, points: &Points, value: f64) -> (f64, f64) {
     let observation = points.observation;
     let is_least = value <= observation.least + observation.tick / 2.0;
@@ -229,8 +232,9 @@ fn levels(model: &Model, points: &Points, value: f64) -> (f64, f64) {
     (below, observation.cdf_and_tail(model, value).0)
 }
 
-/// Whether sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von Mises, and Kolmogorov and
-/// Smirnov: the case of a law that is fully given (D'Agostino and Stephens 1986, table 4.2).
+/// Whether sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von Mises, and
+/// Kolmogorov and Smirnov: the case of a distribution that is fully given (D'Agostino and Stephens 1986,
+/// table 4.2).
 fn uniform_tests(levels: &[f64]) -> [bool; 3] {
     let cells: Vec<Cell> = levels
         .iter()
@@ -254,8 +258,8 @@ mod tests {
         Model::single(Component::new(family, theta).expect("good parameters"))
     }
 
-    fn near(name: &str, told: f64, oracle: f64) {
-        assert!((told - oracle).abs() < 1e-6 * (1.0 + oracle.abs()), "{name}: {told} not {oracle}");
+    fn near(name: &str, found: f64, oracle: f64) {
+        assert!((found - oracle).abs() < 1e-6 * (1.0 + oracle.abs()), "{name}: {found} not {oracle}");
     }
 
     /// Against sums over order statistics, written out, on values with ties.
@@ -263,7 +267,7 @@ mod tests {
     fn exact_statistics_are_the_sums_of_the_textbook() {
         let mut values = vec![0.3, 0.3, 0.9, 1.7, 1.7, 1.7, 2.2, 5.0];
         let model = model(Family::Weibull, [1.1, 1.8]);
-        let told = goodness(&model, &Points::new(values.clone()).expect("enough"));
+        let found = goodness(&model, &Points::new(values.clone()).expect("enough"));
         values.sort_unstable_by(f64::total_cmp);
         let n = values.len() as f64;
         let (mut w2, mut a2, mut d) = (1.0 / (12.0 * n), 0.0, 0.0f64);
@@ -275,13 +279,13 @@ mod tests {
             a2 -= (2.0 * i - 1.0) * (f.ln() + opposite.ln()) / n;
             d = d.max(i / n - f).max(f - (i - 1.0) / n);
         }
-        near("W2", told.cramer_von_mises, w2);
-        near("A2", told.anderson_darling, a2 - n);
-        near("D", told.kolmogorov_smirnov, d);
+        near("W2", found.cramer_von_mises, w2);
+        near("A2", found.anderson_darling, a2 - n);
+        near("D", found.kolmogorov_smirnov, d);
     }
 
-    /// λ² by hand: 100 values in the 12 equal bins of a law, 9 in four and 8 in the others: X² = 4 · (2/3)² ·
-    /// 12/100 + 8 · (1/3)² · 12/100 = 0.32, K = 0, df = 12 − 1 − 1.
+    /// λ² by hand: 100 values in the 12 equal bins of a distribution, 9 in four and 8 in the others: X² = 4 ·
+    /// (2/3)² · 12/100 + 8 · (1/3)² · 12/100 = 0.32, K = 0, df = 12 − 1 − 1.
     #[test]
     fn lambda_squared_is_its_formula() {
         let bins: Vec<(f64, f64)> = (0..12).map(|i| (if i < 4 { 9.0 } else { 8.0 }, 1.0 / 12.0)).collect();
@@ -289,13 +293,13 @@ mod tests {
         assert_eq!(wanted_bins(100.0, 1), 12);
     }
 
-    /// A law fits its own rounded draws; taken as exact, the same values look wrong.
+    /// A distribution fits its own rounded draws; taken as exact, the same values look wrong.
     #[test]
-    fn rounded_values_are_compared_with_the_rounded_law() {
+    fn rounded_values_are_compared_with_the_rounded_distribution() {
         let model = model(Family::Lognormal, [1.0, 0.8]);
         let mut rng = Seed(5).stream(Purpose::User, 0);
-        let law = model.distribution();
-        let values: Vec<f64> = (0..5_000).map(|_| law.sample_count(&mut rng) as f64).collect();
+        let distribution = model.distribution();
+        let values: Vec<f64> = (0..5_000).map(|_| distribution.sample_count(&mut rng) as f64).collect();
         let rounded = goodness(&model, &Points::with_tick(values.clone(), 1.0).expect("enough"));
         let naive = goodness(&model, &Points::new(values.clone()).expect("enough"));
         assert!(rounded.anderson_darling < 6.0, "{rounded:?}");
@@ -307,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_hold_their_level_and_see_a_wrong_law() {
+    fn tests_hold_their_level_and_see_a_wrong_distribution() {
         const TRIALS: u32 = 2_000;
         let mut rng = Seed(6).stream(Purpose::User, 0);
         let mut passed = [0u32; 3];

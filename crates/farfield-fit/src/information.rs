@@ -13,7 +13,7 @@ use farfield_traffic::distribution::Model;
 /// The standard errors of a model's numbers, in the order of [`Model::parts`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandardErrors {
-    /// Of each part's weight; `None` for a single law, and where the information cannot be inverted.
+    /// Of each part's weight; `None` for a single distribution, and where the information cannot be inverted.
     pub weights: Vec<Option<f64>>,
     /// Of each part's parameters, in the order of [`Family::parameters`].
     pub parameters: Vec<Vec<Option<f64>>>,

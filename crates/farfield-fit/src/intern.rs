@@ -14,8 +14,8 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of `text`, a new one if it has not come before. `None` if it is new and would take the texts
-    /// past `bytes_max`.
+    /// The number of `text`, a new one if it has not come before. `None` if it is new and would take the
+    /// texts past `bytes_max`.
     pub(crate) fn number(&mut self, text: &[u8], bytes_max: usize) -> Option<u32> {
         let hash = hash(text);
         let (bytes, ends) = (&self.bytes, &self.ends);

@@ -1,26 +1,29 @@
-//! How long a server should keep idle connections that each hold a worker: the queueing model of Liu et al. 1999,
-//! section 5.2, on fitted think times.
+//! How long a server should keep idle connections that each hold a worker: the queueing model of Liu et al.
+//! 1999, section 5.2, on fitted think times.
 //!
-//! A session brings its server the work W: the time for which it holds a worker. A page takes X₁ on a new connection and X₂
-//! on a kept one; between N clicks there are N − 1 think times Y; a connection that idles for Δ is closed, and the next
-//! page needs a new one. With F and f the distribution function and the density of Y, the paper's equations are
+//! A session brings its server the work W: the time for which it holds a worker. A page takes X₁ on a new
+//! connection and X₂ on a kept one; between N clicks there are N − 1 think times Y; a connection that idles
+//! for Δ is closed, and the next page needs a new one. With F and f the distribution function and the density
+//! of Y, the paper's equations are
 //!
 //! ```text
 //! E(W)  = E(X₁) + E(N−1) E(X₂) + (1 − F(Δ)) E(N−1) (E(X₁) − E(X₂)) + E(N) ∫₀^Δ F(x) dx
 //! F(Δ) / f(Δ) = E(N−1) / E(N) · (E(X₁) − E(X₂)) = δ                  (theorem 1, equation 3)
 //! ```
 //!
-//! Its last term is meant to be the idle time of connections, and is printed with a slip: where the paper exchanges two
-//! integrals, ∫₀^Δ ∫ₓ^Δ f(y) dy dx is ∫₀^Δ y f(y) dy and not ∫₀^Δ F(y) dy. It also leaves out what is held for nothing:
-//! Δ each time that a connection is closed idle. A worker is held for min(Y, Δ) between two clicks:
+//! Its last term is meant to be the idle time of connections, and is printed with a slip: where the paper
+//! exchanges two integrals, ∫₀^Δ ∫ₓ^Δ f(y) dy dx is ∫₀^Δ y f(y) dy and not ∫₀^Δ F(y) dy. It also leaves out
+//! what is held for nothing: Δ each time that a connection is closed idle. A worker is held for min(Y, Δ)
+//! between two clicks:
 //!
 //! ```text
 //! E(W)  = E(X₁) + E(N−1) (F(Δ) E(X₂) + (1 − F(Δ)) E(X₁) + ∫₀^Δ (1 − F(x)) dx) + E(held after the last page)
 //! ```
 //!
-//! That is what a server with m workers does, and what [`KeepAlive::work_s`] gives; the printed form is there beside it. Both agree
-//! on the advice: as long as a new connection costs less than a think time, a timeout that is worth its while is next to
-//! nothing, and Early Close, where the client closes after each page, is at the optimum or near it.
+//! That is what a server with m workers does, and what [`KeepAlive::work_s`] gives; the printed form is there
+//! beside it. Both agree on the advice: as long as a new connection costs less than a think time, a timeout
+//! that is worth its while is next to nothing, and Early Close, where the client closes after each page, is
+//! at the optimum or near it.
 
 use farfield_traffic::distribution::Model;
 
@@ -53,7 +56,8 @@ impl KeepAlive {
     const GRID: std::ops::RangeInclusive<i32> = -120..=160;
     const A_DECADE: f64 = 40.0;
 
-    /// (P(Y ≤ x), P(Y > x)). What a law has below 0, as the normal one, is no think time: the rest is scaled up.
+    /// (P(Y ≤ x), P(Y > x)). What a distribution has below 0, as the normal one, is no think time: the rest
+    /// is scaled up.
     fn think_split(&self, x: f64) -> (f64, f64) {
         let (nothing, times) = self.think.cdf_and_tail(0.0);
         let (below, above) = self.think.cdf_and_tail(x);
@@ -102,8 +106,8 @@ impl KeepAlive {
         self.new_page_s + kept + again + idle
     }
 
-    /// Theorem 1 as it is printed: the Δ with F(Δ) / f(Δ) = δ that has the least printed work; 0 where the work rises
-    /// from the first.
+    /// Theorem 1 as it is printed: the Δ with F(Δ) / f(Δ) = δ that has the least printed work; 0 where the
+    /// work rises from the first.
     pub fn printed_optimum_s(&self) -> f64 {
         let at = |step: i32| 10f64.powf(f64::from(step) / Self::A_DECADE);
         let work = |step: i32| self.printed_work_s(at(step));
@@ -128,7 +132,8 @@ impl KeepAlive {
     }
 }
 
-/// ∫₀^`to` of a function that is monotonic between 0 and 1, by Simpson's rule on a grid that is finer near zero.
+/// ∫₀^`to` of a function that is monotonic between 0 and 1, by Simpson's rule on a grid that is finer near
+/// zero.
 fn integral(to: f64, of: impl Fn(f64) -> f64) -> f64 {
     const HALVES: u32 = 2_000;
     if to <= 0.0 {
@@ -178,8 +183,8 @@ mod tests {
         assert!((pareto.held_idle_s(50.0) / held - 1.0).abs() < 1e-5);
     }
 
-    /// The paper's figure 17. Its text reads 1 s and 2 s off it for δ of 0.4 s and near 1 s; the equation, solved by
-    /// bisection elsewhere, has a little more.
+    /// The paper's figure 17. Its text reads 1 s and 2 s off it for δ of 0.4 s and near 1 s; the equation,
+    /// solved by bisection elsewhere, has a little more.
     #[test]
     fn the_printed_theorem_gives_the_papers_figures() {
         let lognormal = |gain| advice(model(Family::Lognormal, [3.0, 1.1]), gain).printed_optimum_s();

@@ -1,4 +1,5 @@
-//! Models from logs: sessions, pages and popularity are found in an access log, and laws are fitted to them.
+//! Models from logs: sessions, pages and popularity are found in an access log, and distributions are fitted
+//! to them.
 //!
 //! - [`log`]: lines of a log into requests, a stream of bytes at a time;
 //! - [`visits`]: the requests of all visitors, kept in columns within a stated limit;
@@ -9,14 +10,14 @@
 //! - [`popularity`], [`locality`], [`site`]: what is asked for, how soon again, and from where;
 //! - [`observation`]: what a log does to values: it rounds and cuts them, and takes differences;
 //! - [`points`] to [`ranking`]: maximum likelihood of what was observed, mixtures, goodness of fit, and the
-//!   order of laws;
+//!   order of distributions;
 //! - [`report`]: all of it in one value, which serializes;
 //! - [`scenario`]: a load and a set of requests from the report;
 //! - [`keepalive`]: the keep-alive timeout that the fitted think times call for.
 //!
-//! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier, "Traffic
-//! Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is opened here:
-//! bytes come in as a reader.
+//! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier,
+//! "Traffic Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is
+//! opened here: bytes come in as a reader.
 
 pub mod arrivals;
 mod climb;

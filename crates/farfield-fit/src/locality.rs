@@ -1,7 +1,8 @@
-//! Temporal locality: how many other objects are asked for before one is asked for again (Almeida et al. 1996).
+//! Temporal locality: how many other objects are asked for before one is asked for again (Almeida et al.
+//! 1996).
 //!
-//! The distance of a request is its object's place, from 1, in the stack of objects by their last request. A tree
-//! of partial sums over the times of last requests (Fenwick 1994) counts those after a given one in
+//! The distance of a request is its object's place, from 1, in the stack of objects by their last request. A
+//! tree of partial sums over the times of last requests (Fenwick 1994) counts those after a given one in
 //! logarithmic time.
 
 /// The stack, before and after each request.

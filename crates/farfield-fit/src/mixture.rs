@@ -2,12 +2,12 @@
 //! section 2.3, equation 2).
 //!
 //! A step first shares each value among the parts in proportion to weight times density, then makes each part
-//! the likeliest law for its shares. That cannot lower the likelihood. Where it leads depends on where it starts:
-//! several starts go a short way, and the best of them all the way.
+//! the likeliest distribution for its shares. That cannot lower the likelihood. Where it leads depends on
+//! where it starts: several starts go a short way, and the best of them all the way.
 //!
-//! A Pareto part keeps the scale that its start gave it: below the scale its density is zero, so that no step could
-//! ever lower it. Other parts keep a least width (see `estimate`), without which a tied value would draw
-//! one of them to a spike of unbounded likelihood.
+//! A Pareto part keeps the scale that its start gave it: below the scale its density is zero, so that no step
+//! could ever lower it. Other parts keep a least width (see `estimate`), without which a tied value would
+//! draw one of them to a spike of unbounded likelihood.
 //!
 //! The search goes over values of which near ones are joined, so that its length does not grow with the
 //! log. What it finds is polished on all of them: Newton's method in all parameters at once, from where the
@@ -91,10 +91,10 @@ fn polished(fit: MixtureFit, kinds: &[Kind], points: &Points, was_joined: bool) 
     let fine = points.condensed(POLISHED_PARTS);
     let allowed = |model: &Model| {
         let parts = || model.parts().iter().zip(kinds);
-        let seen = |law: &Component| {
-            points.observation.between.is_none() || points.observation.seen(law) >= SEEN_MIN
+        let seen = |component: &Component| {
+            points.observation.between.is_none() || points.observation.seen(component) >= SEEN_MIN
         };
-        parts().all(|((_, law), kind)| kind.narrowest.allows(law) && seen(law))
+        parts().all(|((_, component), kind)| kind.narrowest.allows(component) && seen(component))
     };
     let objective = |model: &Model| match allowed(model) {
         true => fine.ln_likelihood(model),
@@ -104,7 +104,8 @@ fn polished(fit: MixtureFit, kinds: &[Kind], points: &Points, was_joined: bool) 
     if was_joined {
         ln_likelihoods = vec![points.ln_likelihood(&fit.model)];
     }
-    // A thousandth of a unit of likelihood is a thirtieth of a standard error, and the next step is the square of that.
+    // A thousandth of a unit of likelihood is a thirtieth of a standard error, and the next step is the
+    // square of that.
     let found = climb(fit.model.clone(), &fine, STEPS, 1e-3, &objective);
     let after = points.ln_likelihood(&found);
     let is_better = ln_likelihoods.last().is_none_or(|before| after > *before);
@@ -124,9 +125,11 @@ pub(crate) fn spike(model: &Model, points: &Points) -> Option<(usize, f64)> {
         return None;
     }
     let mut shares: Vec<Vec<f64>> = Vec::new();
-    for (weight, law) in model.parts() {
+    for (weight, component) in model.parts() {
         let mut own = vec![0.0; points.values.len()];
-        points.observation.ln_each(law, &points.values, &points.logs, |at, ln| own[at] = weight.ln() + ln);
+        points
+            .observation
+            .ln_each(component, &points.values, &points.logs, |at, ln| own[at] = weight.ln() + ln);
         shares.push(own);
     }
     for at in 0..points.values.len() {
@@ -162,13 +165,13 @@ fn kinds(families: &[Family], points: &Points) -> Option<Vec<Kind>> {
     families.iter().all(|family| compares(*family)).then(|| families.iter().map(kind).collect())
 }
 
-/// Where a start puts its parts along the sorted values: part `order[i]` is favoured on the i-th band, up to the
-/// share `cuts[i]` of the values. A part may have several bands.
+/// Where a start puts its parts along the sorted values: part `order[i]` is favoured on the i-th band, up to
+/// the share `cuts[i]` of the values. A part may have several bands.
 struct Start {
     order: Vec<usize>,
     cuts: Vec<f64>,
-    /// Whether parts begin with nothing but their bands, or with some of every value. The first finds parts that
-    /// lie apart, and is not led astray by a few extreme values; the second finds parts that overlap.
+    /// Whether parts begin with nothing but their bands, or with some of every value. The first finds parts
+    /// that lie apart, and is not led astray by a few extreme values; the second finds parts that overlap.
     apart: bool,
 }
 
@@ -223,7 +226,7 @@ struct Em<'a> {
 struct Part {
     kind: Kind,
     weight: f64,
-    law: Component,
+    component: Component,
     scale: Option<f64>,
 }
 
@@ -252,8 +255,8 @@ impl<'a> Em<'a> {
             };
             let own_shares: Vec<f64> = (0..points.values.len()).map(share).collect();
             let weight = own_shares.iter().sum::<f64>() / points.n;
-            let law = likeliest(kind.family, points, &own_shares, scale, kind.narrowest, Way::Begin)?;
-            parts.push(Part { kind: *kind, weight, law, scale });
+            let component = likeliest(kind.family, points, &own_shares, scale, kind.narrowest, Way::Begin)?;
+            parts.push(Part { kind: *kind, weight, component, scale });
             shares.push(own_shares);
         }
         let total: f64 = parts.iter().map(|part| part.weight).sum();
@@ -292,10 +295,10 @@ impl<'a> Em<'a> {
     fn expect(&mut self) -> f64 {
         let (points, mut ln_likelihood) = (self.points, 0.0);
         for (part, shares) in self.parts.iter().zip(&mut self.shares) {
-            let ln_weight = part.weight.ln() - points.observation.seen(&part.law).ln();
+            let ln_weight = part.weight.ln() - points.observation.seen(&part.component).ln();
             points
                 .observation
-                .ln_each(&part.law, &points.values, &points.logs, |at, ln| shares[at] = ln_weight + ln);
+                .ln_each(&part.component, &points.values, &points.logs, |at, ln| shares[at] = ln_weight + ln);
         }
         for (at, count) in points.counts.iter().enumerate() {
             let most = self.shares.iter().map(|shares| shares[at]).fold(f64::NEG_INFINITY, f64::max);
@@ -311,21 +314,24 @@ impl<'a> Em<'a> {
         ln_likelihood
     }
 
-    /// The M step. A part that nothing is left of keeps its law.
+    /// The M step. A part that nothing is left of keeps its distribution.
     fn maximize(&mut self) {
         for (part, shares) in self.parts.iter_mut().zip(&self.shares) {
             part.weight = shares.iter().sum::<f64>() / self.points.n;
             let narrowest = part.kind.narrowest;
-            let way = Way::On(part.law);
-            if let Some(law) = likeliest(part.kind.family, self.points, shares, part.scale, narrowest, way) {
-                part.law = law;
+            let way = Way::On(part.component);
+            if let Some(component) =
+                likeliest(part.kind.family, self.points, shares, part.scale, narrowest, way)
+            {
+                part.component = component;
             }
         }
     }
 
     fn finish(self) -> Option<MixtureFit> {
-        let seen = |law: &Component| self.points.observation.seen(law);
-        let parts = self.parts.iter().map(|part| (part.weight / seen(&part.law), part.law)).collect();
+        let seen = |component: &Component| self.points.observation.seen(component);
+        let parts =
+            self.parts.iter().map(|part| (part.weight / seen(&part.component), part.component)).collect();
         let model = Model::mixture(parts)?;
         Some(MixtureFit { model, ln_likelihoods: self.ln_likelihoods, converged: self.converged })
     }
@@ -333,7 +339,8 @@ impl<'a> Em<'a> {
 
 /// Puts parts of one family in the order of their means, among the places that the family has.
 fn in_order_of_means(parts: &mut [(f64, Component)]) {
-    let mean = |part: &Component| part.distribution().map_or(f64::INFINITY, |law| law.mean());
+    let mean =
+        |part: &Component| part.distribution().map_or(f64::INFINITY, |distribution| distribution.mean());
     for one in 0..parts.len() {
         for other in one + 1..parts.len() {
             let (a, b) = (&parts[one].1, &parts[other].1);

@@ -1,4 +1,5 @@
-//! Numbers in a report. JSON has none that are infinite, and a statistic or a likelihood may be: those are texts.
+//! Numbers in a report. JSON has none that are infinite, and a statistic or a likelihood may be: those are
+//! texts.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 

@@ -84,41 +84,41 @@ impl Observation {
 
     /// The distribution function and the tail at `edge`, averaged over the phase of the clock where values
     /// are differences.
-    fn edge(&self, law: &Component, edge: f64) -> CdfAndTail {
+    fn edge(&self, component: &Component, edge: f64) -> CdfAndTail {
         if !self.differenced {
-            return law.cdf_and_tail(edge);
+            return component.cdf_and_tail(edge);
         }
-        averaged(law, edge - self.tick / 2.0, edge + self.tick / 2.0)
+        averaged(component, edge - self.tick / 2.0, edge + self.tick / 2.0)
     }
 
     /// The same for thresholds of values that lie between multiples, whose own phase is uniform too.
-    fn threshold(&self, law: &Component, at: f64) -> CdfAndTail {
+    fn threshold(&self, component: &Component, at: f64) -> CdfAndTail {
         let nodes = GAUSS_4.iter().map(|(node, weight)| (at + node * self.tick / 2.0, weight / 2.0));
         nodes.fold((0.0, 0.0), |(cdf, tail), (at, weight)| {
-            let (below, above) = self.edge(law, at);
+            let (below, above) = self.edge(component, at);
             (cdf + weight * below, tail + weight * above)
         })
     }
 
     /// The lower and the upper end of what can be seen.
-    fn ends(&self, law: &Component) -> (CdfAndTail, CdfAndTail) {
+    fn ends(&self, component: &Component) -> (CdfAndTail, CdfAndTail) {
         let Some((least, most)) = self.between else { return ((0.0, 1.0), (1.0, 0.0)) };
         if self.is_exact() {
-            return law.ends_between(least, most);
+            return component.ends_between(least, most);
         }
         if !self.on_grid {
-            return (self.threshold(law, least), self.threshold(law, most));
+            return (self.threshold(component, least), self.threshold(component, most));
         }
         let tick = self.tick;
         // Thresholds hold for the rounded values.
         let first = (least / tick - 1e-9).ceil() * tick - tick / 2.0;
         let last = (most / tick + 1e-9).floor() * tick + tick / 2.0;
-        (self.edge(law, first), self.edge(law, last))
+        (self.edge(component, first), self.edge(component, last))
     }
 
     /// The probability that a draw of `law` is seen.
-    pub(crate) fn seen(&self, law: &Component) -> f64 {
-        let (low, high) = self.ends(law);
+    pub(crate) fn seen(&self, component: &Component) -> f64 {
+        let (low, high) = self.ends(component);
         probability(low, high)
     }
 
@@ -132,13 +132,13 @@ impl Observation {
     /// or not; `values` are in rising order.
     pub(crate) fn ln_each(
         &self,
-        law: &Component,
+        component: &Component,
         values: &[f64],
         logs: &[f64],
         mut to: impl FnMut(usize, f64),
     ) {
         if self.is_exact() {
-            return (0..values.len()).for_each(|at| to(at, law.ln_density(values[at], logs[at])));
+            return (0..values.len()).for_each(|at| to(at, component.ln_density(values[at], logs[at])));
         }
         let half = self.tick / 2.0;
         let mut before: (f64, CdfAndTail) = (f64::NAN, (0.0, 1.0));
@@ -147,12 +147,12 @@ impl Observation {
             let below = match *value <= self.least + half {
                 true => (0.0, 1.0),
                 false if (low - before.0).abs() < 1e-6 * self.tick => before.1,
-                false => self.edge(law, low),
+                false => self.edge(component, low),
             };
-            let above = self.edge(law, high);
+            let above = self.edge(component, high);
             let p = probability(below, above);
             // Where the difference underflows, the density is what is left.
-            to(at, if p > 1e-280 { p.ln() } else { law.ln_density(*value, logs[at]) + self.tick.ln() });
+            to(at, if p > 1e-280 { p.ln() } else { component.ln_density(*value, logs[at]) + self.tick.ln() });
             before = (high, above);
         }
     }
@@ -161,11 +161,11 @@ impl Observation {
     /// interval.
     pub fn cdf_and_tail(&self, model: &Model, value: f64) -> (f64, f64) {
         let (mut cdf, mut tail, mut seen) = (0.0, 0.0, 0.0);
-        for (weight, law) in model.parts() {
-            let (low, high) = self.ends(law);
+        for (weight, component) in model.parts() {
+            let (low, high) = self.ends(component);
             let here = match self.is_grouped() || self.is_exact() {
-                true => self.edge(law, value + self.tick / 2.0),
-                false => self.threshold(law, value),
+                true => self.edge(component, value + self.tick / 2.0),
+                false => self.threshold(component, value),
             };
             cdf += weight * probability(low, here);
             tail += weight * probability(here, high);
@@ -181,41 +181,45 @@ impl Observation {
             return model.mean_between(least, most);
         }
         let is_count = self.least > 0.0;
-        let of = |law: &Component| if is_count { count_mean(law) } else { positive_mean(law) };
-        model.parts().iter().map(|(weight, law)| weight * of(law)).sum()
+        let of =
+            |component: &Component| if is_count { count_mean(component) } else { positive_mean(component) };
+        model.parts().iter().map(|(weight, component)| weight * of(component)).sum()
     }
 }
 
 /// The distribution function and the tail of `law`, averaged over `from` … `to`.
-fn averaged(law: &Component, from: f64, to: f64) -> CdfAndTail {
-    let start = match law.family() {
+fn averaged(component: &Component, from: f64, to: f64) -> CdfAndTail {
+    let start = match component.family() {
         Family::Normal => f64::NEG_INFINITY,
-        Family::Pareto => law.parameters()[1],
+        Family::Pareto => component.parameters()[1],
         _ => 0.0,
     };
     if to <= start {
         return (0.0, 1.0);
     }
-    if law.family() == Family::Geometric {
+    if component.family() == Family::Geometric {
         // Steps at whole numbers: their mean over the range, whose ends are whole numbers for a tick of 1.
-        let (low, high) = (law.cdf_and_tail(from + 1e-9), law.cdf_and_tail(to - 1e-9));
+        let (low, high) = (component.cdf_and_tail(from + 1e-9), component.cdf_and_tail(to - 1e-9));
         return ((low.0 + high.0) / 2.0, (low.1 + high.1) / 2.0);
     }
     let width = to - from;
     let mut mean = (0.0, 0.0);
     let mut add = |at: f64, weight: f64| {
-        let (cdf, tail) = law.cdf_and_tail(at);
+        let (cdf, tail) = component.cdf_and_tail(at);
         mean.0 += weight * cdf;
         mean.1 += weight * tail;
     };
     let near_start = from - start < 3.0 * width;
-    if from > start && !near_start && (law.family() != Family::Normal || law.parameters()[1] > width) {
+    if from > start
+        && !near_start
+        && (component.family() != Family::Normal || component.parameters()[1] > width)
+    {
         GAUSS_2.iter().for_each(|(node, weight)| add((from + to) / 2.0 + node * width / 2.0, weight / 2.0));
         return mean;
     }
     // From the start on in the square of the distance, where distribution functions begin like a power.
     let begins = from.max(start);
-    let (first, last) = match law.family() {
+    let (first, last) = match component.family() {
         Family::Normal => (0.0, 1.0),
         _ => ((begins - start).sqrt(), (to - start).sqrt()),
     };
@@ -224,7 +228,7 @@ fn averaged(law: &Component, from: f64, to: f64) -> CdfAndTail {
     for piece in 0..PIECES {
         for (node, weight) in GAUSS_4 {
             let u = first + step * (f64::from(piece) + (1.0 + node) / 2.0);
-            match law.family() {
+            match component.family() {
                 Family::Normal => add(from + u * width, weight / 2.0 * step),
                 _ => add(start + u * u, weight / 2.0 * step * 2.0 * u / width),
             }
@@ -235,24 +239,24 @@ fn averaged(law: &Component, from: f64, to: f64) -> CdfAndTail {
 }
 
 /// E max(X, 0).
-fn positive_mean(law: &Component) -> f64 {
-    let mean = law.distribution().map_or(f64::NAN, |law| law.mean());
-    if law.family() != Family::Normal {
+fn positive_mean(component: &Component) -> f64 {
+    let mean = component.distribution().map_or(f64::NAN, |distribution| distribution.mean());
+    if component.family() != Family::Normal {
         return mean;
     }
-    let sigma = law.parameters()[1];
+    let sigma = component.parameters()[1];
     let z = mean / sigma;
-    mean * law.cdf_and_tail(0.0).1 + sigma * (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+    mean * component.cdf_and_tail(0.0).1 + sigma * (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
 /// E max(1, round X) = 1 + Σ P(X > k + ½). The sum differs from E X = ∫ P(X > x) dx in its first terms only.
-fn count_mean(law: &Component) -> f64 {
+fn count_mean(component: &Component) -> f64 {
     const TERMS: u32 = 2_000;
-    let mean = positive_mean(law);
-    if law.family() == Family::Geometric || !mean.is_finite() {
+    let mean = positive_mean(component);
+    if component.family() == Family::Geometric || !mean.is_finite() {
         return mean; // whole numbers from 1 already
     }
-    let tail = |x: f64| law.cdf_and_tail(x).1;
+    let tail = |x: f64| component.cdf_and_tail(x).1;
     let sum: f64 = (1..TERMS).map(|k| tail(f64::from(k) + 0.5)).sum();
     mean + 1.0 + sum - integrated(&tail, 0.0, 1.0) - integrated(&tail, 1.0, f64::from(TERMS))
 }
@@ -264,11 +268,11 @@ mod tests {
     /// Both thresholds are included: of 2, 3 and 4 all three are seen.
     #[test]
     fn counts_at_a_threshold_are_seen() {
-        let law = Component::new(Family::Geometric, [0.3, 0.0]).expect("good parameters");
+        let component = Component::new(Family::Geometric, [0.3, 0.0]).expect("good parameters");
         let probability = |k: i32| 0.3 * 0.7f64.powi(k - 1);
         let seen: f64 = (2..=4).map(probability).sum();
         for observation in [Observation::EXACT, Observation::rounded(1.0), Observation::differenced(1.0)] {
-            let found = observation.cut(2.0, 4.0).seen(&law);
+            let found = observation.cut(2.0, 4.0).seen(&component);
             assert!((found - seen).abs() < 1e-12, "{observation:?}: {found} and {seen}");
         }
     }

@@ -1,8 +1,9 @@
 //! Paths of a log as files of a folder, which any web server serves under the same paths.
 //!
-//! A log has what files cannot have: queries, blanks, control characters, names longer than a disk takes, `/a` beside `/a/b`. Each
-//! such path gets a near name that a file can have, one for each resource; most keep their own. As a server does, it is
-//! taken without what percent-encoding hides, without empty parts and `.`, and with `..` going up (RFC 3986, section 6.2.2).
+//! A log has what files cannot have: queries, blanks, control characters, names longer than a disk takes,
+//! `/a` beside `/a/b`. Each such path gets a near name that a file can have, one for each resource; most keep
+//! their own. As a server does, it is taken without what percent-encoding hides, without empty parts and `.`,
+//! and with `..` going up (RFC 3986, section 6.2.2).
 
 use farfield_traffic::site::files::{INDEX, MANIFEST};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,8 @@ pub(crate) struct FilePath {
     pub(crate) file: String,
 }
 
-/// Where the objects with these paths lie, most popular first; `None` where no path is meant: `*`, an authority, noise.
+/// Where the objects with these paths lie, most popular first; `None` where no path is meant: `*`, an
+/// authority, noise.
 pub(crate) fn files<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Option<FilePath>> {
     let mut taken = BTreeMap::from([(MANIFEST.to_owned(), String::new())]);
     let mut found: Vec<Option<FilePath>> = paths.map(|path| one(path, &mut taken)).collect();

@@ -1,7 +1,7 @@
-//! The values that a law is fitted to: sorted, each distinct one once, with how often it came.
+//! The values that a distribution is fitted to: sorted, each distinct one once, with how often it came.
 //!
-//! Logs round: a clock of one second and counts of clicks give a million values of which a few hundred differ.
-//! Keeping each once makes likelihoods and statistics as fast as that allows, and exact.
+//! Logs round: a clock of one second and counts of clicks give a million values of which a few hundred
+//! differ. Keeping each once makes likelihoods and statistics as fast as that allows, and exact.
 
 use crate::observation::Observation;
 use farfield_base::random::Stream;
@@ -23,7 +23,10 @@ pub struct Points {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PointsError {
     /// Nothing, or next to nothing.
-    #[error("{distinct} distinct values are too few for a law; it takes at least {}", Points::DISTINCT_MIN)]
+    #[error(
+        "{distinct} distinct values are too few for a distribution; it takes at least {}",
+        Points::DISTINCT_MIN
+    )]
     TooFew {
         /// How many there are.
         distinct: usize,
@@ -39,7 +42,7 @@ pub enum PointsError {
 }
 
 impl Points {
-    /// Fewer distinct values than this are no material for a law of two parameters.
+    /// Fewer distinct values than this are no material for a distribution of two parameters.
     pub const DISTINCT_MIN: usize = 3;
 
     /// From values in any order, taken as exact.
@@ -116,9 +119,9 @@ impl Points {
         joined
     }
 
-    /// The logarithm of the likelihood of `model` given these values as they were observed: of the probabilities of what was
-    /// rounded, of the densities of what is exact, and among what lies between the thresholds where there
-    /// are any.
+    /// The logarithm of the likelihood of `model` given these values as they were observed: of the
+    /// probabilities of what was rounded, of the densities of what is exact, and among what lies between the
+    /// thresholds where there are any.
     pub fn ln_likelihood(&self, model: &Model) -> f64 {
         let observation = self.observation;
         let weighted = |of: &dyn Fn(&Component) -> f64| -> f64 {

@@ -1,9 +1,9 @@
 //! How requests share out among objects: the curve of popularity by rank, and Zipf's law where it holds.
 //!
-//! P(rank k) = k^(−s) / Σ j^(−s) over ranks 1 … R. The likeliest s makes the law's mean of ln k that of the
-//! requests; its standard error is 1 / √(n Var ln k). R is not given: the law often holds for the popular objects
-//! and not for those that came once or twice (whose number depends on the log's length), so ranges are tried from the
-//! whole down to the first ten.
+//! P(rank k) = k^(−s) / Σ j^(−s) over ranks 1 … R. The likeliest s makes the distribution's mean of ln k that
+//! of the requests; its standard error is 1 / √(n Var ln k). R is not given: the distribution often holds for
+//! the popular objects and not for those that came once or twice (whose number depends on the log's length),
+//! so ranges are tried from the whole down to the first ten.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,11 @@ pub struct Popularity {
     pub requests: u64,
     /// Objects that were asked for once.
     pub once: u64,
-    /// The law over all ranks; none with fewer than three objects.
+    /// The distribution over all ranks; none with fewer than three objects.
     pub all: Option<ZipfFit>,
-    /// The law over the widest range of ranks from the first for which it holds: the distribution functions are nowhere
-    /// further apart than [`Popularity::DISTANCE_MAX`]. None if it holds for no range: then take the curve.
+    /// The distribution over the widest range of ranks from the first for which it holds: the distribution
+    /// functions are nowhere further apart than [`Popularity::DISTANCE_MAX`]. None if it holds for no range:
+    /// then take the curve.
     pub holds: Option<ZipfFit>,
     /// The curve itself: ranks, about evenly spaced on a logarithmic scale, with their requests.
     pub curve: Vec<RankCount>,
@@ -35,7 +36,7 @@ pub struct ZipfFit {
     /// Its standard error, if ranks were known beforehand: the order by popularity is from the same requests,
     /// which biases the exponent up where counts are small.
     pub error: f64,
-    /// The largest distance between the law's and the requests' distribution functions.
+    /// The largest distance between the distribution's and the requests' distribution functions.
     pub distance: f64,
     /// The share of all requests that is for these ranks.
     pub share: f64,
@@ -51,7 +52,7 @@ pub struct RankCount {
 }
 
 impl Popularity {
-    /// How far apart the distribution functions may be for the law to hold.
+    /// How far apart the distribution functions may be for the distribution to hold.
     pub const DISTANCE_MAX: f64 = 0.03;
 
     /// From the requests for each object, in any order. Objects without a request do not count.
@@ -87,7 +88,7 @@ fn zipf(counts: &[u64], logs: &[f64], total: u64) -> ZipfFit {
             [s0 + weight, s1 + weight * ln, s2 + weight * ln * ln]
         })
     };
-    // The law's mean of ln k falls in the exponent: Newton's method inside a bracket.
+    // The distribution's mean of ln k falls in the exponent: Newton's method inside a bracket.
     let (mut low, mut high, mut exponent) = (-2.0, 20.0, 0.8);
     let mut variance = 1.0;
     for _ in 0..60 {
@@ -108,11 +109,11 @@ fn zipf(counts: &[u64], logs: &[f64], total: u64) -> ZipfFit {
         }
     }
     let [s0, ..] = moments(exponent);
-    let (mut law, mut seen, mut distance) = (0.0, 0.0, 0.0f64);
+    let (mut expected, mut seen, mut distance) = (0.0, 0.0, 0.0f64);
     for (count, ln) in counts.iter().zip(logs) {
-        law += (-exponent * ln).exp() / s0;
+        expected += (-exponent * ln).exp() / s0;
         seen += *count as f64 / n;
-        distance = distance.max((law - seen).abs());
+        distance = distance.max((expected - seen).abs());
     }
     let error = 1.0 / (n * variance).sqrt();
     ZipfFit { ranks: counts.len() as u64, exponent, error, distance, share: n / total as f64 }
@@ -135,15 +136,15 @@ fn curve(sorted: &[u64]) -> Vec<RankCount> {
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_traffic::distribution::{Law, Zipf};
+    use farfield_traffic::distribution::{Univariate, Zipf};
 
     #[test]
     fn an_exponent_comes_back() {
         for exponent in [0.6, 0.8, 1.0, 1.3] {
-            let law = Zipf::new(300, exponent).expect("good parameters");
+            let zipf = Zipf::new(300, exponent).expect("good parameters");
             let mut rng = Seed(3).stream(Purpose::Site, 0);
             let mut counts = vec![0u64; 300];
-            (0..400_000).for_each(|_| counts[law.sample(&mut rng) as usize - 1] += 1);
+            (0..400_000).for_each(|_| counts[zipf.sample(&mut rng) as usize - 1] += 1);
             let found = Popularity::of(&counts);
             let all = found.all.expect("many objects");
             let off = (all.exponent - exponent).abs();

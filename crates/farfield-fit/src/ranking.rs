@@ -1,9 +1,10 @@
-//! The laws that were tried for one variable, from the best to the worst, and what that order cannot tell.
+//! The distributions that were tried for one variable, from the best to the worst, and what that order cannot
+//! tell.
 //!
-//! The order is the combined metric of Liu et al. 1999, section 2.2: each law's place by λ², by Cramér–von
-//! Mises and by Anderson–Darling, added; equal sums are ordered by the Bayesian information criterion, for
-//! which all likelihoods are of the same observations. Statistics that the true distribution itself has in
-//! 19 of 20 samples are equal: to fit better than the truth is luck, or a parameter more.
+//! The order is the combined metric of Liu et al. 1999, section 2.2: each distribution's place by λ², by
+//! Cramér–von Mises and by Anderson–Darling, added; equal sums are ordered by the Bayesian information
+//! criterion, for which all likelihoods are of the same observations. Statistics that the true distribution
+//! itself has in 19 of 20 samples are equal: to fit better than the truth is luck, or a parameter more.
 
 use crate::estimate::{Narrowest, SEEN_MIN, Way, likeliest};
 use crate::goodness::{Goodness, Subsamples, goodness, subsamples};
@@ -18,7 +19,9 @@ use serde::{Deserialize, Serialize};
 
 /// Why a family cannot be fitted to some values.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("the {family} law takes {wants}, and there is {value}; leave such values out, or take another law")]
+#[error(
+    "the {family} distribution takes {wants}, and there is {value}; leave such values out, or take another distribution"
+)]
 pub struct FitError {
     /// The family.
     pub family: Family,
@@ -28,14 +31,15 @@ pub struct FitError {
     pub value: f64,
 }
 
-/// Which laws are tried, and how hard.
+/// Which distributions are tried, and how hard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trials {
-    /// Single laws.
+    /// Single distributions.
     pub families: Vec<Family>,
     /// Mixtures, each of two or three families.
     pub mixtures: Vec<Vec<Family>>,
-    /// Beside those, all pairs among so many of the best single laws, a law with itself among them.
+    /// Beside those, all pairs among so many of the best single distributions, a distribution with itself
+    /// among them.
     pub pairs_of_best: usize,
     /// How hard the EM algorithm tries.
     pub effort: Effort,
@@ -46,8 +50,8 @@ pub struct Trials {
 }
 
 impl Default for Trials {
-    /// All families; the mixtures of Table 2 of Liu et al. and lognormal with Pareto; pairs of the best three;
-    /// 100 subsamples of 200.
+    /// All families; the mixtures of Table 2 of Liu et al. and lognormal with Pareto; pairs of the best
+    /// three; 100 subsamples of 200.
     fn default() -> Trials {
         use Family::{Exponential, InverseGaussian, Lognormal, Normal, Pareto, Weibull};
         Trials {
@@ -66,13 +70,14 @@ impl Default for Trials {
     }
 }
 
-/// One law that was tried.
+/// One distribution that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The families' names: `weibull`, `weibull + inverse-gaussian`.
     pub name: String,
-    /// The law as a scenario takes it: between the thresholds, where there are any.
-    pub law: DistributionSpec,
+    /// The distribution as a scenario takes it: between the thresholds, where there are any.
+    #[serde(rename = "law")]
+    pub distribution: DistributionSpec,
     /// Its mean as the values are observed: of counts after rounding, of cut values between the thresholds.
     #[serde(with = "crate::number", default = "unknown")]
     pub observed_mean: f64,
@@ -105,24 +110,24 @@ pub struct Estimate {
     pub name: String,
     /// Its likeliest value.
     pub value: f64,
-    /// Its standard error, from the observed Fisher information; none where that tells nothing.
+    /// Its standard error, from the observed Fisher information; none where that is singular.
     pub error: Option<f64>,
 }
 
-/// The laws that were tried for a variable.
+/// The distributions that were tried for a variable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// From the best to the worst.
     pub candidates: Vec<Candidate>,
     /// Why families were left out, a sentence each.
     pub left_out: Vec<String>,
-    /// What the order cannot tell, a sentence each.
+    /// Caveats of the order, a sentence each.
     pub caveats: Vec<String>,
 }
 
 impl Candidate {
-    /// The law as a function, from its name and its estimates. `None` if they are no law's: a report that was written by
-    /// hand, or by another program.
+    /// The distribution as a function, from its name and its estimates. `None` if they are no distribution's:
+    /// a report that was written by hand, or by another program.
     pub fn model(&self) -> Option<Model> {
         let families: Option<Vec<Family>> = self.name.split(" + ").map(Family::named).collect();
         let families = families?;
@@ -136,24 +141,26 @@ impl Candidate {
         Model::mixture(parts?)
     }
 
-    /// The law's mean as the values are observed, which may be infinite.
+    /// The distribution's mean as the values are observed, which may be infinite.
     pub fn mean(&self) -> f64 {
         if !self.observed_mean.is_nan() {
             return self.observed_mean;
         }
-        self.law.resolve(&mut |_| Err(std::io::ErrorKind::NotFound.into())).map_or(f64::NAN, |law| law.mean())
+        self.distribution
+            .resolve(&mut |_| Err(std::io::ErrorKind::NotFound.into()))
+            .map_or(f64::NAN, |distribution| distribution.mean())
     }
 }
 
 impl Ranking {
-    /// A law whose mean is off by more than this share of the data's makes a load of another size.
+    /// A distribution whose mean is off by more than this share of the data's makes a load of another size.
     pub const MEAN_OFF_MAX: f64 = 0.2;
 
-    /// The law to generate with, for data of this `mean`: of those whose mean is near the single one with
-    /// the least Bayesian information criterion that passes as many Anderson–Darling tests on subsamples as
-    /// the first of the ranking, up to what chance makes of their number (two standard errors of the
-    /// difference), provided that the first passes half of them; else the first. Where no law has such a
-    /// mean, the first of all.
+    /// The distribution to generate with, for data of this `mean`: of those whose mean is near the single one
+    /// with the least Bayesian information criterion that passes as many Anderson–Darling tests on subsamples
+    /// as the first of the ranking, up to what chance makes of their number (two standard errors of the
+    /// difference), provided that the first passes half of them; else the first. Where no distribution has
+    /// such a mean, the first of all.
     pub fn preferred(&self, mean: f64) -> Option<&Candidate> {
         let near = |candidate: &&Candidate| {
             (candidate.mean() / mean - 1.0).abs() <= Self::MEAN_OFF_MAX && candidate.model().is_some()
@@ -161,7 +168,7 @@ impl Ranking {
         let best = self.candidates.iter().find(near).or(self.candidates.first())?;
         let passed = |candidate: &Candidate| candidate.subsamples.anderson_darling_passed;
         let draws = f64::from(best.subsamples.draws.max(1));
-        // The true law passes 95 %: to pass more is luck.
+        // The true distribution passes 95 %: to pass more is luck.
         let wanted = passed(best).min(0.95);
         let chance = 2.0 * (2.0 * wanted * (1.0 - wanted) / draws).sqrt();
         let single = |candidate: &&Candidate| Family::named(&candidate.name).is_some();
@@ -172,7 +179,7 @@ impl Ranking {
     }
 }
 
-/// The likeliest single law of `family` for `points`.
+/// The likeliest single distribution of `family` for `points`.
 pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     let refuses = |x: &f64| family.refuses_observed(*x, points.tick()).map(|wants| (*x, wants));
     let bad = points.values.iter().find_map(refuses);
@@ -181,16 +188,16 @@ pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     }
     let joined = if points.observation.is_plain() { None } else { Some(points.condensed(POLISHED_PARTS)) };
     let few = joined.as_ref().unwrap_or(points);
-    let law = likeliest(family, few, &few.counts, None, Narrowest::FREE, Way::Whole);
+    let component = likeliest(family, few, &few.counts, None, Narrowest::FREE, Way::Whole);
     let value = points.least();
     let wants = match points.observation.between {
         None => "values of which some are above 0",
         Some(_) => "values that are not nearly all beyond the thresholds for it",
     };
-    law.map(Model::single).ok_or(FitError { family, wants, value })
+    component.map(Model::single).ok_or(FitError { family, wants, value })
 }
 
-/// Tries laws on `points`. Draws from `rng` for the starts of mixtures and for subsamples.
+/// Tries distributions on `points`. Draws from `rng` for the starts of mixtures and for subsamples.
 pub fn rank(points: &Points, trials: &Trials, rng: &mut Stream) -> Ranking {
     let mut left_out = Vec::new();
     let mut tried = Vec::new();
@@ -224,7 +231,7 @@ pub fn rank(points: &Points, trials: &Trials, rng: &mut Stream) -> Ranking {
     Ranking { candidates, left_out, caveats }
 }
 
-/// A law that was tried, told and as a function.
+/// A distribution that was tried, as reported and as a function.
 type Tried = (Candidate, Model);
 
 /// The mixtures to try: those that are named, and the pairs of the best.
@@ -246,9 +253,9 @@ fn mixtures(singles: &[Tried], trials: &Trials) -> Vec<Vec<Family>> {
 /// `fitted` are the values that the model was fitted to, some or all of `points`.
 fn candidate(model: Model, fitted: &Points, points: &Points, trials: &Trials, rng: &mut Stream) -> Tried {
     let ln_likelihood = points.ln_likelihood(&model);
-    let told = Candidate {
+    let candidate = Candidate {
         name: model.to_string(),
-        law: model.spec_between(points.observation().between),
+        distribution: model.spec_between(points.observation().between),
         observed_mean: points.observation().mean(&model),
         estimates: estimates(&model, &standard_errors(&model, fitted)),
         ln_likelihood,
@@ -257,22 +264,23 @@ fn candidate(model: Model, fitted: &Points, points: &Points, trials: &Trials, rn
         subsamples: subsamples(&model, points, trials.subsample, trials.subsamples, rng),
         bounds: bounds(&model, points),
     };
-    (told, model)
+    (candidate, model)
 }
 
 /// The estimates that a bound holds.
 fn bounds(model: &Model, points: &Points) -> Vec<String> {
     let several = model.parts().len() > 1;
     let mut said = Vec::new();
-    for (part, (_, law)) in model.parts().iter().enumerate() {
+    for (part, (_, component)) in model.parts().iter().enumerate() {
         let whose = if several { format!("part {}", part + 1) } else { "the distribution".to_owned() };
-        let narrowest = if several { Narrowest::part_of(law.family(), points) } else { Narrowest::FREE };
-        if narrowest.binds(law) {
+        let narrowest =
+            if several { Narrowest::part_of(component.family(), points) } else { Narrowest::FREE };
+        if narrowest.binds(component) {
             said.push(format!(
                 "{whose} is as narrow as the fit allows, so that its parameters say nothing of the values"
             ));
         }
-        if points.observation().between.is_some() && points.observation().seen(law) < 1.02 * SEEN_MIN {
+        if points.observation().between.is_some() && points.observation().seen(component) < 1.02 * SEEN_MIN {
             said.push(format!(
                 "{whose} has {:.0} % of its values between the thresholds, which is the least that the fit allows: use it \
                  between them and nowhere else",
@@ -286,12 +294,12 @@ fn bounds(model: &Model, points: &Points) -> Vec<String> {
 fn estimates(model: &Model, errors: &StandardErrors) -> Vec<Estimate> {
     let mut all = Vec::new();
     let several = model.parts().len() > 1;
-    for (part, (weight, law)) in model.parts().iter().enumerate() {
+    for (part, (weight, component)) in model.parts().iter().enumerate() {
         let name = |name: &str| if several { format!("{}.{name}", part + 1) } else { name.to_owned() };
         if several {
             all.push(Estimate { name: name("weight"), value: *weight, error: errors.weights[part] });
         }
-        let parameters = law.family().parameters().iter().zip(law.parameters());
+        let parameters = component.family().parameters().iter().zip(component.parameters());
         for ((parameter, value), error) in parameters.zip(&errors.parameters[part]) {
             all.push(Estimate { name: name(parameter), value: *value, error: *error });
         }
@@ -330,7 +338,7 @@ fn caveats(candidates: &[Candidate], points: &Points) -> Vec<String> {
     let Some(best) = candidates.first() else { return said };
     if points.n >= 2_000.0 && best.subsamples.anderson_darling_passed < 0.9 {
         said.push(format!(
-            "With {} values any law is rejected by a test for which no departure is too small. The best law here \
+            "With {} values any distribution is rejected by a test for which no departure is too small. The best distribution here \
              passes {:.0} % of Anderson–Darling tests on {} values each: judge by that share and by the plot.",
             points.n,
             100.0 * best.subsamples.anderson_darling_passed,
@@ -338,7 +346,7 @@ fn caveats(candidates: &[Candidate], points: &Points) -> Vec<String> {
         ));
     } else if points.n < 200.0 {
         said.push(format!(
-            "{} values tell near laws apart by luck: the order would change with another log.",
+            "{} values distinguish near distributions by luck: the order would change with another log.",
             points.n
         ));
     }
@@ -354,12 +362,12 @@ fn caveats(candidates: &[Candidate], points: &Points) -> Vec<String> {
     if tick > 0.0 && points.tied_share() > 0.1 {
         said.push(format!(
             "{:.0} % of the values are tied, as whole multiples of {tick} are. Likelihoods and statistics compare rounded with \
-             rounded; what happens within one multiple nobody can tell.",
+             rounded; what happens within one multiple is unknown.",
             100.0 * points.tied_share()
         ));
     } else if points.tied_share() > 0.1 {
         said.push(format!(
-            "{:.0} % of the values equal another one: no continuous law does that, so that every statistic here is \
+            "{:.0} % of the values equal another one: no continuous distribution does that, so that every statistic here is \
              larger than for the values before rounding.",
             100.0 * points.tied_share()
         ));

@@ -1,5 +1,6 @@
-//! Everything that a log says, in one value: variables with their laws, sessions, crawlers, popularity, locality and
-//! the site. It serializes, and every law in it is one that a scenario takes.
+//! Everything that a log says, in one value: variables with their distributions, sessions, crawlers,
+//! popularity, locality and the site. It serializes, and every distribution in it is one that a scenario
+//! takes.
 
 use crate::arrivals::{SessionArrivals, logged_gaps, operational_gaps, spread};
 use crate::counts::{Counting, RequestCounts};
@@ -27,18 +28,18 @@ pub struct FitSettings {
     pub thresholds: Thresholds,
     /// What makes a crawler.
     pub crawlers: CrawlerSigns,
-    /// Which laws are tried.
+    /// Which distributions are tried.
     pub trials: Trials,
     /// At most so many values of a variable are kept, a fair choice of them.
     pub values: usize,
-    /// At most so many objects of the site are told.
+    /// Objects of the site in the report, at most.
     pub objects: usize,
     /// For every choice by chance.
     pub seed: Seed,
 }
 
 impl Default for FitSettings {
-    /// The paper's thresholds, all laws, 100,000 values, 5,000 objects.
+    /// The paper's thresholds, all distributions, 100,000 values, 5,000 objects.
     fn default() -> FitSettings {
         FitSettings {
             thresholds: Thresholds::default(),
@@ -73,7 +74,8 @@ pub struct FitReport {
     pub sensitivity: Vec<Sensitivity>,
     /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
-    /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of them.
+    /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of
+    /// them.
     #[serde(default)]
     pub course: Vec<u64>,
     /// Gaps between sessions in operational time, where their rate is one along the course: what `--course`
@@ -134,7 +136,7 @@ pub enum Variable {
     RequestCount,
 }
 
-/// A variable with the laws that were tried.
+/// A variable with the distributions that were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariableFit {
     /// The variable.
@@ -143,7 +145,7 @@ pub struct VariableFit {
     pub values: u64,
     /// How many of them were fitted.
     pub fitted: u64,
-    /// Values of zero, which no law here explains, and which were left out.
+    /// Values of zero, which no distribution here explains, and which were left out.
     pub zeros: u64,
     /// The mean of those that were fitted.
     pub mean: f64,
@@ -154,9 +156,9 @@ pub struct VariableFit {
     /// How the values came to be seen: rounded, cut, differences.
     #[serde(default)]
     pub observation: Observation,
-    /// The laws, best first.
+    /// The distributions, best first.
     pub ranking: Ranking,
-    /// The data beside the [preferred](Ranking::preferred) law, for a plot.
+    /// The data beside the [preferred](Ranking::preferred) distribution, for a plot.
     pub curve: Vec<CurvePoint>,
 }
 
@@ -178,8 +180,9 @@ pub struct CurvePoint {
     pub value: f64,
     /// The share of the data above it.
     pub data: f64,
-    /// The share of the law above it.
-    pub law: f64,
+    /// The share of the distribution above it.
+    #[serde(rename = "law")]
+    pub fitted: f64,
 }
 
 impl FitReport {
@@ -213,7 +216,7 @@ impl FitReport {
         let sensitivity = around(settings.thresholds)
             .into_iter()
             .zip(&others)
-            .map(|(t, (_, totals))| totals.told(t))
+            .map(|(t, (_, totals))| totals.sensitivity(t))
             .collect();
         let popularity = Popularity::of(&gathered.site.requests);
         let (slot, series) = gathered.counting.series();
@@ -309,7 +312,7 @@ impl Totals {
         }
     }
 
-    fn told(&self, thresholds: Thresholds) -> Sensitivity {
+    fn sensitivity(&self, thresholds: Thresholds) -> Sensitivity {
         let of = |sum: f64, count: u64| sum / (count as f64).max(1.0);
         Sensitivity {
             thresholds,
@@ -377,8 +380,8 @@ impl Gathered {
         self.site.step(step);
     }
 
-    /// Gathers stack distances, in the order of the log. Returns how many requests were for an object that had
-    /// been asked for before.
+    /// Gathers stack distances, in the order of the log. Returns how many requests were for an object that
+    /// had been asked for before.
     fn distances(&mut self, visits: &Visits, crawlers: &Crawlers) -> u64 {
         let mut distances = StackDistances::new(visits.paths());
         for index in 0..visits.len() {
@@ -503,7 +506,7 @@ fn fit(
     let points = Points::observed(used, observation).ok()?;
     let ranking = rank(&points, trials, rng);
     let preferred = ranking.preferred(points.mean()).and_then(Candidate::model);
-    let curve = preferred.map(|law| curve(&points, &law)).unwrap_or_default();
+    let curve = preferred.map(|model| curve(&points, &model)).unwrap_or_default();
     Some(VariableFit {
         variable,
         values,
@@ -518,8 +521,9 @@ fn fit(
     })
 }
 
-/// Some points of the data's tail beside the law's: evenly spaced by rank, and closer where few values are left.
-fn curve(points: &Points, law: &Model) -> Vec<CurvePoint> {
+/// Some points of the data's tail beside the distribution's: evenly spaced by rank, and closer where few
+/// values are left.
+fn curve(points: &Points, model: &Model) -> Vec<CurvePoint> {
     const EVEN: u32 = 40;
     let even = (1..EVEN).map(|at| f64::from(at) / f64::from(EVEN));
     let far = (0..).map(|at| 1.0 - 0.02 * 0.7f64.powi(at)).take_while(|p| (1.0 - p) * points.n >= 1.0);
@@ -527,8 +531,8 @@ fn curve(points: &Points, law: &Model) -> Vec<CurvePoint> {
     for p in even.chain(far) {
         let value = points.quantile(p);
         if curve.last().is_none_or(|last| last.value < value) {
-            let law = points.observation().cdf_and_tail(law, value).1;
-            curve.push(CurvePoint { value, data: points.share_above(value), law });
+            let fitted = points.observation().cdf_and_tail(model, value).1;
+            curve.push(CurvePoint { value, data: points.share_above(value), fitted });
         }
     }
     curve

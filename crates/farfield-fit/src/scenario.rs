@@ -1,10 +1,11 @@
 //! A load and a set of requests from a report: what a scenario needs to make traffic like the log's.
 //!
-//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted laws. They walk on the
-//! [site](FitReport::to_site) that the log shows: from its start pages along its routes, each look at a page with what such a look
-//! fetched. A server that has the log's own paths, queries and all, can be asked for these: then pages come as often as they were
-//! clicked, with the objects that came with them most often. A page came with 2.3 objects in the mean: then it is asked for with two
-//! and with three, so that the mean stays.
+//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted distributions.
+//! They walk on the [site](FitReport::to_site) that the log shows: from its start pages along its routes,
+//! each look at a page with what such a look fetched. A server that has the log's own paths, queries and all,
+//! can be asked for these: then pages come as often as they were clicked, with the objects that came with
+//! them most often. A page came with 2.3 objects in the mean: then it is asked for with two and with three,
+//! so that the mean stays.
 
 use crate::report::{FitReport, Sensitivity, Variable};
 use crate::served::embedded_mean;
@@ -37,7 +38,7 @@ pub struct FittedTraffic {
     pub requests: RequestSetSpec,
     /// The mean length of a session, from its first click to its last.
     pub session: Duration,
-    /// How the laws were chosen, a sentence each.
+    /// How the distributions were chosen, a sentence each.
     pub words: Vec<String>,
     /// What the traffic leaves out of the log, a sentence each.
     pub doubts: Vec<String>,
@@ -65,7 +66,7 @@ pub struct TrafficSettings {
 
 /// Sentences as they come up.
 #[derive(Default)]
-struct Told {
+struct Remarks {
     words: Vec<String>,
     doubts: Vec<String>,
 }
@@ -78,45 +79,45 @@ impl FitReport {
     pub fn traffic(&self, settings: &TrafficSettings) -> Result<FittedTraffic, ScenarioError> {
         let TrafficSettings { speed, ref asked, course } = *settings;
         let totals = self.totals().filter(|totals| totals.sessions > 0).ok_or(ScenarioError::NoSessions)?;
-        let mut told = Told::default();
+        let mut remarks = Remarks::default();
         let requests = match asked {
-            Asked::Paths => self.own_paths(&mut told)?,
+            Asked::Paths => self.own_paths(&mut remarks)?,
             Asked::Site(file) => {
-                told.doubts.extend(self.doubts_of_site().ok_or(ScenarioError::NoPages)?);
+                remarks.doubts.extend(self.doubts_of_site().ok_or(ScenarioError::NoPages)?);
                 RequestSetSpec::of_site(SiteSource::Made(file.clone()), None, Order::Walk)
             }
         };
         if self.site.clicks_covered < 0.999 {
-            told.doubts.push(format!(
+            remarks.doubts.push(format!(
                 "The scenario has the most popular objects, with {:.1} % of all clicks.",
                 100.0 * self.site.clicks_covered
             ));
         }
         if self.site.other_methods > 0 {
-            told.doubts.push(format!(
+            remarks.doubts.push(format!(
                 "{} requests with other methods than GET: the scenario asks for the same with GET.",
                 self.site.other_methods
             ));
         }
-        let clicks = self.law(Variable::Clicks, 1.0, "clicks of a session", &mut told);
-        let think = self.law(Variable::ThinkTime, 1.0 / speed, "think times", &mut told);
-        let mut load = HybridSpec::new(self.arrivals(totals, speed, course, &mut told));
+        let clicks = self.scaled_distribution(Variable::Clicks, 1.0, "clicks of a session", &mut remarks);
+        let think = self.scaled_distribution(Variable::ThinkTime, 1.0 / speed, "think times", &mut remarks);
+        let mut load = HybridSpec::new(self.arrivals(totals, speed, course, &mut remarks));
         let constant = |value: f64| -> DistributionSpec {
             serde_json::from_value(json!(value)).expect("a number is a distribution")
         };
         load.requests = clicks
-            .and_then(|law| CountsSpec::try_from(law).ok())
+            .and_then(|distribution| CountsSpec::try_from(distribution).ok())
             .unwrap_or_else(|| CountsSpec::try_from(constant(totals.clicks_mean)).expect("a bare number"));
         load.think = think
-            .and_then(|law| TimesSpec::try_from(law).ok())
+            .and_then(|distribution| TimesSpec::try_from(distribution).ok())
             .unwrap_or_else(|| Duration::from_secs_f64(totals.think_mean.as_secs_f64() / speed).into());
         let thinking = (totals.clicks_mean - 1.0) * totals.think_mean.as_secs_f64();
         Ok(FittedTraffic {
             load: LoadSpec::Hybrid(Box::new(load)),
             requests,
             session: Duration::from_secs_f64(thinking / speed),
-            words: told.words,
-            doubts: told.doubts,
+            words: remarks.words,
+            doubts: remarks.doubts,
         })
     }
 
@@ -125,8 +126,15 @@ impl FitReport {
         self.sensitivity.iter().find(|row| row.thresholds == self.thresholds)
     }
 
-    /// The law to generate a variable with, its values `factor` times as large. `None` if the log has too few of them.
-    fn law(&self, variable: Variable, factor: f64, name: &str, told: &mut Told) -> Option<DistributionSpec> {
+    /// The distribution to generate a variable with, its values `factor` times as large. `None` if the log
+    /// has too few of them.
+    fn scaled_distribution(
+        &self,
+        variable: Variable,
+        factor: f64,
+        name: &str,
+        remarks: &mut Remarks,
+    ) -> Option<DistributionSpec> {
         let fit = self.variable(variable)?;
         let preferred = fit.ranking.preferred(fit.mean)?;
         let best = fit.ranking.candidates.first()?;
@@ -134,10 +142,10 @@ impl FitReport {
         if preferred != best {
             why = format!(" (the first of the ranking is {})", best.name);
         }
-        told.words.push(format!("Law of {name}: {}{why}.", preferred.name));
+        remarks.words.push(format!("Distribution of {name}: {}{why}.", preferred.name));
         if (preferred.mean() / fit.mean - 1.0).abs() > super::Ranking::MEAN_OFF_MAX {
-            told.doubts.push(format!(
-                "No law of {name} has a mean near the log's {:.4}; that of the one that was taken is {:.4}.",
+            remarks.doubts.push(format!(
+                "No distribution of {name} has a mean near the log's {:.4}; that of the one that was taken is {:.4}.",
                 fit.mean,
                 preferred.mean()
             ));
@@ -149,24 +157,24 @@ impl FitReport {
         Some(if times { model.scaled(factor).spec_between(between) } else { model.spec() })
     }
 
-    /// The law to generate a variable with, if the log has enough of its values.
-    pub(crate) fn law_of(&self, variable: Variable) -> Option<DistributionSpec> {
-        self.law(variable, 1.0, "", &mut Told::default())
+    /// The distribution to generate a variable with, if the log has enough of its values.
+    pub(crate) fn distribution_of(&self, variable: Variable) -> Option<DistributionSpec> {
+        self.scaled_distribution(variable, 1.0, "", &mut Remarks::default())
     }
 
-    fn arrivals(&self, totals: &Sensitivity, speed: f64, course: bool, told: &mut Told) -> ArrivalSpec {
+    fn arrivals(&self, totals: &Sensitivity, speed: f64, course: bool, remarks: &mut Remarks) -> ArrivalSpec {
         let covered = self.covers.as_secs_f64().max(1.0);
         let rate = self.arrivals.map_or(totals.sessions as f64 / covered, |arrivals| arrivals.rate);
         let poisson = || {
             let rate = Rate::per_second((rate * speed).clamp(1e-9, 1e9)).expect("a rate above zero");
             ArrivalSpec::poisson(rate).expect("a rate above zero")
         };
-        if course && let Some(along) = self.along_course(rate * speed, speed, told) {
+        if course && let Some(along) = self.along_course(rate * speed, speed, remarks) {
             return along;
         }
         match self.arrivals {
             Some(arrivals) if arrivals.is_poisson_enough() => {
-                told.words.push(match arrivals.poisson {
+                remarks.words.push(match arrivals.poisson {
                     true => "Sessions arrive as a Poisson process, which the test does not reject.".to_owned(),
                     false => format!(
                         "Sessions arrive as a Poisson process: the test on {} stretches rejects it, but their gaps are no further \
@@ -177,12 +185,12 @@ impl FitReport {
                 return poisson();
             }
             None => {
-                told.doubts.push("Too few sessions to test their arrivals: taken as a Poisson process.".to_owned());
+                remarks.doubts.push("Too few sessions to test their arrivals: taken as a Poisson process.".to_owned());
                 return poisson();
             }
-            Some(arrivals) if !arrivals.is_renewal_enough() => told.doubts.push(
+            Some(arrivals) if !arrivals.is_renewal_enough() => remarks.doubts.push(
                 "Gaps between sessions depend on those before, as where the rate moves over a day: the scenario has the \
-                 gaps' law and not their order. --course has both."
+                 gaps' distribution and not their order. --course has both."
                     .to_owned(),
             ),
             Some(_) => {}
@@ -190,12 +198,13 @@ impl FitReport {
         if let Some(constant) =
             self.constants.iter().find(|constant| constant.variable == Variable::SessionGap)
         {
-            told.words.push(format!("Sessions come every {} s: all gaps are alike.", constant.value));
+            remarks.words.push(format!("Sessions come every {} s: all gaps are alike.", constant.value));
             let gap = Duration::from_secs_f64(constant.value / speed);
             let renewal = serde_json::from_value(json!({ "process": "renewal", "gaps": gap }));
             return renewal.unwrap_or_else(|_| poisson());
         }
-        let gaps = self.law(Variable::SessionGap, 1.0 / speed, "gaps between sessions", told);
+        let gaps =
+            self.scaled_distribution(Variable::SessionGap, 1.0 / speed, "gaps between sessions", remarks);
         let renewal = gaps
             .and_then(|gaps| TimesSpec::try_from(gaps).ok())
             .and_then(|gaps| serde_json::from_value(json!({ "process": "renewal", "gaps": gaps })).ok());
@@ -205,7 +214,7 @@ impl FitReport {
     /// Arrivals of this mean rate that come and go as the log's sessions did: a Poisson process along the
     /// course, or a renewal process in operational time where gaps are clustered; none if the log has too
     /// few.
-    fn along_course(&self, mean: f64, speed: f64, told: &mut Told) -> Option<ArrivalSpec> {
+    fn along_course(&self, mean: f64, speed: f64, remarks: &mut Remarks) -> Option<ArrivalSpec> {
         if self.course.len() < 2 {
             return None;
         }
@@ -219,18 +228,18 @@ impl FitReport {
             None => "a Poisson process".to_owned(),
         };
         if let Some(gaps) = gaps {
-            written["gaps"] = serde_json::to_value(&gaps.law).ok()?;
+            written["gaps"] = serde_json::to_value(&gaps.distribution).ok()?;
         }
         let along = serde_json::from_value(written).ok()?;
         let parts = self.course.len();
-        told.words.push(format!(
+        remarks.words.push(format!(
             "The rate of sessions moves as over the log, in {parts} parts, and inside them sessions arrive as {inside}."
         ));
         Some(along)
     }
 
     /// The pages with their weights.
-    fn own_paths(&self, told: &mut Told) -> Result<RequestSetSpec, ScenarioError> {
+    fn own_paths(&self, remarks: &mut Remarks) -> Result<RequestSetSpec, ScenarioError> {
         let targets: Vec<Option<Target>> = self
             .site
             .objects
@@ -254,7 +263,7 @@ impl FitReport {
             }
         }
         if unsendable > 0 {
-            told.doubts.push(format!("{unsendable} clicks are left out: their paths cannot be sent."));
+            remarks.doubts.push(format!("{unsendable} clicks are left out: their paths cannot be sent."));
         }
         RequestSetSpec::new(specs, None, Some(Order::Weighted)).map_err(|_| ScenarioError::NoPages)
     }

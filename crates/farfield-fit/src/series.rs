@@ -1,8 +1,8 @@
-//! What a series of request counts tells: how they spread, how long they remember, whether they are Poisson.
+//! Statistics of a series of request counts: dispersion, memory, and whether arrivals are Poisson.
 //!
-//! A series is a slice of numbers, one for each slot of time, in order; [`counts`] makes one of instants. Numbers
-//! that are not counts (noise, bytes) do as well. Every estimator says what it assumes and where it comes from,
-//! and gives an interval where theory has one; none draws random numbers.
+//! A series is a slice of numbers, one for each slot of time, in order; [`counts`] makes one of instants.
+//! Numbers that are not counts (noise, bytes) do as well. Every estimator says what it assumes and where it
+//! comes from, and gives an interval where theory has one; none draws random numbers.
 
 mod autocorrelation;
 mod dispersion;
@@ -69,8 +69,8 @@ pub fn mean(series: &[f64]) -> f64 {
     series.iter().sum::<f64>() / series.len() as f64
 }
 
-/// The variance around the series' own mean, with divisor n − 1. It is unbiased for independent values only: a
-/// series with memory stays on one side of its mean for long, and looks calmer than it is.
+/// The variance around the series' own mean, with divisor n − 1. It is unbiased for independent values only:
+/// a series with memory stays on one side of its mean for long, and looks calmer than it is.
 pub fn variance(series: &[f64]) -> f64 {
     let mean = mean(series);
     series.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (series.len() as f64 - 1.0)

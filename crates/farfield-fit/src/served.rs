@@ -1,5 +1,5 @@
-//! The site that a log shows, as one that a server can serve: its objects as files, its pages with what looks at them fetched,
-//! where sessions start and which page follows which.
+//! The site that a log shows, as one that a server can serve: its objects as files, its pages with what looks
+//! at them fetched, where sessions start and which page follows which.
 
 use crate::paths::{FilePath, files};
 use crate::report::{FitReport, Variable};
@@ -12,10 +12,11 @@ use std::collections::BTreeMap;
 const HELD_MAX: u64 = 2 << 30;
 
 impl FitReport {
-    /// The site that users saw, with contents from `seed`: objects with their sizes, pages with what came with them and how often
-    /// they were clicked, links as they were followed, and the law of stack distances. Paths that no file can have are changed;
-    /// what is no path (`*`) is left out. A page names as many objects as came with it in the mean, and its views tell what came
-    /// with it each time. Objects without a size in the log get the [stand-in](FitReport::stand_in_bytes).
+    /// The site that users saw, with contents from `seed`: objects with their sizes, pages with what came
+    /// with them and how often they were clicked, links as they were followed, and the distribution of stack
+    /// distances. Paths that no file can have are changed; what is no path (`*`) is left out. A page names as
+    /// many objects as came with it in the mean, and its views list what came with it each time. Objects
+    /// without a size in the log get the [stand-in](FitReport::stand_in_bytes).
     ///
     /// # Errors
     /// A log without a page makes no site.
@@ -52,7 +53,7 @@ impl FitReport {
         if pages.iter().all(|page| page.starting() == 0.0) {
             pages.iter_mut().for_each(|page| page.starts = None);
         }
-        Site::new(seed, objects, pages, self.law_of(Variable::StackDistance))
+        Site::new(seed, objects, pages, self.distribution_of(Variable::StackDistance))
     }
 
     /// The size that objects without one are given: the median of those that have one, or 8 KiB.

@@ -1,9 +1,9 @@
 //! Sessions, clicks and pages from the requests of one visitor.
 //!
-//! The log has requests; a user has clicks. As in Liu et al. 1999, section 2.2, two thresholds tell: a request that
-//! comes within T_min of the one before belongs to the page before it, and after T_max of quiet a new session begins.
-//! In between the object's type decides: an image or a style sheet belongs to the page however late it
-//! comes (a modem's images come seconds after their page), anything else is a click.
+//! The log has requests; a user has clicks. As in Liu et al. 1999, section 2.2, two thresholds decide: a
+//! request that comes within T_min of the one before belongs to the page before it, and after T_max of quiet
+//! a new session begins. In between the object's type decides: an image or a style sheet belongs to the page
+//! however late it comes (a modem's images come seconds after their page), anything else is a click.
 //!
 //! What follows from that: a think time is never below T_min nor above T_max, whatever users do.
 
@@ -23,8 +23,8 @@ pub enum Kind {
     Other,
 }
 
-/// Which endings of a path make which kind, in lower case and without the point. A path without an ending is a
-/// page.
+/// Which endings of a path make which kind, in lower case and without the point. A path without an ending is
+/// a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kinds {
     /// Endings of pages.
@@ -95,7 +95,7 @@ pub enum Step {
         from: u32,
         /// The page that was clicked.
         page: u32,
-        /// Quiet time before it: from the end of the page before, as far as the log tells ends.
+        /// Quiet time before it: from the end of the page before, as far as the log has ends.
         think: Duration,
     },
     /// An object of a page.
@@ -141,7 +141,8 @@ impl Walker {
         Walker { thresholds, open: None }
     }
 
-    /// Takes the visitor's next request, and tells `to` what it means. Requests that were refused mean nothing.
+    /// Takes the visitor's next request, and reports to `to` what it means. Requests that were refused mean
+    /// nothing.
     pub fn take(&mut self, visit: &Visit, to: &mut impl FnMut(Step)) {
         if !visit.served {
             return;

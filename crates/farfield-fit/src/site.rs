@@ -1,5 +1,5 @@
-//! The site as its users walk it: objects with sizes, pages with what they embed, where sessions start, and which
-//! page follows which (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
+//! The site as its users walk it: objects with sizes, pages with what they embed, where sessions start, and
+//! which page follows which (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
 
 use crate::session::{Kind, Step};
 use crate::views::{Views, fewer};
@@ -48,10 +48,12 @@ pub struct FittedPage {
     pub ends: u64,
     /// What came with it, most frequent first.
     pub embedded: Vec<Follower>,
-    /// What looks at it fetched: fewer objects where caches held some. The more frequent first; empty if there was no room.
+    /// What looks at it fetched: fewer objects where caches held some. The more frequent first; empty if
+    /// there was no room.
     #[serde(default)]
     pub views: Vec<FittedView>,
-    /// Which pages were clicked next, most frequent first: the routing probability is the count over `clicks`.
+    /// Which pages were clicked next, most frequent first: the routing probability is the count over
+    /// `clicks`.
     pub next: Vec<Follower>,
 }
 

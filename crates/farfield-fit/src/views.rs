@@ -1,8 +1,8 @@
-//! What each look at a page fetched beside the page: all that it embeds from someone new, next to nothing from someone whose
-//! browser has it. A page's mean number of objects says neither.
+//! What each look at a page fetched beside the page: all that it embeds from someone new, next to nothing
+//! from someone whose browser has it. A page's mean number of objects says neither.
 //!
-//! Looks that fetched the same objects in the same order are one view with a count. Of a page with very many views a fair
-//! choice is kept.
+//! Looks that fetched the same objects in the same order are one view with a count. Of a page with very many
+//! views a fair choice is kept.
 
 use crate::intern::Interner;
 use crate::site::FittedView;
@@ -53,9 +53,9 @@ impl Views {
 /// Views that a page has at most.
 const VIEWS_MAX: u64 = 256;
 
-/// A page's views, those that are alike as one, the most frequent first: all, or a choice of [`VIEWS_MAX`] in which each look has the
-/// same chance. The choice goes along all looks in the order of how much they fetched, in equal steps, so that the numbers of objects
-/// stay spread as they were.
+/// A page's views, those that are alike as one, the most frequent first: all, or a choice of [`VIEWS_MAX`] in
+/// which each look has the same chance. The choice goes along all looks in the order of how much they
+/// fetched, in equal steps, so that the numbers of objects stay spread as they were.
 pub(crate) fn fewer(mut views: Vec<FittedView>) -> Vec<FittedView> {
     views.sort_unstable_by(|a, b| (a.embedded.len(), &a.embedded).cmp(&(b.embedded.len(), &b.embedded)));
     views.dedup_by(|next, kept| {

@@ -1,8 +1,9 @@
-//! The requests of a log, in columns of whole numbers within stated limits: some 30 bytes a request, beside each
-//! distinct path and visitor once.
+//! The requests of a log, in columns of whole numbers within stated limits: some 30 bytes a request, beside
+//! each distinct path and visitor once.
 //!
 //! Ten million requests of a million visitors take some 500 MiB. What comes after a limit is counted and left
-//! out: the log's beginning is a sample of its own kind, a random choice of requests would tear sessions apart.
+//! out: the log's beginning is a sample of its own kind, a random choice of requests would tear sessions
+//! apart.
 
 use crate::intern::Interner;
 use crate::session::{Kind, Kinds};
@@ -34,7 +35,8 @@ impl Default for Limits {
 pub struct Taking {
     /// Whether requests that differ after a `?` are for different objects.
     pub keep_query: bool,
-    /// Whether the log's time is that of the request's end (as nginx writes it) and not of its start (Apache).
+    /// Whether the log's time is that of the request's end (as nginx writes it) and not of its start
+    /// (Apache).
     pub stamped_at_end: bool,
 }
 
@@ -297,8 +299,8 @@ impl Visits {
         self.kind_of[path as usize]
     }
 
-    /// The indices of all requests, those of each visitor together in the order of their times, and where each
-    /// visitor's begin (with the end of all at the end).
+    /// The indices of all requests, those of each visitor together in the order of their times, and where
+    /// each visitor's begin (with the end of all at the end).
     pub fn by_visitor(&self) -> (Vec<u32>, Vec<u32>) {
         let mut starts = vec![0u32; self.visitors() + 1];
         self.visitor.iter().for_each(|visitor| starts[*visitor as usize + 1] += 1);

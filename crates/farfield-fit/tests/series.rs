@@ -1,4 +1,5 @@
-//! The estimators against series whose law is known: exact noise, Poisson arrivals, and what is neither.
+//! The estimators against series whose distribution is known: exact noise, Poisson arrivals, and what is
+//! neither.
 
 mod common;
 
@@ -22,14 +23,14 @@ fn instants(process: &ArrivalProcess, number: u64, secs: u64) -> Vec<Instant> {
     process.start(stream(number)).take_while(|at| *at < end).collect()
 }
 
-/// Estimates on many series: in the mean where they should be, spread as they say, and their intervals hold the
-/// true value about nineteen times of twenty.
+/// Estimates on many series: in the mean where they should be, spread as they say, and their intervals hold
+/// the true value about nineteen times of twenty.
 fn holds_at_its_level(estimate: impl Fn(&[f64]) -> HurstEstimate, bias_max: f64) {
     const RUNS: u64 = 60;
     for hurst in [0.5, 0.6, 0.7, 0.8, 0.9] {
-        let law = FractionalGaussianNoise::new(hurst, 4096).expect("good parameters");
+        let noise = FractionalGaussianNoise::new(hurst, 4096).expect("good parameters");
         let found: Vec<HurstEstimate> =
-            (0..RUNS).map(|run| estimate(&law.sample(&mut stream(run)))).collect();
+            (0..RUNS).map(|run| estimate(&noise.sample(&mut stream(run)))).collect();
         let holds = |e: &&HurstEstimate| e.interval().is_some_and(|(low, high)| (low..high).contains(&hurst));
         let inside = found.iter().filter(holds).count();
         let values: Vec<f64> = found.iter().map(|e| e.hurst).collect();

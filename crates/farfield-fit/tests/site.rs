@@ -11,8 +11,9 @@ use statrs::distribution::{ContinuousCDF, LogNormal};
 #[test]
 fn surge_requests_have_its_stack_distances_and_its_popularity() {
     let site = &Preset::Surge.model().generate(Seed(1)).expect("a site");
-    let law = site.distances().expect("a law").resolve(&mut common::no_files).expect("no file");
-    let asked = locality::sequence(site, &law, locality::SEQUENCE, &mut stream(1));
+    let distribution =
+        site.distances().expect("a distribution").resolve(&mut common::no_files).expect("no file");
+    let asked = locality::sequence(site, &distribution, locality::SEQUENCE, &mut stream(1));
     let counts = |asked: &[u32]| {
         let mut counts = vec![0u32; site.pages().len()];
         asked.iter().for_each(|page| counts[*page as usize] += 1);
@@ -22,7 +23,8 @@ fn surge_requests_have_its_stack_distances_and_its_popularity() {
     for (count, page) in whole.iter().zip(site.pages()) {
         assert!((f64::from(*count) - page.weight * locality::SEQUENCE as f64).abs() <= 1.1);
     }
-    // A window in the middle has the same mixture, but for what a begin of a round that is elsewhere brings in.
+    // A window in the middle has the same mixture, but for what a begin of a round that is elsewhere brings
+    // in.
     let window = counts(&asked[10 * locality::ROUND..14 * locality::ROUND]);
     for (count, all) in window.iter().zip(&whole) {
         let eighth = f64::from(*all) / 8.0;

@@ -45,7 +45,7 @@ fn the_mean_is_the_rate_from_the_start_on() {
             let (mean, variance) = mean_and_variance(&found);
             let expected = process.expected(seconds(from as f64), seconds(to as f64)).expect("known");
             let limit = 4.5 * (variance / RUNS as f64).sqrt();
-            assert!(limit < 0.3 * expected, "{text}: too few runs to tell: ± {limit}");
+            assert!(limit < 0.3 * expected, "{text}: too few runs: ± {limit}");
             assert!(
                 (mean - expected).abs() < limit,
                 "{text}, from {from} s: {mean} not {expected} ± {limit}"
@@ -54,8 +54,8 @@ fn the_mean_is_the_rate_from_the_start_on() {
     }
 }
 
-/// IDC(t) = 1 + 2 p₁p₂Δ² / ms · (1 − (1 − e^(−st)) / st) for two states with rates Δ apart, left at r₁ and r₂,
-/// s = r₁ + r₂, pᵢ their shares and m the mean (Heffes and Lucantoni 1986, section III).
+/// IDC(t) = 1 + 2 p₁p₂Δ² / ms · (1 − (1 − e^(−st)) / st) for two states with rates Δ apart, left at r₁ and
+/// r₂, s = r₁ + r₂, pᵢ their shares and m the mean (Heffes and Lucantoni 1986, section III).
 #[test]
 fn a_markov_modulated_process_spreads_as_its_closed_form_says() {
     let series = counted(&process(MARKOV), 3, Duration::from_ms(200), 25_000);
@@ -64,7 +64,8 @@ fn a_markov_modulated_process_spreads_as_its_closed_form_says() {
         let t = 0.2 * slots as f64;
         let wanted = 1.0 + 2.0 * p * step * step / (m * s) * (1.0 - (1.0 - (-s * t).exp()) / (s * t));
         let found = dispersion(&series, slots).expect("long enough").index;
-        // So many of its memories of 1/s fit into the whole; five deviations of a variance from as many values.
+        // So many of its memories of 1/s fit into the whole; five deviations of a variance from as many
+        // values.
         let limit = 5.0 * (2.0 / (5_000.0 / t.max(1.0 / s))).sqrt();
         assert!((found / wanted - 1.0).abs() < limit, "over {t} s: {found} not {wanted}");
     }
@@ -72,8 +73,8 @@ fn a_markov_modulated_process_spreads_as_its_closed_form_says() {
 }
 
 /// Evenly spaced, a slot has as many arrivals as its rate says, to within one: the rates can be read off, and
-/// must be lognormal with the deviation asked for. With H = ½ they are independent, as the test of their law
-/// supposes.
+/// must be lognormal with the deviation asked for. With H = ½ they are independent, as the test of their
+/// distribution supposes.
 #[test]
 fn rates_from_noise_are_lognormal() {
     let process = process(
@@ -100,7 +101,7 @@ fn rates_from_noise_keep_its_hurst_parameter() {
     }
 }
 
-/// Blocks after the first have the same law: a run may be longer than its noise.
+/// Blocks after the first have the same distribution: a run may be longer than its noise.
 #[test]
 fn noise_goes_on_after_its_length() {
     let process =
@@ -110,7 +111,8 @@ fn noise_goes_on_after_its_length() {
     assert!((mean - 1000.0).abs() < 5.0 * (variance / 400.0).sqrt(), "{mean}");
 }
 
-/// A state of 8.6 times the mean: evenly spaced, each gap in it is exactly 1/5500 s, and no arrival is missing.
+/// A state of 8.6 times the mean: evenly spaced, each gap in it is exactly 1/5500 s, and no arrival is
+/// missing.
 #[test]
 fn peaks_come_in_full() {
     let process = process(
@@ -161,24 +163,25 @@ fn a_day_goes_round() {
     assert!((uneven.mean_rate().expect("known").as_per_second() - 1.0).abs() < 0.02);
 }
 
-/// Counts of one second over hours, the mean of a few runs: heavy tails of index 1.4 give H = 0.8, and the same
-/// processes with exponential periods ½. Octaves from 16 s on: periods of a second or so are over by then.
+/// Counts of one second over hours, the mean of a few runs: heavy tails of index 1.4 give H = 0.8, and the
+/// same processes with exponential periods ½. Octaves from 16 s on: periods of a second or so are over by
+/// then.
 #[test]
 fn heavy_tails_make_long_memory_and_light_ones_none() {
     const RUNS: u64 = 4;
-    let on_off = |law: &str| {
+    let on_off = |distribution: &str| {
         format!(
-            "{{ process = 'on-off', rate = '40/s', sources = 20, on = {{ {law}, mean = '500ms' }}, off = {{ {law}, mean = '1s' }} }}"
+            "{{ process = 'on-off', rate = '40/s', sources = 20, on = {{ {distribution}, mean = '500ms' }}, off = {{ {distribution}, mean = '1s' }} }}"
         )
     };
-    let sessions = |law: &str| {
+    let sessions = |distribution: &str| {
         format!(
-            "{{ process = 'm-g-infinity', rate = '40/s', sessions = '2/s', length = {{ {law}, mean = '1s' }} }}"
+            "{{ process = 'm-g-infinity', rate = '40/s', sessions = '2/s', length = {{ {distribution}, mean = '1s' }} }}"
         )
     };
     let check = |text: String, hurst: f64| {
         let process = process(&text);
-        assert!((process.hurst().expect("theory tells") - hurst).abs() < 1e-12, "{text}");
+        assert!((process.hurst().expect("theory has it") - hurst).abs() < 1e-12, "{text}");
         let estimate = |run| {
             let series = counted(&process, 100 + run, Duration::from_secs(1), 1 << 14);
             wavelet(&series, 4).expect("long enough").hurst

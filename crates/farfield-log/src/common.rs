@@ -4,8 +4,8 @@
 //! host ident user [01/Jul/1995:00:00:01 -0400] "GET / HTTP/1.0" 200 6245 "referrer" "agent" 0.031
 //! ```
 //!
-//! Servers wrote quotes inside the request as they came before they learned to escape them. So the request ends
-//! at the first quote after which a status stands.
+//! Servers wrote quotes inside the request as they came before they learned to escape them. So the request
+//! ends at the first quote after which a status stands.
 
 use super::{Broken, Parsed, Record, TransferUnit, number, request_line, timestamp};
 use memchr::{memchr, memmem};

@@ -1,4 +1,4 @@
-//! Compressed logs as they are: told by their first bytes, decompressed on the way in.
+//! Compressed logs as they are: recognized by their first bytes, decompressed on the way in.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
@@ -33,7 +33,8 @@ impl Compression {
 /// The longest mark of those above.
 const START: usize = 6;
 
-/// A log that wants a larger dictionary than the strongest preset has (64 MiB) is broken, or meant to break us.
+/// A log that wants a larger dictionary than the strongest preset has (64 MiB) is broken, or meant to break
+/// us.
 const XZ_KIB_MAX: u32 = 100 << 10;
 
 /// `reader` as text. Its first bytes are read at once, to see how it is compressed.

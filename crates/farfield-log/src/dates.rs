@@ -233,6 +233,6 @@ mod tests {
         assert_eq!((dates.out_of_order, dates.step_back), (1, Duration::from_secs(199 * 60)));
         let said = LogDates::of(&[7 * SECOND; 20]).doubts(&|at| format!("{}", at.as_ns()));
         assert!(said.len() == 1 && said[0].starts_with("All requests have one date"), "{said:?}");
-        assert_eq!(absurd(&[0, SECOND, 10_000_000 * SECOND]), [0usize; 0], "too few to tell");
+        assert_eq!(absurd(&[0, SECOND, 10_000_000 * SECOND]), [0usize; 0], "too few to judge");
     }
 }

@@ -1,5 +1,5 @@
-//! The W3C's Extended Log File Format (working draft WD-logfile-960323): a `#Fields:` line names the columns of the
-//! lines after it. `-` is an empty value; a value in quotes may hold blanks. Times are UTC.
+//! The W3C's Extended Log File Format (working draft WD-logfile-960323): a `#Fields:` line names the columns
+//! of the lines after it. `-` is an empty value; a value in quotes may hold blanks. Times are UTC.
 //!
 //! `time-taken` is in seconds as the draft has it, and in milliseconds where `#Software:` names Microsoft's
 //! servers (IIS writes whole milliseconds since version 4). A query of its own column is joined to the

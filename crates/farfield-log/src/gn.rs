@@ -4,8 +4,8 @@
 //! 1+1: Tue Aug 22 00:00:00 1995 (/a/cube.gif): Sent binary: GET /a/cube.gif HTTP/1.0
 //! ```
 //!
-//! `1+1` stands for a client. What was done follows the target; there is no status and no size. A refusal is told
-//! in two lines, of which the second is a note.
+//! `1+1` stands for a client. What was done follows the target; there is no status and no size. A refusal is
+//! written as two lines, of which the second is a note.
 
 use super::{Broken, Parsed, Record, request_line, timestamp};
 use memchr::{memchr, memmem};

@@ -1,8 +1,9 @@
 //! Lines of an access log into requests.
 //!
 //! A [`LogReader`] takes bytes from any reader, a line at a time, and hands each request on as slices of that
-//! line: nothing is allocated for a line, and no line can end the reading. What cannot be read is counted, and the
-//! first few are kept to be shown. [`LogParser::parse`] is the whole of it for one line, and never panics.
+//! line: nothing is allocated for a line, and no line can end the reading. What cannot be read is counted,
+//! and the first few are kept to be shown. [`LogParser::parse`] is the whole of it for one line, and never
+//! panics.
 
 mod common;
 mod compressed;
@@ -25,8 +26,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
-    /// The Common Log Format, and the combined one, which adds the referrer and the user agent. A number after
-    /// that (or after the bytes) is the transfer time, in the given unit.
+    /// The Common Log Format, and the combined one, which adds the referrer and the user agent. A number
+    /// after that (or after the bytes) is the transfer time, in the given unit.
     Common {
         /// What a trailing number is, if anything.
         transfer: Option<TransferUnit>,
@@ -34,7 +35,7 @@ pub enum LogFormat {
     /// The W3C's Extended Log File Format, whose `#Fields:` line says what is where.
     Extended {
         /// The unit of `time-taken`. The format says seconds, Microsoft's servers write milliseconds: if
-        /// none is given, the `#Software:` line tells.
+        /// none is given, the `#Software:` line decides.
         transfer: Option<TransferUnit>,
     },
     /// One JSON object a line.
@@ -77,8 +78,8 @@ pub enum Line<'a> {
     Broken(&'static str),
 }
 
-/// Reads one line after the other. It holds what earlier lines said (the fields of an extended log) and buffers
-/// that all lines share.
+/// Reads one line after the other. It holds what earlier lines said (the fields of an extended log) and
+/// buffers that all lines share.
 #[derive(Debug, Clone)]
 pub struct LogParser {
     state: State,
@@ -161,8 +162,8 @@ fn decimal(text: &[u8]) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// The method, the target and nothing of the version, from a request line. One without a method is all target,
-/// as HTTP/0.9 and broken clients have it.
+/// The method, the target and nothing of the version, from a request line. One without a method is all
+/// target, as HTTP/0.9 and broken clients have it.
 fn request_line(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(space) = memchr::memchr(b' ', line) else { return (b"", line) };
     let (method, rest) = (&line[..space], &line[space + 1..]);

@@ -85,8 +85,8 @@ fn nanoseconds(digits: &[u8]) -> Option<u64> {
     Some(number(kept)? * 10u64.pow(9 - kept.len() as u32))
 }
 
-/// Seconds from 1970 to the start of a day of the Gregorian calendar (Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", days_from_civil).
+/// Seconds from 1970 to the start of a day of the Gregorian calendar (Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms", days_from_civil).
 fn civil(year: u64, month: u64, day: u64) -> Option<i64> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let longest = match month {

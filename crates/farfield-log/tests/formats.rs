@@ -11,7 +11,7 @@ const COMMON: LogFormat = LogFormat::Common { transfer: None };
 
 /// A record with texts of its own, so that tests can keep it.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct OwnedRecord {
     secs: f64,
     client: String,
     agent: String,
@@ -23,9 +23,9 @@ struct Told {
     transfer: Option<Duration>,
 }
 
-fn told(record: &Record<'_>) -> Told {
+fn owned(record: &Record<'_>) -> OwnedRecord {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Told {
+    OwnedRecord {
         secs: (record.at.as_ns() / 1_000_000) as f64 / 1e3,
         client: text(record.client),
         agent: text(record.agent),
@@ -39,16 +39,16 @@ fn told(record: &Record<'_>) -> Told {
 }
 
 /// The requests of a log, and what the reader counted: requests, nothing, broken.
-fn read(format: &LogFormat, log: &[u8]) -> (Vec<Told>, [u64; 3]) {
+fn read(format: &LogFormat, log: &[u8]) -> (Vec<OwnedRecord>, [u64; 3]) {
     let mut reader = LogReader::new(LogParser::new(format));
     let mut requests = Vec::new();
-    reader.read(log, &mut |record| requests.push(told(record))).expect("memory does not fail");
+    reader.read(log, &mut |record| requests.push(owned(record))).expect("memory does not fail");
     let tally = reader.tally();
     assert_eq!(tally.lines, tally.requests + tally.nothing + tally.broken);
     (requests, [tally.requests, tally.nothing, tally.broken])
 }
 
-fn one(format: &LogFormat, line: &str) -> Told {
+fn one(format: &LogFormat, line: &str) -> OwnedRecord {
     let (mut requests, counts) = read(format, line.as_bytes());
     assert_eq!(counts[0], 1, "{line}");
     requests.remove(0)
@@ -58,7 +58,7 @@ fn one(format: &LogFormat, line: &str) -> Told {
 fn common_lines_read() {
     let found =
         one(&COMMON, r#"host.net - - [01/Jul/1995:00:00:01 -0400] "GET /a b.html HTTP/1.0" 200 6245"#);
-    let expected = Told {
+    let expected = OwnedRecord {
         secs: 804_571_201.0,
         client: "host.net".into(),
         agent: String::new(),
@@ -259,7 +259,7 @@ proptest! {
         let mut requests = Vec::new();
         let mut log = log;
         log.push(b'\n'); // the slow reader fails at its end, which would leave the last line unread
-        let _ = reader.read(Slow(&log, piece), &mut |record| requests.push(told(record)));
+        let _ = reader.read(Slow(&log, piece), &mut |record| requests.push(owned(record)));
         prop_assert_eq!(requests, whole.0);
     }
 
@@ -273,7 +273,7 @@ proptest! {
         );
         let mut parser = LogParser::new(&COMMON);
         let Line::Request(record) = parser.parse(line.as_bytes()) else { panic!("not read: {line}") };
-        let found = told(&record);
+        let found = owned(&record);
         prop_assert_eq!((found.client, found.path, found.agent), (client, path, agent));
         prop_assert_eq!((found.status, found.bytes), (status, Some(u64::from(bytes))));
         let since = 980_985_600 + u64::from(day - 1) * 86_400 + 10 * 3600 + 20 * 60 + u64::from(second);
@@ -281,8 +281,8 @@ proptest! {
     }
 }
 
-/// Published traces, where somebody has put them: in the folder that `FARFIELD_LOGS` names, or in `shared/data/logs` beside
-/// the checkout.
+/// Published traces, where somebody has put them: in the folder that `FARFIELD_LOGS` names, or in
+/// `shared/data/logs` beside the checkout.
 #[test]
 fn published_logs_read() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/logs");

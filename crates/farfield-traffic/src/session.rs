@@ -1,12 +1,14 @@
-//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the next.
+//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the
+//! next.
 //!
-//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state ([`state`]) is a
-//! request whose parts have holes ([`template`]), what is taken from its reply and held against it ([`extract`]), and what
-//! happens when that fails. Rows of data ([`data`]) give each session a user's name and password of its own.
+//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state
+//! ([`state`]) is a request whose parts have holes ([`template`]), what is taken from its reply and held
+//! against it ([`extract`]), and what happens when that fails. Rows of data ([`data`]) give each session a
+//! user's name and password of its own.
 //!
-//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names have become
-//! numbers. A name that nothing defines, or nothing that can come before, is refused there. How requests become bytes,
-//! and how values are found in replies, is the runtime's.
+//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names
+//! have become numbers. A name that nothing defines, or nothing that can come before, is refused there. How
+//! requests become bytes, and how values are found in replies, is the runtime's.
 
 pub mod around;
 pub mod course;
@@ -348,8 +350,8 @@ impl Text {
 }
 
 impl Session {
-    /// How many numbers of requests there are: the states' own, those of what they list, and one for each state that
-    /// stands for what a browser finds in its page.
+    /// How many numbers of requests there are: the states' own, those of what they list, and one for each
+    /// state that stands for what a browser finds in its page.
     pub fn requests(&self) -> u32 {
         self.found_first() + self.states.len() as u32
     }
@@ -365,7 +367,8 @@ impl Session {
 }
 
 impl SessionSpec {
-    /// Leaves think times out, and has a session that would not end by itself end after as many pages as there are states.
+    /// Leaves think times out, and has a session that would not end by itself end after as many pages as
+    /// there are states.
     pub fn go_once(&mut self) {
         self.think = None;
         for state in &mut self.state {
@@ -418,11 +421,17 @@ impl SessionSpec {
             resolved.map_err(|error| SessionError::file(format!("data[{number}].file"), &error))
         });
         let data: Vec<Data> = data.collect::<Result<_, _>>()?;
-        let law = |key: &str, times: Result<Option<Distribution>, FileError>| {
+        let resolved = |key: &str, times: Result<Option<Distribution>, FileError>| {
             times.map_err(|error| SessionError::file(key, &error))
         };
-        let clicks = law("clicks", self.clicks.as_ref().map(|law| law.resolve(load)).transpose())?;
-        let think = law("think", self.think.as_ref().map(|law| law.resolve(load)).transpose())?;
+        let clicks = resolved(
+            "clicks",
+            self.clicks.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
+        let think = resolved(
+            "think",
+            self.think.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
         let names = names::Names::new(&self.state, &data)?;
         let mut session = Session {
             states: Vec::new(),
@@ -501,7 +510,7 @@ impl SessionSpec {
             let name = name.as_str().to_owned();
             text(&format!("headers.{name}"), template).map(|text| (name, text))
         });
-        let think = spec.think.as_ref().map(|law| law.resolve(load)).transpose();
+        let think = spec.think.as_ref().map(|distribution| distribution.resolve(load)).transpose();
         let regexes = spec.check.regex.iter().map(|regex| regex.resolve(&key("check.regex"), names));
         let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
         Ok(State {

@@ -7,18 +7,18 @@ use super::{SeriesError, aggregated, checked, mean, variance};
 pub struct Dispersion {
     /// How many slots make one count.
     pub slots: usize,
-    /// Variance over mean of those counts: 1 for a Poisson process, growing as a power of the scale, 2H − 1, for
-    /// a self-similar one.
+    /// Variance over mean of those counts: 1 for a Poisson process, growing as a power of the scale, 2H − 1,
+    /// for a self-similar one.
     pub index: f64,
     /// Where the index of a Poisson process lies in nineteen of twenty series.
     pub poisson: (f64, f64),
 }
 
-/// The index of dispersion of counts of `slots` slots each (Cox and Lewis 1966, section 4.3). Takes at least 8 such
-/// counts.
+/// The index of dispersion of counts of `slots` slots each (Cox and Lewis 1966, section 4.3). Takes at least
+/// 8 such counts.
 ///
-/// Under Poisson, (k − 1) times the index is χ² with k − 1 degrees of freedom (the dispersion test, section 6.3),
-/// here by the cube-root formula of Wilson and Hilferty (1931).
+/// Under Poisson, (k − 1) times the index is χ² with k − 1 degrees of freedom (the dispersion test, section
+/// 6.3), here by the cube-root formula of Wilson and Hilferty (1931).
 pub fn dispersion(series: &[f64], slots: usize) -> Result<Dispersion, SeriesError> {
     const COUNTS_MIN: usize = 8;
     let slots = slots.max(1);

@@ -22,7 +22,7 @@ impl Marginal {
         Ok(Marginal { ascending })
     }
 
-    /// The values, ascending: what a law is fitted to.
+    /// The values, ascending: what a distribution is fitted to.
     pub fn values(&self) -> &[f64] {
         &self.ascending
     }

@@ -1,13 +1,14 @@
 //! Are arrivals a Poisson process, whose rate may change slowly?
 //!
-//! Time is cut into blocks within which the rate hardly changes. Given how many arrivals a block has, those of a
-//! Poisson process lie uniformly in it, whatever the rate: with the j-th of J arrivals at Tⱼ in a block of length L,
-//! (J + 1 − j) · −ln((L − Tⱼ) / (L − Tⱼ₋₁)) are independent exponentials of mean 1 over all blocks (Brown, Gans,
-//! Mandelbaum, Sakov, Shen, Zeltyn and Zhao 2005, "Statistical analysis of a telephone call center", section
-//! 3.1). So the two things that Paxson and Floyd (1995, "Wide area traffic", appendix A) ask of each block,
-//! exponential gaps and independent ones, are asked of all blocks together.
+//! Time is cut into blocks within which the rate hardly changes. Given how many arrivals a block has, those
+//! of a Poisson process lie uniformly in it, whatever the rate: with the j-th of J arrivals at Tⱼ in a block
+//! of length L, (J + 1 − j) · −ln((L − Tⱼ) / (L − Tⱼ₋₁)) are independent exponentials of mean 1 over all
+//! blocks (Brown, Gans, Mandelbaum, Sakov, Shen, Zeltyn and Zhao 2005, "Statistical analysis of a telephone
+//! call center", section 3.1). So the two things that Paxson and Floyd (1995, "Wide area traffic", appendix
+//! A) ask of each block, exponential gaps and independent ones, are asked of all blocks together.
 //!
-//! A clock with coarse steps makes ties, and ties make gaps of zero: spread such arrivals over their step first.
+//! A clock with coarse steps makes ties, and ties make gaps of zero: spread such arrivals over their step
+//! first.
 
 use super::SeriesError;
 use farfield_base::{Duration, Instant};
@@ -35,8 +36,8 @@ impl PoissonTest {
     }
 }
 
-/// Tests `arrivals`, in order, from `from` on: those within `blocks` blocks, each `block` long. Takes at least 20 of
-/// them.
+/// Tests `arrivals`, in order, from `from` on: those within `blocks` blocks, each `block` long. Takes at
+/// least 20 of them.
 pub fn poisson_test(
     arrivals: &[Instant],
     from: Instant,
@@ -82,7 +83,7 @@ fn transformed(arrivals: &[Instant], begins: Instant, block: Duration, gaps: &mu
     }
 }
 
-/// The statistic of Kolmogorov and Smirnov against the exponential law of mean 1. Sorts `gaps`.
+/// The statistic of Kolmogorov and Smirnov against the exponential distribution of mean 1. Sorts `gaps`.
 fn distance_to_exponential(gaps: &mut [f64]) -> f64 {
     gaps.sort_unstable_by(f64::total_cmp);
     let n = gaps.len() as f64;

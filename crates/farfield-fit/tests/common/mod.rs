@@ -1,5 +1,5 @@
-//! Shared by the tests of this crate: reading TOML, seeded streams, files in memory, and the statistics that hold draws
-//! against theory.
+//! Shared by the tests of this crate: reading TOML, seeded streams, files in memory, and the statistics that
+//! hold draws against theory.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
@@ -42,8 +42,9 @@ pub fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0))
 }
 
-/// Asserts that `values` may follow `cdf`, by the test of Kolmogorov and Smirnov at a level of one in a thousand
-/// (1.95 is that quantile of Kolmogorov's distribution). For a law with steps the level is lower still.
+/// Asserts that `values` may follow `cdf`, by the test of Kolmogorov and Smirnov at a level of one in a
+/// thousand (1.95 is that quantile of Kolmogorov's distribution). For a distribution with steps the level is
+/// lower still.
 pub fn follows(what: &str, mut values: Vec<f64>, cdf: impl Fn(f64) -> f64) {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len() as f64;

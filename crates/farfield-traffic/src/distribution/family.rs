@@ -1,8 +1,9 @@
-//! The laws that are fitted, as functions: density, distribution function and tail at given parameters.
+//! The distributions that are fitted, as functions: density, distribution function and tail at given
+//! parameters.
 //!
-//! The order and meaning of parameters is that of the crate's laws, so that a fit is usable as it stands in a
-//! scenario. Everything is exact to about 1e-12 also far out in a tail, where the statistics of Anderson and
-//! Darling look.
+//! The order and meaning of parameters is that of the crate's distributions, so that a fit is usable as it
+//! stands in a scenario. Everything is exact to about 1e-12 also far out in a tail, where the statistics of
+//! Anderson and Darling look.
 
 use super::special::{erfcx, incomplete_gamma, normal_cdf};
 use super::{
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt;
 
-/// A family of laws.
+/// A family of distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -35,7 +36,7 @@ pub enum Family {
     Gamma,
 }
 
-/// One law: a family with its parameters.
+/// One distribution: a family with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Component {
     family: Family,
@@ -115,7 +116,8 @@ impl fmt::Display for Family {
 }
 
 impl Component {
-    /// `family` with `theta`, in the order of [`Family::parameters`] (the second is ignored where there is one).
+    /// `family` with `theta`, in the order of [`Family::parameters`] (the second is ignored where there is
+    /// one).
     pub fn new(family: Family, theta: [f64; 2]) -> Result<Component, ParameterError> {
         let component = Component { family, theta };
         component.distribution().map(|_| component)
@@ -136,14 +138,15 @@ impl Component {
         &self.theta[..self.family.parameters().len()]
     }
 
-    /// The same law with one parameter changed.
+    /// The same distribution with one parameter changed.
     pub fn with(mut self, at: usize, change: impl FnOnce(f64) -> f64) -> Component {
         self.theta[at] = change(self.theta[at]);
         self
     }
 
-    /// The law of values that are `factor` times as large, `factor` above 0. The geometric law becomes the exponential one
-    /// of the same mean: its values are counts, and multiples of counts are none.
+    /// The distribution of values that are `factor` times as large, `factor` above 0. The geometric
+    /// distribution becomes the exponential one of the same mean: its values are counts, and multiples of
+    /// counts are none.
     pub fn scaled(&self, factor: f64) -> Component {
         let [a, b] = self.theta;
         let of = |family, a, b| Component::known(family, [a, b]);
@@ -156,7 +159,7 @@ impl Component {
         }
     }
 
-    /// The law that draws.
+    /// The distribution that draws.
     pub fn distribution(&self) -> Result<Distribution, ParameterError> {
         let [a, b] = self.theta;
         Ok(match self.family {
@@ -171,7 +174,7 @@ impl Component {
         })
     }
 
-    /// ln of the density at `x` (of the probability, for the geometric law). `ln_x` is ln `x`.
+    /// ln of the density at `x` (of the probability, for the geometric distribution). `ln_x` is ln `x`.
     pub fn ln_density(&self, x: f64, ln_x: f64) -> f64 {
         let [a, b] = self.theta;
         if x < 0.0 && self.family != Family::Normal {
@@ -198,8 +201,8 @@ impl Component {
         }
     }
 
-    /// The distribution function and the tail below `least` and at `most`: (P(X ≤ x), P(X > x)) of each. A count at
-    /// the lower threshold lies between them.
+    /// The distribution function and the tail below `least` and at `most`: (P(X ≤ x), P(X > x)) of each. A
+    /// count at the lower threshold lies between them.
     pub fn ends_between(&self, least: f64, most: f64) -> ((f64, f64), (f64, f64)) {
         let below = if self.family == Family::Geometric { least.ceil() - 1.0 } else { least };
         (self.cdf_and_tail(below), self.cdf_and_tail(most))
@@ -254,16 +257,16 @@ mod tests {
     use statrs::distribution::{self as other, Continuous, ContinuousCDF, Discrete};
 
     fn agrees(family: Family, theta: [f64; 2], x: f64, ln_density: f64, cdf: f64) {
-        let law = Component::new(family, theta).expect("good parameters");
-        let told = law.ln_density(x, x.ln());
+        let component = Component::new(family, theta).expect("good parameters");
+        let found = component.ln_density(x, x.ln());
         assert!(
-            (told - ln_density).abs() < 1e-9 * (1.0 + ln_density.abs()),
-            "{law:?} at {x}: {told} not {ln_density}"
+            (found - ln_density).abs() < 1e-9 * (1.0 + ln_density.abs()),
+            "{component:?} at {x}: {found} not {ln_density}"
         );
-        let (below, above) = law.cdf_and_tail(x);
+        let (below, above) = component.cdf_and_tail(x);
         assert!(
             (below - cdf).abs() < 1e-9 && (below + above - 1.0).abs() < 1e-9,
-            "{law:?} at {x}: {below} not {cdf}"
+            "{component:?} at {x}: {below} not {cdf}"
         );
     }
 
@@ -273,42 +276,42 @@ mod tests {
         fn densities_and_distribution_functions_agree_with_statrs(
             a in 0.05..20.0f64, b in 0.05..20.0f64, x in 0.01..100.0f64, k in 1u64..50, p in 0.01..1.0f64,
         ) {
-            let law = other::Exp::new(1.0 / a).expect("good");
-            agrees(Family::Exponential, [a, 0.0], x, law.ln_pdf(x), law.cdf(x));
-            let law = other::Weibull::new(a, b).expect("good");
-            agrees(Family::Weibull, [a, b], x, law.ln_pdf(x), law.cdf(x));
-            let law = other::Normal::new(a, b).expect("good");
-            agrees(Family::Normal, [a, b], x, law.ln_pdf(x), law.cdf(x));
-            let law = other::LogNormal::new(a, b).expect("good");
-            agrees(Family::Lognormal, [a, b], x, law.ln_pdf(x), law.cdf(x));
-            let law = other::Gamma::new(a, 1.0 / b).expect("good");
-            agrees(Family::Gamma, [a, b], x, law.ln_pdf(x), law.cdf(x));
-            let law = other::Pareto::new(b, a).expect("good");
-            agrees(Family::Pareto, [a, b], b + x, law.ln_pdf(b + x), law.cdf(b + x));
-            let law = other::Geometric::new(p).expect("good");
-            agrees(Family::Geometric, [p, 0.0], k as f64, law.ln_pmf(k), 1.0 - (1.0 - p).powf(k as f64));
+            let component = other::Exp::new(1.0 / a).expect("good");
+            agrees(Family::Exponential, [a, 0.0], x, component.ln_pdf(x), component.cdf(x));
+            let component = other::Weibull::new(a, b).expect("good");
+            agrees(Family::Weibull, [a, b], x, component.ln_pdf(x), component.cdf(x));
+            let component = other::Normal::new(a, b).expect("good");
+            agrees(Family::Normal, [a, b], x, component.ln_pdf(x), component.cdf(x));
+            let component = other::LogNormal::new(a, b).expect("good");
+            agrees(Family::Lognormal, [a, b], x, component.ln_pdf(x), component.cdf(x));
+            let component = other::Gamma::new(a, 1.0 / b).expect("good");
+            agrees(Family::Gamma, [a, b], x, component.ln_pdf(x), component.cdf(x));
+            let component = other::Pareto::new(b, a).expect("good");
+            agrees(Family::Pareto, [a, b], b + x, component.ln_pdf(b + x), component.cdf(b + x));
+            let component = other::Geometric::new(p).expect("good");
+            agrees(Family::Geometric, [p, 0.0], k as f64, component.ln_pmf(k), 1.0 - (1.0 - p).powf(k as f64));
         }
 
         /// P(cX ≤ cx) = P(X ≤ x).
         #[test]
-        fn a_scaled_law_is_that_of_scaled_values(a in 0.1..5.0f64, b in 0.1..5.0f64, x in 0.1..50.0f64, factor in 0.01..100.0f64) {
+        fn a_scaled_distribution_is_that_of_scaled_values(a in 0.1..5.0f64, b in 0.1..5.0f64, x in 0.1..50.0f64, factor in 0.01..100.0f64) {
             for family in Family::ALL.into_iter().filter(|family| *family != Family::Geometric) {
-                let law = Component::new(family, [a, b]).expect("good");
-                let (one, other) = (law.cdf_and_tail(x), law.scaled(factor).cdf_and_tail(factor * x));
-                // The Pareto law has a corner at its scale, which rounding may pass.
+                let component = Component::new(family, [a, b]).expect("good");
+                let (one, other) = (component.cdf_and_tail(x), component.scaled(factor).cdf_and_tail(factor * x));
+                // The Pareto distribution has a corner at its scale, which rounding may pass.
                 prop_assert!((one.0 - other.0).abs() < 1e-9, "{} {:?} {:?}", family, one, other);
             }
         }
 
-        /// Where statrs has no law: the density is the slope of the distribution function.
+        /// Where statrs has no distribution: the density is the slope of the distribution function.
         #[test]
         fn the_inverse_gaussian_density_is_the_slope(mean in 0.5..50.0f64, shape in 0.5..50.0f64, at in 0.2..5.0f64) {
-            let law = Component::new(Family::InverseGaussian, [mean, shape]).expect("good");
+            let component = Component::new(Family::InverseGaussian, [mean, shape]).expect("good");
             let x = at * mean;
             let step = 1e-4 * x;
-            let (low, high) = (law.cdf_and_tail(x - step), law.cdf_and_tail(x + step));
+            let (low, high) = (component.cdf_and_tail(x - step), component.cdf_and_tail(x + step));
             let slope = (high.0 - low.0) / (2.0 * step);
-            let density = law.ln_density(x, x.ln()).exp();
+            let density = component.ln_density(x, x.ln()).exp();
             prop_assert!((density - slope).abs() < 1e-5 * density + 1e-10, "{density} against {slope}");
             prop_assert!((low.0 + low.1 - 1.0).abs() < 1e-9);
         }

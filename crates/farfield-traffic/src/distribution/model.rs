@@ -1,4 +1,4 @@
-//! A law that was or may be fitted: one [`Component`], or a finite mixture of several.
+//! A distribution that was or may be fitted: one [`Component`], or a finite mixture of several.
 
 use super::{Component, Distribution, DistributionSpec, Mixture, integrated};
 use serde_json::{Map, Value, json};
@@ -11,13 +11,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// One law.
+    /// One distribution.
     pub fn single(component: Component) -> Model {
         Model { parts: vec![(1.0, component)] }
     }
 
-    /// A mixture of laws whose weights are above 0; they are scaled to sum to 1. `None` without any part, or if
-    /// a weight is not above 0.
+    /// A mixture of distributions whose weights are above 0; they are scaled to sum to 1. `None` without any
+    /// part, or if a weight is not above 0.
     pub fn mixture(mut parts: Vec<(f64, Component)>) -> Option<Model> {
         let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
         let good = total.is_finite() && parts.iter().all(|(weight, _)| *weight > 0.0);
@@ -35,24 +35,24 @@ impl Model {
         self.parts.iter().map(|(_, part)| part.parameters().len()).sum::<usize>() + self.parts.len() - 1
     }
 
-    /// The law that draws. Parameters that came from a fit are always good ones.
+    /// The distribution that draws. Parameters that came from a fit are always good ones.
     pub fn distribution(&self) -> Distribution {
         let of = |part: &Component| part.distribution().expect("a component's parameters are good");
         match self.parts.as_slice() {
             [(_, part)] => of(part),
             parts => {
-                let laws = parts.iter().map(|(weight, part)| (*weight, of(part))).collect();
-                Distribution::Mixture(Mixture::new(laws).expect("weights are above 0"))
+                let distributions = parts.iter().map(|(weight, part)| (*weight, of(part))).collect();
+                Distribution::Mixture(Mixture::new(distributions).expect("weights are above 0"))
             }
         }
     }
 
-    /// The law of values that are `factor` times as large: see [`Component::scaled`].
+    /// The distribution of values that are `factor` times as large: see [`Component::scaled`].
     pub fn scaled(&self, factor: f64) -> Model {
         Model { parts: self.parts.iter().map(|(weight, part)| (*weight, part.scaled(factor))).collect() }
     }
 
-    /// The law as a scenario writes it; parameters are bare numbers (seconds, bytes, counts).
+    /// The distribution as a scenario writes it; parameters are bare numbers (seconds, bytes, counts).
     pub fn spec(&self) -> DistributionSpec {
         let written = match self.parts.as_slice() {
             [(_, part)] => table(part),
@@ -67,7 +67,7 @@ impl Model {
         serde_json::from_value(written).expect("what a component writes, a spec reads")
     }
 
-    /// The law as a scenario writes it, drawn between two thresholds where there are any.
+    /// The distribution as a scenario writes it, drawn between two thresholds where there are any.
     pub fn spec_between(&self, between: Option<(f64, f64)>) -> DistributionSpec {
         let Some((min, max)) = between else { return self.spec() };
         let written = json!({ "law": "truncated", "of": self.spec(), "min": min, "max": max });
@@ -90,7 +90,7 @@ impl Model {
         }
     }
 
-    /// The density at `x` above 0 (the probability, for the geometric law).
+    /// The density at `x` above 0 (the probability, for the geometric distribution).
     pub fn density(&self, x: f64) -> f64 {
         self.ln_density(x, x.ln()).exp()
     }
@@ -128,8 +128,8 @@ impl Model {
     }
 }
 
-/// The probability between two points, each given as (P(X ≤ x), P(X > x)): a difference of the two that are smaller, which
-/// keeps its digits.
+/// The probability between two points, each given as (P(X ≤ x), P(X > x)): a difference of the two that are
+/// smaller, which keeps its digits.
 pub fn probability(low: (f64, f64), high: (f64, f64)) -> f64 {
     (if high.0 < 0.5 { high.0 - low.0 } else { low.1 - high.1 }).max(0.0)
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fit_is_a_law_of_a_scenario() {
+    fn a_fit_is_a_distribution_of_a_scenario() {
         for family in Family::ALL {
             let model = Model::single(component(family, [0.5, 0.25]));
             let mut none = |_: &std::path::Path| unreachable!("no file is named");

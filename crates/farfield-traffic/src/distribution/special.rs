@@ -69,7 +69,7 @@ fn away_from_zero(x: f64, tiny: f64) -> f64 {
     if x.abs() < tiny { tiny } else { x }
 }
 
-/// Φ(z), the distribution function of the standard normal law.
+/// Φ(z), the distribution function of the standard normal distribution.
 pub fn normal_cdf(z: f64) -> f64 {
     libm::erfc(-z / SQRT_2) / 2.0
 }

@@ -1,7 +1,7 @@
 //! A distribution between two thresholds: what is left of it where nothing outside of them is seen, or can
 //! happen.
 
-use super::{Distribution, Law, Model};
+use super::{Distribution, Model, Univariate};
 use farfield_base::random::Stream;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Truncated {
     }
 }
 
-impl Law for Truncated {
+impl Univariate for Truncated {
     fn sample(&self, rng: &mut Stream) -> f64 {
         // A hundredth lies inside: so many misses in a row have a probability of e^-100.
         const TRIES: u32 = 10_000;

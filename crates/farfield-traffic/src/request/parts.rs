@@ -118,8 +118,8 @@ impl TryFrom<f64> for Weight {
     }
 }
 
-/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that is
-/// repeated.
+/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that
+/// is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers(Vec<(HeaderName, HeaderValue)>);
 

@@ -16,7 +16,8 @@
 //! body = '{"item": 1}'
 //! ```
 //!
-//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a site:
+//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a
+//! site:
 //!
 //! ```toml
 //! site = "surge"
@@ -213,7 +214,8 @@ impl RequestSetSpec {
         }
     }
 
-    /// The same for a set of a [site](RequestSetSpec::site) that has been made already: `site` is what its source gives.
+    /// The same for a set of a [site](RequestSetSpec::site) that has been made already: `site` is what its
+    /// source gives.
     ///
     /// # Panics
     /// If no site is asked for.

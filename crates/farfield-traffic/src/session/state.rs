@@ -1,4 +1,5 @@
-//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold of it.
+//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold
+//! of it.
 
 use super::SessionError;
 use super::extract::{CheckSpec, ExtractSpec, FieldName, Pick};
@@ -180,8 +181,8 @@ impl BodySpec {
     }
 }
 
-/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep what they
-/// have, hidden ones too, unless they are said here.
+/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep
+/// what they have, hidden ones too, unless they are said here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FormSpec {

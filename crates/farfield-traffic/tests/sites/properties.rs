@@ -1,5 +1,5 @@
-//! What holds for any bytes as a site: what is read is a site that can be walked and reads back, and what a page names can
-//! be asked for.
+//! What holds for any bytes as a site: what is read is a site that can be walked and reads back, and what a
+//! page names can be asked for.
 
 use farfield_base::Bytes;
 use farfield_base::random::{Purpose, Seed};
@@ -16,8 +16,8 @@ pub fn of_manifest(input: &[u8]) {
     of_a_site(&site);
 }
 
-/// As a path, and as a page's reference, of a site that is written to a folder: `site_folder`. The oracle is the file
-/// system's own reading of the names, not the decoder's.
+/// As a path, and as a page's reference, of a site that is written to a folder: `site_folder`. The oracle is
+/// the file system's own reading of the names, not the decoder's.
 pub fn of_folder(input: &[u8]) {
     let text = String::from_utf8_lossy(input).into_owned();
     if path::is_path(&text) {
@@ -33,7 +33,8 @@ pub fn of_folder(input: &[u8]) {
     }
 }
 
-/// Each name is a child of the one before: joined to a folder, the path has the folder's parts and then these.
+/// Each name is a child of the one before: joined to a folder, the path has the folder's parts and then
+/// these.
 fn lies_in_the_folder(path: &str) {
     let names = path::on_disk(path).unwrap_or_else(|| panic!("{path} cannot lie on a disk"));
     let whole = Path::new("/folder").join(names.join("/"));

@@ -2,15 +2,15 @@
 //! "Estimators for long-range dependence", section 3.1).
 //!
 //! The variance of k averages around their common mean misses what that mean itself varies by, a share of
-//! k^(2H−2), which is large where H is and made the plain regression come out low. It is part of the fit here.
-//! Theory has no simple interval for this method: its variances depend on each other.
+//! k^(2H−2), which is large where H is and made the plain regression come out low. It is part of the fit
+//! here. Theory has no simple interval for this method: its variances depend on each other.
 
 use super::minimum::minimum;
 use super::{HurstEstimate, Method};
 use crate::series::{SeriesError, aggregated, checked, variance};
 
-/// From blocks of `from` values (at least 1; more, where short times should not count), doubled up to a sixteenth
-/// of the series.
+/// From blocks of `from` values (at least 1; more, where short times should not count), doubled up to a
+/// sixteenth of the series.
 pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 16;
     const SCALES_MIN: u32 = 3;
@@ -22,7 +22,8 @@ pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate,
         .filter_map(|m| {
             let averages = aggregated(series, m);
             let log_variance = variance(&averages).ln();
-            // A scale at which all averages are alike, as in a series with a short period, tells nothing.
+            // A scale at which all averages are alike, as in a series with a short period, has no variance to
+            // fit.
             log_variance.is_finite().then(|| Point {
                 log_size: (m as f64).ln(),
                 log_variance,
@@ -43,7 +44,7 @@ struct Point {
     blocks: f64,
 }
 
-/// The squares of what the law leaves over, weighted by the number of blocks, the level being free.
+/// The squares of what the distribution leaves over, weighted by the number of blocks, the level being free.
 fn misfit(points: &[Point], hurst: f64) -> f64 {
     let power = 2.0 * hurst - 2.0;
     let left_over = |p: &Point| {

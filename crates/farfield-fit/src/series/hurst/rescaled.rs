@@ -1,18 +1,19 @@
-//! Rescaled range: within a block of m values, the range R of the sums of what each differs from the block's mean
-//! grows as m^H, in units of the values' deviation (Hurst 1951; Mandelbrot and Wallis 1969).
+//! Rescaled range: within a block of m values, the range R of the sums of what each differs from the block's
+//! mean grows as m^H, in units of the values' deviation (Hurst 1951; Mandelbrot and Wallis 1969).
 //!
-//! The plain regression of ln R/S on ln m is far off at both ends, for two reasons that are part of the fit here:
-//! the deviation S around the block's own mean is too small, by √(1 − m^(2H−2)), which for strong memory is much
-//! and depends on m; and a range over m steps misses what lies between them. How much it misses is known for
-//! independent values, whose mean R/S is exact (Anis and Lloyd 1976), and falls as m^(−H) with memory.
-//! Theory has no interval.
+//! The plain regression of ln R/S on ln m is far off at both ends, for two reasons that are part of the fit
+//! here: the deviation S around the block's own mean is too small, by √(1 − m^(2H−2)), which for strong
+//! memory is much and depends on m; and a range over m steps misses what lies between them. How much it
+//! misses is known for independent values, whose mean R/S is exact (Anis and Lloyd 1976), and falls as m^(−H)
+//! with memory. Theory has no interval.
 
 use super::minimum::minimum;
 use super::{HurstEstimate, Method};
 use crate::series::{SeriesError, checked, mean};
 use std::f64::consts::PI;
 
-/// From blocks of `from` values (at least 16; 64 or more where memory may be strong), doubled up to an eighth of the series.
+/// From blocks of `from` values (at least 16; 64 or more where memory may be strong), doubled up to an eighth
+/// of the series.
 pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 8;
     let from = from.max(16);
@@ -44,7 +45,7 @@ struct Point {
     missed: f64,
 }
 
-/// The squares of what the law leaves over, weighted by the number of blocks, the level being free.
+/// The squares of what the distribution leaves over, weighted by the number of blocks, the level being free.
 fn misfit(points: &[Point], hurst: f64) -> f64 {
     let left_over = |p: &Point| {
         let calmed = -((2.0 * hurst - 2.0) * p.size.ln()).exp_m1();

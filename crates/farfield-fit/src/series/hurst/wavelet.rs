@@ -1,9 +1,9 @@
-//! The wavelet estimator: the energy of wavelet coefficients grows from octave to octave as 2^((2H−1)j) (Abry and
-//! Veitch 1998, "Wavelet analysis of long-range-dependent traffic"; Veitch and Abry 1999, "A wavelet-based joint
-//! estimator of the parameters of long-range dependence").
+//! The wavelet estimator: the energy of wavelet coefficients grows from octave to octave as 2^((2H−1)j) (Abry
+//! and Veitch 1998, "Wavelet analysis of long-range-dependent traffic"; Veitch and Abry 1999, "A
+//! wavelet-based joint estimator of the parameters of long-range dependence").
 //!
-//! Daubechies' wavelet with three vanishing moments: straight and parabolic trends do not touch it. Coefficients
-//! that the series' ends touch are left out.
+//! Daubechies' wavelet with three vanishing moments: straight and parabolic trends do not touch it.
+//! Coefficients that the series' ends touch are left out.
 
 use super::{HurstEstimate, Method};
 use crate::series::{SeriesError, checked};
@@ -20,7 +20,7 @@ const SCALING: [f64; 6] = [
     0.035_226_291_885_709_5,
 ];
 
-/// What one octave tells.
+/// Energy of one octave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Octave {
     /// j, from 1: coefficients at a scale of 2ʲ values.
@@ -62,8 +62,8 @@ impl LogscaleDiagram {
         Ok(LogscaleDiagram { octaves })
     }
 
-    /// H from a weighted line over the octaves from `from` on: Veitch and Abry (1999), section II.B. `None` if fewer
-    /// than three are left.
+    /// H from a weighted line over the octaves from `from` on: Veitch and Abry (1999), section II.B. `None`
+    /// if fewer than three are left.
     pub fn hurst(&self, from: u32) -> Option<HurstEstimate> {
         let used = || self.octaves.iter().filter(|octave| octave.octave >= from);
         if used().count() < 3 {
@@ -87,8 +87,8 @@ impl LogscaleDiagram {
 }
 
 impl Octave {
-    /// For n independent Gaussian coefficients, log₂ of the mean square is low by ψ(n/2)/ln 2 − log₂(n/2) in the
-    /// mean, and varies by ζ(2, n/2) / ln² 2.
+    /// For n independent Gaussian coefficients, log₂ of the mean square is low by ψ(n/2)/ln 2 − log₂(n/2) in
+    /// the mean, and varies by ζ(2, n/2) / ln² 2.
     fn of(octave: u32, coefficients: usize, energy: f64) -> Octave {
         let half = coefficients as f64 / 2.0;
         let bias = digamma(half) / LN_2 - half.log2();
@@ -101,8 +101,8 @@ impl Octave {
     }
 }
 
-/// H from the octaves from `from` on; 3 leaves out what the discrete begin of the transform distorts, more what
-/// is special to short times.
+/// H from the octaves from `from` on; 3 leaves out what the discrete begin of the transform distorts, more
+/// what is special to short times.
 pub fn wavelet(series: &[f64], from: u32) -> Result<HurstEstimate, SeriesError> {
     let needed = 128usize << from.min(32);
     LogscaleDiagram::of(series)?.hurst(from).ok_or(SeriesError::TooShort { given: series.len(), needed })

@@ -1,5 +1,5 @@
-//! Whittle's likelihood: periodogram ordinates of a stationary series are nearly independent exponentials, each
-//! with the spectral density as its mean.
+//! Whittle's likelihood: periodogram ordinates of a stationary series are nearly independent exponentials,
+//! each with the spectral density as its mean.
 //!
 //! The local estimator takes the lowest frequencies only, where any long memory looks like λ^(1−2H), and so
 //! needs no model of the rest. The parametric one takes all of them and the density of fractional Gaussian
@@ -13,8 +13,8 @@ use std::f64::consts::{PI, TAU};
 
 const LENGTH_MIN: usize = 128;
 
-/// n^0.7 of n values: how many frequencies [`local_whittle`] takes unless told otherwise. Fewer are less exact,
-/// more let in what happens over short times.
+/// n^0.7 of n values: how many frequencies [`local_whittle`] takes by default. Fewer are less
+/// exact, more let in what happens over short times.
 pub fn local_whittle_bandwidth(n: usize) -> usize {
     (n as f64).powf(0.7) as usize
 }
@@ -37,8 +37,8 @@ pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate
     Ok(HurstEstimate { method: Method::LocalWhittle, hurst, standard_error })
 }
 
-/// From all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran 1994, section
-/// 5.5). The standard error is that of the likelihood's curvature.
+/// From all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran 1994,
+/// section 5.5). The standard error is that of the likelihood's curvature.
 pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
     checked(series, LENGTH_MIN)?;
     let ordinates = periodogram(series);
@@ -53,7 +53,8 @@ pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
         (ratios / m).ln() + logs / m
     };
     let hurst = minimum(0.001, 0.999, objective);
-    // The scale being free, each ordinate tells as much of H as the slope of ln f varies over frequencies.
+    // The scale being free, each ordinate has as much information on H as the slope of ln f varies over
+    // frequencies.
     const STEP: f64 = 1e-4;
     let slope = |frequency: f64| {
         let log = |hurst| noise_density(frequency, hurst).ln();
@@ -64,9 +65,9 @@ pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
     Ok(HurstEstimate { method: Method::NoiseWhittle, hurst, standard_error })
 }
 
-/// The spectral density of fractional Gaussian noise of variance 1 at `frequency` in (0, π]:
-/// Γ(2H + 1) sin(πH) / π · (1 − cos λ) Σ |λ + 2πk|^(−2H−1) over all whole k (Beran 1994, equation 2.17). The far
-/// terms are summed by the formula of Euler and Maclaurin.
+/// The spectral density of fractional Gaussian noise of variance 1 at `frequency` in (0, π]: Γ(2H + 1)
+/// sin(πH) / π · (1 − cos λ) Σ |λ + 2πk|^(−2H−1) over all whole k (Beran 1994, equation 2.17). The far terms
+/// are summed by the formula of Euler and Maclaurin.
 fn noise_density(frequency: f64, hurst: f64) -> f64 {
     const NEAR: i32 = 3;
     let power = -2.0 * hurst - 1.0;

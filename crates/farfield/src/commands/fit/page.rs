@@ -128,7 +128,7 @@ fn variable(html: &mut String, fit: &VariableFit) {
     };
     let mut series = vec![
         Series { name: "data".into(), points: points(|p| p.data), look: Look::Dots },
-        Series { name: law.into(), points: points(|p| p.law), look: Look::Line },
+        Series { name: law.into(), points: points(|p| p.fitted), look: Look::Line },
     ];
     if let Some(best) = fit.ranking.candidates.first().filter(|best| Some(*best) != preferred)
         && let Some(model) = best.model()

@@ -1,5 +1,5 @@
-//! Fitted laws against theory and another implementation: the likelihood never falls, parameters come back within
-//! their standard errors, likelihoods and statistics are those of SciPy.
+//! Fitted distributions against theory and another implementation: the likelihood never falls, parameters
+//! come back within their standard errors, likelihoods and statistics are those of SciPy.
 
 mod common;
 
@@ -15,8 +15,8 @@ fn component(family: Family, theta: [f64; 2]) -> Component {
 }
 
 fn draws(model: &Model, count: usize, number: u64) -> Vec<f64> {
-    let (law, mut rng) = (model.distribution(), stream(number));
-    (0..count).map(|_| law.sample(&mut rng)).collect()
+    let (distribution, mut rng) = (model.distribution(), stream(number));
+    (0..count).map(|_| distribution.sample(&mut rng)).collect()
 }
 
 fn points(values: Vec<f64>) -> Points {
@@ -32,13 +32,13 @@ fn likelihoods_and_statistics_are_those_of_scipy() {
         14.2, 31.0,
     ];
     let points = points(values);
-    let near = |what: &str, told: f64, oracle: f64| {
-        assert!((told - oracle).abs() < 1e-6 * oracle.abs().max(1.0), "{what}: {told} not {oracle}");
+    let near = |what: &str, found: f64, oracle: f64| {
+        assert!((found - oracle).abs() < 1e-6 * oracle.abs().max(1.0), "{what}: {found} not {oracle}");
     };
     let check = |family: Family, parameters: &[f64], ln_likelihood: f64, [w2, a2, d]: [f64; 3]| {
         let model = fit_single(family, &points).expect("the family fits");
-        for (told, oracle) in model.parts()[0].1.parameters().iter().zip(parameters) {
-            near(family.name(), *told, *oracle);
+        for (found, oracle) in model.parts()[0].1.parameters().iter().zip(parameters) {
+            near(family.name(), *found, *oracle);
         }
         near(family.name(), points.ln_likelihood(&model), ln_likelihood);
         let found = goodness(&model, &points);
@@ -72,7 +72,7 @@ fn likelihoods_and_statistics_are_those_of_scipy() {
         -52.690767826,
         [0.068861535, 0.429256632, 0.120132707],
     );
-    // Half of the value at the end of the Pareto law's support counts as inside: 1/40 for 0.
+    // Half of the value at the end of the Pareto distribution's support counts as inside: 1/40 for 0.
     check(
         Family::Pareto,
         &[0.4542130408771784, 0.31],
@@ -98,9 +98,9 @@ fn errors_are_those_of_theory() {
     let check = |family: Family, theta: [f64; 2], theory: &dyn Fn(&[f64]) -> Vec<f64>| {
         let points = points(draws(&Model::single(component(family, theta)), N, 1));
         let model = fit_single(family, &points).expect("the family fits");
-        let told = standard_errors(&model, &points);
+        let found = standard_errors(&model, &points);
         let parameters = model.parts()[0].1.parameters();
-        for (error, expected) in told.parameters[0].iter().zip(theory(parameters)) {
+        for (error, expected) in found.parameters[0].iter().zip(theory(parameters)) {
             let error = error.expect("a regular parameter");
             assert!((error / expected - 1.0).abs() < 2e-3, "{family}: {error} not {expected}");
         }
@@ -115,8 +115,8 @@ fn errors_are_those_of_theory() {
     });
 }
 
-/// Fits of many samples from a known law lie within 1.96 standard errors in 95 % of the cases: as many misses as
-/// a binomial law allows within 4.5 deviations.
+/// Fits of many samples from a known distribution lie within 1.96 standard errors in 95 % of the cases: as
+/// many misses as a binomial distribution allows within 4.5 deviations.
 fn covers(family: Family, theta: [f64; 2], regular: usize) {
     const REPLICATIONS: u64 = 200;
     let truth = Model::single(component(family, theta));
@@ -138,7 +138,8 @@ fn covers(family: Family, theta: [f64; 2], regular: usize) {
     }
 }
 
-/// The single laws of Tables 2 and 4 and of section 2.2 of Liu et al. 1999, and one of each other family.
+/// The single distributions of Tables 2 and 4 and of section 2.2 of Liu et al. 1999, and one of each other
+/// family.
 #[test]
 fn parameters_come_back_within_their_errors() {
     covers(Family::InverseGaussian, [4.61, 4.18], 2); // Table 2, clicks
@@ -161,22 +162,22 @@ fn mixture_comes_back(truth: Model, families: &[Family], count: usize) {
     let (found, true_one) = (sample.ln_likelihood(&fit.model), sample.ln_likelihood(&truth));
     assert!(found >= true_one, "{fit:?} has {found}, the truth {true_one}");
     let errors = standard_errors(&fit.model, &sample);
-    for (part, ((weight, law), (true_weight, true_law))) in
+    for (part, ((weight, component), (true_weight, true_component))) in
         fit.model.parts().iter().zip(truth.parts()).enumerate()
     {
-        let near = |told: f64, truth: f64, error: Option<f64>| {
+        let near = |found: f64, truth: f64, error: Option<f64>| {
             let error = error.expect("a regular parameter");
-            assert!((told - truth).abs() < 4.0 * error, "{truth:?}: part {part} has {told} ± {error}");
+            assert!((found - truth).abs() < 4.0 * error, "{truth:?}: part {part} has {found} ± {error}");
         };
         near(*weight, *true_weight, errors.weights[part]);
-        for (at, value) in law.parameters().iter().enumerate() {
-            near(*value, true_law.parameters()[at], errors.parameters[part][at]);
+        for (at, value) in component.parameters().iter().enumerate() {
+            near(*value, true_component.parameters()[at], errors.parameters[part][at]);
         }
     }
 }
 
-/// The mixtures of Table 2. The table leaves out the scale of the idle times' Weibull part; 11.34 is that of the
-/// single law.
+/// The mixtures of Table 2. The table leaves out the scale of the idle times' Weibull part; 11.34 is that of
+/// the single distribution.
 #[test]
 fn mixtures_of_the_paper_come_back() {
     let mixture =
@@ -203,7 +204,7 @@ fn three_parts_come_back() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Any two or three laws, on values from any two others with ties among them.
+    /// Any two or three distributions, on values from any two others with ties among them.
     #[test]
     fn the_likelihood_never_falls(
         families in proptest::collection::vec(0usize..8, 2..=3),
@@ -225,13 +226,13 @@ proptest! {
             prop_assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs().max(1.0), "{families:?}: {} to {}", pair[0], pair[1]);
         }
         let last = fit.ln_likelihoods.last().copied().expect("at least one");
-        let told = points.ln_likelihood(&fit.model);
-        prop_assert!((told - last).abs() < 1e-6 * last.abs().max(1.0), "{told} and {last}");
+        let found = points.ln_likelihood(&fit.model);
+        prop_assert!((found - last).abs() < 1e-6 * last.abs().max(1.0), "{found} and {last}");
         let weights: f64 = fit.model.parts().iter().map(|(weight, _)| weight).sum();
         prop_assert!((weights - 1.0).abs() < 1e-9);
     }
 
-    /// No law of the family in the neighbourhood is likelier.
+    /// No distribution of the family in the neighbourhood is likelier.
     #[test]
     fn a_single_fit_is_a_maximum(at in 0usize..8, a in 0.3..4.0f64, b in 0.3..4.0f64, by in 0.9..1.1f64) {
         let family = Family::ALL[at];
@@ -250,9 +251,9 @@ proptest! {
     }
 }
 
-/// Values of a law rank that law, or a mixture that contains it, first among the singles.
+/// Values of a distribution rank that distribution, or a mixture that contains it, first among the singles.
 #[test]
-fn the_true_law_ranks_first_among_single_ones() {
+fn the_true_component_ranks_first_among_single_ones() {
     let trials = Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() };
     for (family, theta) in [
         (Family::Lognormal, [3.0, 1.1]),

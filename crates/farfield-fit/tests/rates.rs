@@ -1,5 +1,5 @@
-//! NASA's requests in each second of July and August 1995, which nobody here made: the estimators of the Hurst parameter agree
-//! within their intervals, or the report says why not.
+//! NASA's requests in each second of July and August 1995, which nobody here made: the estimators of the
+//! Hurst parameter agree within their intervals, or the report says why not.
 
 use farfield_base::Duration;
 use farfield_fit::counts::RequestCounts;
@@ -7,7 +7,8 @@ use farfield_log::decompressed;
 use std::io::Read;
 use std::path::Path;
 
-/// The counts from the first second on, `seconds` of them; `None`, and the test is skipped, where there are none.
+/// The counts from the first second on, `seconds` of them; `None`, and the test is skipped, where there are
+/// none.
 fn counts(test: &str, seconds: usize) -> Option<Vec<f64>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/rates");
     let folder = std::env::var_os("FARFIELD_RATES").map_or(beside, Into::into);
@@ -34,7 +35,7 @@ fn skipped(test: &str) {
 }
 
 /// A row for each estimator, for the page.
-fn told(what: &str, counts: &RequestCounts) {
+fn print(what: &str, counts: &RequestCounts) {
     for reading in &counts.hurst {
         println!("{what}: {} {:.3} {:?}", reading.method, reading.hurst, reading.interval);
     }
@@ -52,7 +53,7 @@ fn the_estimators_agree_on_nasas_counts_or_say_why_not() {
 
     // Four hours of a working day, 6 July from noon on, over which the rate hardly moves.
     let steady = of(&week[(5 * 24 + 12) * HOUR..(5 * 24 + 16) * HOUR]);
-    told("four hours", &steady);
+    print("four hours", &steady);
     assert_eq!((steady.hurst.len(), steady.agree, steady.disagreement()), (5, Some(true), None));
     for reading in &steady.hurst {
         assert!(reading.hurst > 0.6 && reading.hurst < 0.95, "{reading:?}");
@@ -60,7 +61,7 @@ fn the_estimators_agree_on_nasas_counts_or_say_why_not() {
 
     // Three days and nights, 5 to 7 July: several times as many requests by day as by night.
     let all = of(&week[4 * 24 * HOUR..]);
-    told("three days", &all);
+    print("three days", &all);
     assert!(all.course[1] > 2.0 * all.course[0], "{:?}", all.course);
     let why = all.disagreement().expect("a day's course is no self-similar process");
     assert!(why.contains("daily course") && all.caveats.contains(&why), "{why}");

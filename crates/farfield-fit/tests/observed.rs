@@ -17,8 +17,8 @@ fn model(family: Family, theta: [f64; 2]) -> Model {
 }
 
 fn draws(model: &Model, count: usize, number: u64) -> impl Iterator<Item = f64> {
-    let (law, mut rng) = (model.distribution(), stream(number));
-    (0..count).map(move |_| law.sample(&mut rng))
+    let (distribution, mut rng) = (model.distribution(), stream(number));
+    (0..count).map(move |_| distribution.sample(&mut rng))
 }
 
 /// Values as a log has them, and what it did to them.
@@ -75,8 +75,8 @@ const N: usize = 6_000;
 /// Standard errors off that an estimate may be: one in 15,000 is further off by chance.
 const OFF_MAX: f64 = 4.0;
 
-/// Fits `family` to what was observed of draws with `theta`, and asserts that they come back. Returns the estimates with
-/// the halves of their intervals, and what comes of taking the values for exact.
+/// Fits `family` to what was observed of draws with `theta`, and asserts that they come back. Returns the
+/// estimates with the halves of their intervals, and what comes of taking the values for exact.
 #[track_caller]
 fn comes_back(family: Family, theta: [f64; 2], logged: &Logged, regular: usize) -> [String; 2] {
     let points = &logged.points();
@@ -90,7 +90,7 @@ fn comes_back(family: Family, theta: [f64; 2], logged: &Logged, regular: usize) 
         // An interval that holds everything holds the truth too.
         assert!(
             error < 0.2 * theta[at].abs().max(1.0),
-            "{family} {theta:?}: an error of {error} tells nothing"
+            "{family} {theta:?}: an error of {error} is no information"
         );
     }
     let a2 = goodness(&fit, points).anderson_darling;
@@ -125,8 +125,8 @@ fn print_row(family: Family, theta: [f64; 2], cells: &[[String; 2]]) {
     println!("| {family}, {} | {} |", parameters.join(", "), cells.join(" | "));
 }
 
-/// Inverse Gaussian clicks of mean 3 and shape 2 came out with a shape of 3.45 ± 0.03; gaps of a Weibull shape of 0.5 with
-/// one of 0.55 to 0.79, of 2 with 1.1.
+/// Inverse Gaussian clicks of mean 3 and shape 2 came out with a shape of 3.45 ± 0.03; gaps of a Weibull
+/// shape of 0.5 with one of 0.55 to 0.79, of 2 with 1.1.
 #[test]
 fn rounded_counts_and_gaps_of_a_coarse_clock_give_their_distribution_back() {
     use Family::*;
@@ -213,19 +213,19 @@ fn observed_mixtures_come_back() {
         let fit = fit_mixture(&families, &points, effort, &mut stream(8)).expect("a start holds together");
         assert!(points.ln_likelihood(&fit.model) >= points.ln_likelihood(&truth) - 1e-6, "{fit:?}");
         let errors = standard_errors(&fit.model, &points);
-        for (part, ((weight, law), (true_weight, true_law))) in
+        for (part, ((weight, component), (true_weight, true_component))) in
             fit.model.parts().iter().zip(truth.parts()).enumerate()
         {
-            let near = |told: f64, truth: f64, error: Option<f64>| {
+            let near = |found: f64, truth: f64, error: Option<f64>| {
                 let error = error.expect("a regular parameter");
                 assert!(
-                    (told - truth).abs() < OFF_MAX * error,
-                    "{truth:?}: part {part} has {told} ± {error}"
+                    (found - truth).abs() < OFF_MAX * error,
+                    "{truth:?}: part {part} has {found} ± {error}"
                 );
             };
             near(*weight, *true_weight, errors.weights[part]);
-            for (at, value) in law.parameters().iter().enumerate() {
-                near(*value, true_law.parameters()[at], errors.parameters[part][at]);
+            for (at, value) in component.parameters().iter().enumerate() {
+                near(*value, true_component.parameters()[at], errors.parameters[part][at]);
             }
         }
     }
@@ -244,10 +244,10 @@ fn the_distribution_of_counts_ranks_first_and_has_their_mean() {
     assert_eq!(best.name, "inverse-gaussian");
     assert!(best.goodness.anderson_darling < 2.5, "{best:?}");
     for candidate in ranking.candidates.iter().filter(|candidate| candidate.name != "pareto") {
-        let law = candidate.model().expect("a distribution").distribution();
+        let distribution = candidate.model().expect("a distribution").distribution();
         let mut rng = stream(9);
-        let drawn = (0..40_000).map(|_| law.sample_count(&mut rng) as f64).sum::<f64>() / 40_000.0;
-        let error = law.variance().sqrt() / 200.0;
+        let drawn = (0..40_000).map(|_| distribution.sample_count(&mut rng) as f64).sum::<f64>() / 40_000.0;
+        let error = distribution.variance().sqrt() / 200.0;
         assert!(
             (candidate.mean() - drawn).abs() < 4.0 * error,
             "{}: {} and {drawn}",
@@ -265,15 +265,15 @@ fn what_was_cut_is_drawn_between_the_thresholds() {
     let ranking = rank(&points, &singles(), &mut stream(6));
     let chosen = ranking.preferred(points.mean()).expect("there are some");
     assert_eq!(chosen.name, "lognormal");
-    let written = serde_json::to_string(&chosen.law).expect("it is JSON");
+    let written = serde_json::to_string(&chosen.distribution).expect("it is JSON");
     let spec: DistributionSpec = serde_json::from_str(&written).expect("what is written can be read");
-    let law = spec.resolve(&mut |_| unreachable!("no file")).expect("no file");
+    let distribution = spec.resolve(&mut |_| unreachable!("no file")).expect("no file");
     let mut rng = stream(4);
-    let drawn: Vec<f64> = (0..20_000).map(|_| law.sample(&mut rng)).collect();
+    let drawn: Vec<f64> = (0..20_000).map(|_| distribution.sample(&mut rng)).collect();
     assert!(drawn.iter().all(|x| (2.0..=600.0).contains(x)), "{written}");
     let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
     assert!((mean / points.mean() - 1.0).abs() < 0.05, "{mean} and {}", points.mean());
-    assert!((law.mean() / mean - 1.0).abs() < 0.03, "{} and {mean}", law.mean());
+    assert!((distribution.mean() / mean - 1.0).abs() < 0.03, "{} and {mean}", distribution.mean());
 }
 
 /// Four in ten sizes are one size. A part that shrinks onto it makes any mixture likely, and says nothing.

@@ -26,8 +26,8 @@ fn quick() -> FitSettings {
     FitSettings { trials, ..FitSettings::default() }
 }
 
-/// A log in milliseconds of sessions with known laws: exponential gaps, geometric clicks, lognormal think times
-/// from 2 s to 600 s, Zipf pages, two images a page.
+/// A log in milliseconds of sessions with known distributions: exponential gaps, geometric clicks, lognormal
+/// think times from 2 s to 600 s, Zipf pages, two images a page.
 fn known_log(sessions: u32) -> String {
     let gaps = Distribution::Exponential(Exponential::with_mean(20.0).expect("good"));
     let clicks = Distribution::Geometric(Geometric::with_mean(4.0).expect("good"));
@@ -61,14 +61,14 @@ fn known_sessions_come_back() {
     let log = known_log(SESSIONS);
     let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
     let report = FitReport::of(&visits, reader.tally(), &quick());
-    let near = |variable: Variable, law: &str, parameter: &str, truth: f64| {
+    let near = |variable: Variable, distribution: &str, parameter: &str, truth: f64| {
         let fit = report.variable(variable).expect("the log has it");
-        let candidate = fit.ranking.candidates.iter().find(|c| c.name == law).expect("it was tried");
+        let candidate = fit.ranking.candidates.iter().find(|c| c.name == distribution).expect("it was tried");
         let found = candidate.estimates.iter().find(|e| e.name == parameter).expect("a parameter");
         let error = found.error.expect("a regular one");
         assert!(
             (found.value - truth).abs() < 4.0 * error,
-            "{variable:?} {law} {parameter}: {found:?} not {truth}"
+            "{variable:?} {distribution} {parameter}: {found:?} not {truth}"
         );
     };
     near(Variable::SessionGap, "exponential", "mean", 20.0);
@@ -76,7 +76,7 @@ fn known_sessions_come_back() {
     near(Variable::ThinkTime, "lognormal", "mu", 3.0);
     near(Variable::ThinkTime, "lognormal", "sigma", 0.5);
     assert_eq!(report.variable(Variable::Clicks).expect("there").ranking.candidates[0].name, "geometric");
-    assert_eq!(report.variable(Variable::PageObjects), None, "always three: no law to fit");
+    assert_eq!(report.variable(Variable::PageObjects), None, "always three: no distribution to fit");
     let here = report.sensitivity.iter().find(|s| s.thresholds == report.thresholds).expect("in the table");
     assert_eq!((here.sessions, here.embedded_mean), (u64::from(SESSIONS), 2.0));
     assert!(report.arrivals.expect("many").poisson, "{:?}", report.arrivals);
@@ -153,22 +153,23 @@ fn a_w3c_log_of_iis_has_queries_cut() {
     assert_eq!((row.sessions, row.clicks_mean), (1, 3.0));
 }
 
-/// The law that a scenario takes is one that explains the data as well as any, and a single one where that does.
+/// The distribution that a scenario takes is one that explains the data as well as any, and a single one
+/// where that does.
 #[test]
-fn a_single_law_is_preferred_and_reads_from_its_estimates() {
+fn a_single_distribution_is_preferred_and_reads_from_its_estimates() {
     let log = known_log(1_000);
     let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
     let trials = Trials { pairs_of_best: 2, subsamples: 50, ..Trials::default() };
     let report = FitReport::of(&visits, reader.tally(), &FitSettings { trials, ..FitSettings::default() });
-    for (variable, law) in [(Variable::ThinkTime, "lognormal"), (Variable::Clicks, "geometric")] {
+    for (variable, distribution) in [(Variable::ThinkTime, "lognormal"), (Variable::Clicks, "geometric")] {
         let fit = report.variable(variable).expect("the log has it");
-        let preferred = fit.ranking.preferred(fit.mean).expect("there are laws");
-        assert_eq!(preferred.name, law, "{variable:?}");
+        let preferred = fit.ranking.preferred(fit.mean).expect("there are distributions");
+        assert_eq!(preferred.name, distribution, "{variable:?}");
         assert!((preferred.mean() / fit.mean - 1.0).abs() < 0.05);
     }
     for fit in &report.variables {
         for candidate in &fit.ranking.candidates {
-            let model = candidate.model().expect("estimates make a law");
+            let model = candidate.model().expect("estimates make a distribution");
             assert_eq!(model.to_string(), candidate.name);
             let (one, other) = (fit.observation.mean(&model), candidate.mean());
             assert!(one == other || (one / other - 1.0).abs() < 1e-9, "{}: {one} {other}", candidate.name);
@@ -181,7 +182,7 @@ fn fitted(report: &FitReport, asked: Asked) -> Result<FittedTraffic, ScenarioErr
     report.traffic(&TrafficSettings { speed: 10.0, asked, course: false })
 }
 
-/// Fit, generate, fit again: the same laws, within what both fits can tell.
+/// Fit, generate, fit again: the same distributions, within the errors of both fits.
 #[test]
 fn traffic_of_a_report_is_like_the_log() {
     let log = known_log(2_000);
