@@ -30,7 +30,7 @@ pub struct SessionArrivals {
     pub exponential_passed: f64,
     /// The share whose gaps pass for uncorrelated at 5 %.
     pub uncorrelated_passed: f64,
-    /// Both shares are what 95 % can be by chance (within 2.6 deviations): a Poisson process explains the
+    /// Both shares are what 95 % can be at random (within 2.6 deviations): a Poisson process explains the
     /// sessions, stretch by stretch.
     pub poisson: bool,
     /// The second share is: a renewal process does.
@@ -57,7 +57,7 @@ impl SessionArrivals {
             || (self.is_renewal_enough() && self.distance < Self::DISTANCE_NIL && self.stretches >= 20)
     }
 
-    /// Whether a renewal process will do, likewise.
+    /// Whether a renewal process explains the gaps, at the same level.
     pub fn is_renewal_enough(&self) -> bool {
         self.renewal || (self.correlation.abs() < Self::CORRELATION_NIL && self.stretches >= 20)
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     /// Gaps of a Weibull distribution that nobody could distinguish from exponential ones: in a long log the
-    /// test rejects them all the same, and the effect is next to nothing.
+    /// test rejects them even so, and the effect is negligible.
     #[test]
     fn a_long_log_is_judged_by_the_size_of_the_effect() {
         let near = farfield_traffic::distribution::Weibull::new(0.93, 2.5).expect("good");

@@ -28,7 +28,7 @@ use rand::RngExt;
 /// How hard the EM algorithm tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Starts by chance, beside three for each order of the parts along the values.
+    /// Random starts, beside three for each order of the parts along the values.
     pub random_starts: u32,
     /// Steps that each start gets.
     pub short_steps: u32,

@@ -55,7 +55,7 @@ impl Observation {
         Observation { tick, differenced: tick > 0.0, ..Observation::EXACT }
     }
 
-    /// The same, seen from `least` to `most` only.
+    /// This observation, seen from `least` to `most` only.
     pub fn cut(self, least: f64, most: f64) -> Observation {
         Observation { between: Some((least, most)), ..self }
     }
@@ -91,7 +91,7 @@ impl Observation {
         averaged(component, edge - self.tick / 2.0, edge + self.tick / 2.0)
     }
 
-    /// The same for thresholds of values that lie between multiples, whose own phase is uniform too.
+    /// Distribution function and tail at thresholds of values that lie between multiples, whose own phase is uniform too.
     fn threshold(&self, component: &Component, at: f64) -> CdfAndTail {
         let nodes = GAUSS_4.iter().map(|(node, weight)| (at + node * self.tick / 2.0, weight / 2.0));
         nodes.fold((0.0, 0.0), |(cdf, tail), (at, weight)| {

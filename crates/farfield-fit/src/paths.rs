@@ -22,7 +22,7 @@ pub(crate) struct FilePath {
     pub(crate) file: String,
 }
 
-/// Where the objects with these paths lie, most popular first; `None` where no path is meant: `*`, an
+/// Where the objects with these paths lie, most popular first; `None` for what is no path: `*`, an
 /// authority, noise.
 pub(crate) fn files<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Option<FilePath>> {
     let mut taken = BTreeMap::from([(MANIFEST.to_owned(), String::new())]);

@@ -228,7 +228,7 @@ impl Points {
         self.values[self.draw_place(cumulative, rng)]
     }
 
-    /// The place of one of the values, likewise.
+    /// Index of one of the values.
     pub(crate) fn draw_place(&self, cumulative: &[f64], rng: &mut Stream) -> usize {
         let at = rng.random::<f64>() * self.n;
         cumulative.partition_point(|up_to| *up_to <= at).min(self.values.len() - 1)

@@ -158,7 +158,7 @@ impl Ranking {
 
     /// The distribution to generate with, for data of this `mean`: of those whose mean is near the single one
     /// with the least Bayesian information criterion that passes as many Anderson–Darling tests on subsamples
-    /// as the first of the ranking, up to what chance makes of their number (two standard errors of the
+    /// as the first of the ranking, up to the sampling error of their number (two standard errors of the
     /// difference), provided that the first passes half of them; else the first. Where no distribution has
     /// such a mean, the first of all.
     pub fn preferred(&self, mean: f64) -> Option<&Candidate> {
@@ -170,9 +170,9 @@ impl Ranking {
         let draws = f64::from(best.subsamples.draws.max(1));
         // The true distribution passes 95 %: to pass more is luck.
         let wanted = passed(best).min(0.95);
-        let chance = 2.0 * (2.0 * wanted * (1.0 - wanted) / draws).sqrt();
+        let noise = 2.0 * (2.0 * wanted * (1.0 - wanted) / draws).sqrt();
         let single = |candidate: &&Candidate| Family::named(&candidate.name).is_some();
-        let as_good = |candidate: &&Candidate| passed(candidate) >= wanted - chance;
+        let as_good = |candidate: &&Candidate| passed(candidate) >= wanted - noise;
         let singles = self.candidates.iter().filter(near).filter(single).filter(as_good);
         let found = singles.min_by(|a, b| a.bic.total_cmp(&b.bic));
         found.filter(|_| wanted >= 0.5).or(Some(best))

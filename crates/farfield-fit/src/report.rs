@@ -34,7 +34,7 @@ pub struct FitSettings {
     pub values: usize,
     /// Objects of the site in the report, at most.
     pub objects: usize,
-    /// For every choice by chance.
+    /// Seed of every random choice.
     pub seed: Seed,
 }
 
@@ -86,7 +86,7 @@ pub struct FitReport {
     pub counts: Option<RequestCounts>,
     /// The variables of the traffic model that the log has.
     pub variables: Vec<VariableFit>,
-    /// Those that are always the same, to which nothing is fitted.
+    /// Variables with one value only, to which nothing is fitted.
     #[serde(default)]
     pub constants: Vec<ConstantVariable>,
     /// How requests share out among objects.

@@ -54,7 +54,7 @@ impl Views {
 const VIEWS_MAX: u64 = 256;
 
 /// A page's views, those that are alike as one, the most frequent first: all, or a choice of [`VIEWS_MAX`] in
-/// which each look has the same chance. The choice goes along all looks in the order of how much they
+/// which each look has the same probability. The choice goes along all looks in the order of how much they
 /// fetched, in equal steps, so that the numbers of objects stay spread as they were.
 pub(crate) fn fewer(mut views: Vec<FittedView>) -> Vec<FittedView> {
     views.sort_unstable_by(|a, b| (a.embedded.len(), &a.embedded).cmp(&(b.embedded.len(), &b.embedded)));

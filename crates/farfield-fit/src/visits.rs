@@ -52,9 +52,9 @@ impl Default for Taking {
 pub struct Visit {
     /// When it began, from the start of 1970.
     pub at: Instant,
-    /// Whose it is, from 0 in the order of first appearance.
+    /// Index of the visitor, from 0 in the order of first appearance.
     pub visitor: u32,
-    /// What it was for, likewise.
+    /// Index of the path, from 0 in the order of first appearance.
     pub path: u32,
     /// What kind of object that is.
     pub kind: Kind,
@@ -222,8 +222,8 @@ impl Visits {
     }
 
     /// Sets requests aside whose dates cannot be. To be called once, when all have been read.
-    pub fn set_aside_absurd(&mut self) {
-        let found = farfield_log::dates::absurd(&self.at);
+    pub fn set_aside_implausible(&mut self) {
+        let found = farfield_log::dates::implausible(&self.at);
         let Some(first) = found.first() else { return };
         self.absurd_ns = Some(self.at[*first]);
         self.set_aside += found.len() as u64;

@@ -7,7 +7,9 @@
 //! Servers wrote quotes inside the request as they came before they learned to escape them. So the request
 //! ends at the first quote after which a status stands.
 
-use super::{Broken, Parsed, Record, TransferUnit, number, request_line, timestamp};
+use crate::TransferUnit;
+use crate::parser::{Broken, Parsed, Record, number, request_line};
+use crate::timestamp;
 use memchr::{memchr, memmem};
 
 pub(crate) fn parse<'a>(line: &'a [u8], transfer: Option<TransferUnit>) -> Parsed<'a> {
@@ -35,7 +37,7 @@ pub(crate) fn parse<'a>(line: &'a [u8], transfer: Option<TransferUnit>) -> Parse
     }
     let transfer = transfer.and_then(|unit| {
         let last = rest.rsplit(|byte| *byte == b' ').next()?;
-        unit.duration(super::decimal(last)?)
+        unit.duration(crate::parser::decimal(last)?)
     });
     let [referrer, agent] = quoted.map(|text| if text == b"-" { &b""[..] } else { text });
     Ok(Some(Record { at, client, agent, method, path, referrer, status, bytes, transfer }))

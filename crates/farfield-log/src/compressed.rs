@@ -1,11 +1,11 @@
-//! Compressed logs as they are: recognized by their first bytes, decompressed on the way in.
+//! Compressed logs: recognized by their first bytes, decompressed on the way in.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-/// How a log is compressed.
+/// Compression of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Plain text.
     None,
     /// gzip (RFC 1952), also of several members.
     Gzip,
@@ -18,7 +18,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// By the first bytes of the log; six of them suffice.
+    /// The compression by the first bytes of the log; six of them suffice.
     pub fn detect(start: &[u8]) -> Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -33,15 +33,15 @@ impl Compression {
 /// The longest mark of those above.
 const START: usize = 6;
 
-/// A log that wants a larger dictionary than the strongest preset has (64 MiB) is broken, or meant to break
-/// us.
+/// A log that wants a larger dictionary than the strongest preset has (64 MiB) is damaged, or made to exhaust
+/// memory.
 const XZ_KIB_MAX: u32 = 100 << 10;
 
-/// `reader` as text. Its first bytes are read at once, to see how it is compressed.
+/// `reader` as text. Its first bytes are read at once, to detect the compression.
 ///
 /// # Errors
-/// Whatever `reader` says, and what the decompressor says of a broken header; what is broken later comes out
-/// of the reader that is returned.
+/// Those of `reader`, and of the decompressor on a broken header; later damage is an error of the returned
+/// reader.
 pub fn decompressed<'a>(mut reader: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut start = Vec::with_capacity(START);
     reader.by_ref().take(START as u64).read_to_end(&mut start)?;

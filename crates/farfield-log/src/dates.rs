@@ -1,7 +1,7 @@
-//! What a log's dates look like, and which of them cannot be: one line of another year would make a gap of
-//! years, a rate of next to nothing, and a course and a Hurst parameter of nothing at all.
+//! Dates of a log, and which of them are implausible: one line of another year would make a gap of years, a
+//! rate near zero, and a course and a Hurst parameter without meaning.
 //!
-//! A request is set aside where its date is absurd, by one of three signs:
+//! A request is set aside where its date is implausible, by one of three signs:
 //! - it is further from the shortest time in which nineteen of twenty requests came than a hundred of these
 //!   (and of hours): a machine that started without its clock, a few lines of another century;
 //! - its line is more than an hour from both of its neighbours in the log, which are within a tenth of that
@@ -9,7 +9,7 @@
 //! - it is one of a few (a thousandth of all, one at least) before or after a silence of an hour or more
 //!   that is longer than all the rest of the log.
 //!
-//! Whatever else is odd (lines out of order, long silences) is only reported: logs of several servers are
+//! Other oddities (lines out of order, long silences) are only reported: logs of several servers are
 //! joined, and servers rest.
 
 use farfield_base::{Duration, Instant};
@@ -20,27 +20,28 @@ use serde::{Deserialize, Serialize};
 pub struct LogDates {
     /// The first request, in nanoseconds from the start of 1970.
     pub first_ns: u64,
-    /// The last one.
+    /// The last request, likewise in nanoseconds.
     pub last_ns: u64,
     /// Lines that are earlier than the one before.
     pub out_of_order: u64,
-    /// How much earlier at most.
+    /// The largest step back in time.
     pub step_back: Duration,
     /// The longest time without a request.
     pub silence: Duration,
-    /// When that began, likewise.
+    /// Start of that silence, in nanoseconds from the start of 1970.
     pub silence_from_ns: u64,
-    /// Requests whose dates are absurd, which are in nothing else.
+    /// Requests with implausible dates, which no other figure includes.
     pub set_aside: u64,
-    /// The date of the first of those.
+    /// Date of the first of those requests, in nanoseconds from the start of 1970.
     pub absurd_ns: Option<u64>,
 }
 
-/// Below this nothing is absurd: servers rest at night.
+/// Distances below this are plausible: servers are quiet at night.
 const NEAR: u64 = 3_600 * 1_000_000_000;
 
-/// Which of the times `at`, in the order of the log, are absurd, in rising order of their places.
-pub fn absurd(at: &[u64]) -> Vec<usize> {
+/// Indices of the implausible times among `at` (nanoseconds from the start of 1970, in the order of the log), in
+/// rising order.
+pub fn implausible(at: &[u64]) -> Vec<usize> {
     const FEWEST: usize = 10;
     if at.len() < FEWEST {
         return Vec::new();
@@ -66,7 +67,7 @@ pub fn absurd(at: &[u64]) -> Vec<usize> {
     (0..at.len()).filter(|place| !stays(place)).collect()
 }
 
-/// From when to when `sorted` times are near enough the shortest stretch that has nineteen of twenty of them.
+/// The range of `sorted` times that are near the shortest interval with nineteen of twenty of them.
 fn reach(sorted: &[u64]) -> (u64, u64) {
     const FAR: u64 = 100;
     let most = sorted.len() - sorted.len() / 20;
@@ -76,12 +77,12 @@ fn reach(sorted: &[u64]) -> (u64, u64) {
     (begin.saturating_sub(far), begin.saturating_add(span).saturating_add(far))
 }
 
-/// The places of `sorted` times between which those are that belong together.
+/// Indices of the first kept of the `sorted` times, and one past the last.
 fn kept(sorted: &[u64]) -> (usize, usize) {
     let few = (sorted.len() / 1_000).max(1);
     let (mut first, mut last) = (0, sorted.len());
     for _ in 0..2 {
-        // What lies before a silence that is longer than all after it, and the other way round.
+        // A few times before a silence that is longer than all the rest, then a few after one.
         for place in 1..=few.min(last - first - 2) {
             let silence = sorted[first + place] - sorted[first + place - 1];
             if silence > NEAR && silence > sorted[last - 1] - sorted[first + place] {
@@ -101,7 +102,7 @@ fn kept(sorted: &[u64]) -> (usize, usize) {
 }
 
 impl LogDates {
-    /// Of the times `at`, in the order of the log.
+    /// The dates of the times `at` (nanoseconds from the start of 1970), in the order of the log.
     pub fn of(at: &[u64]) -> LogDates {
         let mut dates = LogDates::default();
         for pair in at.windows(2) {
@@ -128,8 +129,7 @@ impl LogDates {
         Duration::from_ns(self.last_ns - self.first_ns)
     }
 
-    /// What is odd about them, a sentence each. Dates are `written` as the reader of the sentences likes
-    /// them.
+    /// Oddities of the dates, a sentence each. `written` formats a date for display.
     pub fn doubts(&self, written: &dyn Fn(Instant) -> String) -> Vec<String> {
         const LONG: f64 = 0.25;
         let mut said = Vec::new();
@@ -179,17 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn one_absurd_date_is_found_wherever_it_stands() {
+    fn one_implausible_date_is_found_wherever_it_stands() {
         for place in [0, 57, 199] {
             for wrong in [0, 4_000_000_000 * SECOND] {
                 let mut at = hours(200);
                 at[place] = wrong;
-                assert_eq!(absurd(&at), [place], "line {place} of {wrong}");
+                assert_eq!(implausible(&at), [place], "line {place} of {wrong}");
             }
         }
         let mut at = hours(2_000); // a day and more: within it, the date of another hour
         at[600] = at[1_500];
-        assert_eq!(absurd(&at), [600]);
+        assert_eq!(implausible(&at), [600]);
     }
 
     /// A machine that starts without its clock writes some lines of 1970, together and more than once.
@@ -201,38 +201,40 @@ mod tests {
         for places in [vec![0, 1, 2], vec![57, 58, 59], vec![196, 197, 198, 199], vec![3, 4, 90, 91, 150]] {
             let mut at = hours(200);
             wrong(&mut at, &places, 5);
-            assert_eq!(absurd(&at), places);
+            assert_eq!(implausible(&at), places);
         }
         let mut at = hours(200);
         wrong(&mut at, &[0, 1], 5);
         wrong(&mut at, &[198, 199], 4_000_000_000);
-        assert_eq!(absurd(&at), [0, 1, 198, 199], "before and after");
+        assert_eq!(implausible(&at), [0, 1, 198, 199], "before and after");
         // A tenth of the log is no slip: that is said of the silence.
         let mut at = hours(200);
         wrong(&mut at, &(0..20).collect::<Vec<_>>(), 5);
-        assert!(absurd(&at).is_empty());
+        assert!(implausible(&at).is_empty());
         // Nor is a quiet month before the crowd comes.
         let month: Vec<u64> = (0..9).map(|day| 86_400 * 3 * day * SECOND).collect();
         let crowd = (0..200).map(|at| (86_400 * 30 + 60 * at) * SECOND);
-        assert!(absurd(&month.into_iter().chain(crowd).collect::<Vec<_>>()).iter().all(|place| *place < 9));
+        assert!(
+            implausible(&month.into_iter().chain(crowd).collect::<Vec<_>>()).iter().all(|place| *place < 9)
+        );
     }
 
     #[test]
-    fn rests_and_joined_logs_are_not_absurd() {
+    fn rests_and_joined_logs_are_plausible() {
         let at = hours(200);
-        assert!(absurd(&at).is_empty());
+        assert!(implausible(&at).is_empty());
         let resting: Vec<u64> =
             at.iter().enumerate().map(|(i, t)| t + if i < 100 { 0 } else { 86_400 * SECOND }).collect();
-        assert!(absurd(&resting).is_empty(), "half of the log is after the silence");
+        assert!(implausible(&resting).is_empty(), "half of the log is after the silence");
         let dates = LogDates::of(&resting);
         assert_eq!(dates.silence, Duration::from_secs(86_460));
         assert!(dates.doubts(&|at| format!("{}", at.as_ns()))[0].contains("88 % of the log"));
         let joined: Vec<u64> = at[100..].iter().chain(&at[..100]).copied().collect();
-        assert!(absurd(&joined).is_empty());
+        assert!(implausible(&joined).is_empty());
         let dates = LogDates::of(&joined);
         assert_eq!((dates.out_of_order, dates.step_back), (1, Duration::from_secs(199 * 60)));
         let said = LogDates::of(&[7 * SECOND; 20]).doubts(&|at| format!("{}", at.as_ns()));
         assert!(said.len() == 1 && said[0].starts_with("All requests have one date"), "{said:?}");
-        assert_eq!(absurd(&[0, SECOND, 10_000_000 * SECOND]), [0usize; 0], "too few to judge");
+        assert_eq!(implausible(&[0, SECOND, 10_000_000 * SECOND]), [0usize; 0], "too few to judge");
     }
 }

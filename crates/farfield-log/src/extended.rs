@@ -5,11 +5,13 @@
 //! servers (IIS writes whole milliseconds since version 4). A query of its own column is joined to the
 //! target with `?`.
 
-use super::{Broken, Parsed, Record, TransferUnit, decimal, number, timestamp};
+use crate::TransferUnit;
+use crate::parser::{Broken, Parsed, Record, decimal, number};
+use crate::timestamp;
 use farfield_base::Instant;
 use memchr::memchr;
 
-/// What the columns are.
+/// The columns of the lines, and the directives so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     columns: Vec<Column>,

@@ -4,10 +4,11 @@
 //! 1+1: Tue Aug 22 00:00:00 1995 (/a/cube.gif): Sent binary: GET /a/cube.gif HTTP/1.0
 //! ```
 //!
-//! `1+1` stands for a client. What was done follows the target; there is no status and no size. A refusal is
+//! `1+1` stands for a client. The action follows the target; there is no status and no size. A refusal is
 //! written as two lines, of which the second is a note.
 
-use super::{Broken, Parsed, Record, request_line, timestamp};
+use crate::parser::{Broken, Parsed, Record, request_line};
+use crate::timestamp;
 use memchr::{memchr, memmem};
 
 pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
@@ -41,7 +42,7 @@ pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
     }))
 }
 
-/// The status that the words stand for; none for a note.
+/// Status code of the logged words; `None` for a note.
 fn status(done: &[u8], request: &[u8]) -> Option<u16> {
     if done.starts_with(b"Sent CGI redirection") {
         return Some(302);
@@ -51,7 +52,7 @@ fn status(done: &[u8], request: &[u8]) -> Option<u16> {
     }
     if done.starts_with(b"HTTP error") {
         let code = request.strip_prefix(b"HTTP/1.0 ").and_then(|text| text.get(..3));
-        return Some(code.and_then(super::number).unwrap_or(400) as u16);
+        return Some(code.and_then(crate::parser::number).unwrap_or(400) as u16);
     }
     done.starts_with(b"No match").then_some(404)
 }

@@ -1,14 +1,15 @@
-//! JSON lines: one object a line, with a map that says which field is what.
+//! JSON lines: one object a line, with a map from fields to their meaning.
 //!
 //! A field inside an object is named with points: `request.uri`. Texts go into buffers that all lines share.
 
-use super::{Broken, Parsed, Record, request_line, timestamp};
+use crate::parser::{Broken, Parsed, Record, request_line};
+use crate::timestamp;
 use farfield_base::{Duration, Instant};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which field is what. A field that no line has costs nothing.
+/// Names of the fields. A field that no line has costs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FieldMap {
@@ -33,7 +34,7 @@ pub struct FieldMap {
     pub bytes: String,
     /// The transfer time.
     pub transfer: String,
-    /// Its unit.
+    /// Unit of the transfer time.
     pub transfer_unit: TransferUnit,
 }
 
@@ -57,7 +58,7 @@ impl Default for FieldMap {
     }
 }
 
-/// What a transfer time is counted in.
+/// Unit of a transfer time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransferUnit {
@@ -245,7 +246,7 @@ impl Field<'_> {
     }
 }
 
-/// Visitor methods that take any value and make nothing of it.
+/// Visitor methods that accept any value and ignore it.
 macro_rules! passes_over {
     ($($method:ident($type:ty))*) => {
         $(fn $method<E: de::Error>(self, _: $type) -> Result<(), E> { Ok(()) })*

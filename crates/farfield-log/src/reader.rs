@@ -1,47 +1,47 @@
 //! A stream of bytes into lines, and lines into requests.
 
-use super::{Line, LogParser, Record};
+use crate::{Line, LogParser, Record};
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
-/// What a log held.
+/// Counts of the lines of a log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadTally {
     /// All lines.
     pub lines: u64,
-    /// Those that are a request.
+    /// Lines that are a request.
     pub requests: u64,
-    /// Those with nothing to count: empty ones, comments, notes.
+    /// Lines with nothing to count: empty ones, comments, notes.
     pub nothing: u64,
-    /// Those that could not be read.
+    /// Lines that could not be read.
     pub broken: u64,
-    /// The first of those.
+    /// The first lines that could not be read.
     pub shown: Vec<Shown>,
 }
 
 /// A line that could not be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// Why.
+    /// Reason.
     pub why: String,
-    /// Its first bytes, with what is no text replaced.
+    /// First bytes of the line, with invalid UTF-8 replaced.
     pub text: String,
 }
 
-/// Why reading stopped: the stream itself failed. What came before is in the tally.
+/// Failure of the stream itself. Lines read before it are in the tally.
 #[derive(Debug, thiserror::Error)]
 #[error("after line {line} the log could not be read on: {source}")]
 pub struct ReadError {
     /// The last line that was read.
     pub line: u64,
-    /// What the stream said.
+    /// Error of the stream.
     pub source: io::Error,
 }
 
-/// Reads a log. Uses one buffer, which is all the memory it takes.
+/// Reader of a log, whose only memory is one buffer.
 #[derive(Debug)]
 pub struct LogReader {
     parser: LogParser,
@@ -49,23 +49,23 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// A line longer than this is broken.
+    /// Longest line, in bytes; a longer one counts as broken.
     pub const LINE_MAX: usize = 64 << 10;
-    /// So many broken lines are kept to be shown.
+    /// Broken lines that are kept for display, at most.
     pub const SHOWN_MAX: usize = 5;
     const BUFFER: usize = 4 * LogReader::LINE_MAX;
 
-    /// With `parser` for the lines.
+    /// A reader with `parser` for the lines.
     pub fn new(parser: LogParser) -> LogReader {
         LogReader { parser, tally: ReadTally::default() }
     }
 
-    /// What the logs so far held.
+    /// Counts of all lines so far.
     pub fn tally(&self) -> &ReadTally {
         &self.tally
     }
 
-    /// Hands each request of `from` to `to`, in the order of its lines. May be called again for the next log.
+    /// Passes each request of `from` to `to`, in the order of its lines. May be called again for the next log.
     ///
     /// # Errors
     /// Only those of `from`.

@@ -1,8 +1,9 @@
-//! Dates as logs write them, into nanoseconds since the start of 1970. A date before that, or one that no
-//! calendar has, is none.
+//! Dates as logs write them, into nanoseconds since the start of 1970. A date before that, or one that is not
+//! in the calendar, is `None`.
 
-use super::number;
+use crate::parser::number;
 use farfield_base::Instant;
+use farfield_base::calendar::days_since_1970;
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
@@ -85,8 +86,7 @@ fn nanoseconds(digits: &[u8]) -> Option<u64> {
     Some(number(kept)? * 10u64.pow(9 - kept.len() as u32))
 }
 
-/// Seconds from 1970 to the start of a day of the Gregorian calendar (Hinnant, "chrono-Compatible Low-Level
-/// Date Algorithms", days_from_civil).
+/// Seconds from 1970 to the start of a day; `None` if the calendar has no such day.
 fn civil(year: u64, month: u64, day: u64) -> Option<i64> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let longest = match month {
@@ -98,11 +98,7 @@ fn civil(year: u64, month: u64, day: u64) -> Option<i64> {
     if !(1970..=2500).contains(&year) || day == 0 || day > longest {
         return None;
     }
-    let year = year - u64::from(month <= 2);
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(((era * 146_097 + day_of_era) as i64 - 719_468) * 86_400)
+    Some(days_since_1970(year as i64, month as i64, day as i64) * 86_400)
 }
 
 fn instant(seconds: i64, ns: u64) -> Option<Instant> {

@@ -37,14 +37,14 @@ pub enum LoadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClosedSpec {
-    /// How many users there are; 10 unless said.
+    /// How many users there are; 10 by default.
     #[serde(default = "ten", deserialize_with = "users")]
     pub users: NonZeroU32,
-    /// The time from the end of one page to the beginning of the user's next; none unless said.
+    /// The time from the end of one page to the beginning of the user's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
     /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its
-    /// place, on each of a user's connections; none unless said.
+    /// place, on each of a user's connections; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
     /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by
@@ -59,7 +59,7 @@ pub struct ClosedSpec {
 pub struct OpenSpec {
     /// When pages arrive.
     pub arrivals: ArrivalSpec,
-    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -70,13 +70,13 @@ pub struct OpenSpec {
 pub struct HybridSpec {
     /// When sessions arrive.
     pub arrivals: ArrivalSpec,
-    /// Pages a session, each with what is embedded in it; geometric with mean 5 unless said.
+    /// Pages a session, each with what is embedded in it; geometric with mean 5 by default.
     #[serde(default = "five_pages")]
     pub requests: CountsSpec,
-    /// The time from the end of one page to the beginning of the session's next; none unless said.
+    /// The time from the end of one page to the beginning of the session's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
-    /// SURGE's active OFF time, as in a closed load; none unless said.
+    /// SURGE's active OFF time, as in a closed load; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
     /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless
@@ -95,14 +95,14 @@ pub struct Overload {
     #[serde(deserialize_with = "descriptors")]
     pub descriptors: NonZeroU32,
     /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts
-    /// are dropped that the server is about to answer (section 4.2). 500 ms unless said, as in the paper.
+    /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
     /// When a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
     /// How many established connections may be open at once; attempts answered beyond are closed at once. No
-    /// limit unless said.
+    /// limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
     pub established_max: Option<NonZeroU32>,
 }

@@ -119,7 +119,7 @@ impl RequestSet {
     /// - in a hybrid load, with the session's index as `client` and 1 as `clients`, a session begins one page
     ///   after the session before it, and goes on from there.
     ///
-    /// With stack distances, the same, in a list in which each page stands as often as it is asked for. On a
+    /// With stack distances: as in order, in a list in which each page stands as often as it is asked for. On a
     /// walk, it is one that a session starts with; [`next`](Self::next) goes on from there.
     pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
         &self.pages[self.next(None, client, clients, turn, rng) as usize]

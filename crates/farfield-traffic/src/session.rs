@@ -51,7 +51,7 @@ use wanted::ReadyCheck;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SessionSpec {
-    /// The way through the states: a list, or weights; all states in order unless said.
+    /// The way through the states: a list, or weights; by default all states in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
     /// States that are asked for once, before the load. What they extract, all sessions know.
@@ -66,13 +66,13 @@ pub struct SessionSpec {
     /// States that are asked for once, behind the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tear_down: Vec<String>,
-    /// Where a table of transitions begins; in the first state unless said.
+    /// Where a table of transitions begins; by default in the first state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntrySpec>,
-    /// Pages of a session at most; as far as its way goes unless said.
+    /// Pages of a session at most; by default as far as its path goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clicks: Option<CountsSpec>,
-    /// How long the user thinks after a page; the load's think time unless said.
+    /// How long the user thinks after a page; by default the load's think time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
     /// What happens when a page's request, a check or an extraction failed.
@@ -130,7 +130,7 @@ fn one_mebibyte() -> Bytes {
     Bytes(1 << 20)
 }
 
-/// Why a session cannot be meant: where it says so, and what would do.
+/// Error of an invalid session: the key, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {sentence}")]
 pub struct SessionError {
@@ -540,7 +540,7 @@ impl SessionSpec {
     }
 }
 
-/// Has each state keep the forms that a state after it may send.
+/// Marks in each state the forms that a state after it may send.
 fn keep_forms(session: &mut Session) {
     for (from, to) in session.follows() {
         if let Some(form) = session.states[usize::from(to)].form {

@@ -1,5 +1,4 @@
-//! What a scenario may say, that it reads back as written, and the sentences that refuse what cannot be
-//! meant.
+//! Keys of a scenario read back as written, and the sentences that refuse invalid ones.
 
 mod common;
 
@@ -94,7 +93,7 @@ fn a_constant_keeps_its_unit() {
 }
 
 #[test]
-fn distributions_that_cannot_be_meant_are_refused() {
+fn invalid_distributions_are_refused() {
     let refused = refused::<DistributionSpec>;
     refused("'5 parsecs'", &["`5 parsecs`", "300ms", "64KiB"]);
     refused("inf", &["inf", "neither a number"]);
@@ -185,7 +184,7 @@ fn arrivals_read_back_as_written() {
 }
 
 #[test]
-fn arrivals_that_cannot_be_meant_are_refused() {
+fn invalid_arrivals_are_refused() {
     let refused = refused::<ArrivalSpec>;
     refused("'-5/s'", &["-5/s", "500/s"]);
     refused("0", &["`rate` is 0", "500/s"]);
@@ -214,7 +213,7 @@ fn arrivals_that_cannot_be_meant_are_refused() {
 }
 
 #[test]
-fn structure_that_cannot_be_meant_is_refused() {
+fn invalid_structure_is_refused() {
     let refused = |process: &str, keys: &str, parts: &[&str]| {
         refused::<ArrivalSpec>(&format!("{{ process = '{process}', {keys} }}"), parts);
     };
@@ -329,7 +328,7 @@ fn one_request_makes_a_set() {
 }
 
 #[test]
-fn requests_that_cannot_be_meant_are_refused() {
+fn invalid_requests_are_refused() {
     refused::<RequestSetSpec>("{}", &["no request", "[[request]]"]);
     refused::<RequestSetSpec>("{ order = 'random', file = 'f' }", &["random", "`in-order`"]);
     let request = |keys: &str, parts: &[&str]| {
@@ -394,7 +393,7 @@ fn loads_have_the_defaults_that_they_tell() {
 }
 
 #[test]
-fn loads_that_cannot_be_meant_are_refused() {
+fn invalid_loads_are_refused() {
     let refused = refused::<LoadSpec>;
     refused("{ users = 10 }", &["missing field `model`"]);
     refused("{ model = 'opne' }", &["opne", "`open`", "`overload`"]);

@@ -1,5 +1,5 @@
 //! Generated sites against the numbers that the papers print, over several seeds where one site is too few,
-//! and the orders in which their pages are asked for. Tolerances are five standard errors unless said
+//! and the orders in which their pages are asked for. Tolerances are five standard errors unless stated
 //! otherwise.
 
 mod common;
@@ -273,7 +273,7 @@ fn a_site_is_a_set_of_requests() {
 }
 
 #[test]
-fn sets_of_sites_that_cannot_be_meant_are_refused() {
+fn invalid_sets_of_sites_are_refused() {
     refused::<RequestSetSpec>("{ site = 'surg' }", &["`surg` names no site", "`wagon`"]);
     refused::<RequestSetSpec>("{ site = 'surge', file = 'f' }", &["leave out `file`"]);
     refused::<RequestSetSpec>("{ file = 'f', order = 'walk' }", &["is about a `site`"]);

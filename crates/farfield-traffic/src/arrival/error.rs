@@ -1,10 +1,10 @@
-//! Why an arrival process that was written cannot be meant: each sentence names the key and what would mend
+//! Errors of invalid arrival processes: each sentence names the key and what would mend
 //! it.
 
 use crate::distribution::ParameterError;
 use farfield_base::{QuantityError, Rate};
 
-/// Why an arrival process that was written cannot be meant.
+/// Error of an invalid arrival process.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ArrivalError {
     /// A rate that cannot be read.
@@ -88,7 +88,7 @@ pub enum ArrivalError {
         "the mean of `{key}` is {mean_s} s; periods need a finite mean of at least 1us: a pareto `shape` above 1, for one"
     )]
     PeriodMean {
-        /// Whose periods.
+        /// The key of the periods.
         key: &'static str,
         /// Their mean, in seconds.
         mean_s: f64,

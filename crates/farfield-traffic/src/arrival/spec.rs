@@ -50,7 +50,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// An arrival process as written: it can be meant, but a file it names has not been read.
+/// An arrival process as written: valid, but a file that it names has not been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalSpec {
     written: Written,

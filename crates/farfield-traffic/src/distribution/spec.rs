@@ -32,7 +32,7 @@ pub struct DistributionSpec {
     dimension: Option<Dimension>,
 }
 
-/// Why a distribution that was written cannot be meant.
+/// Error of an invalid distribution.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpecError {
     /// A parameter is out of its distribution's range.

@@ -217,7 +217,7 @@ pub enum BodySpec {
     Text(String),
     /// What is in this file.
     File(PathBuf),
-    /// So many random bytes, the same for the same seed: nothing that compresses.
+    /// Random bytes of this count, reproducible by the seed: incompressible.
     Filler(Filler),
 }
 

@@ -86,7 +86,7 @@ fn in_one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join("; ")
 }
 
-/// The requests for `site`, its pages in `order`. What chance there is beside the users' own comes from
+/// The requests for `site`, its pages in `order`. What is random beside the users' own comes from
 /// `seed`.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub struct DataSpec {
     /// In which order rows are handed out.
     #[serde(default)]
     pub order: DataOrder,
-    /// What happens once all have been; `stop` for unique rows unless said, else `go-round`.
+    /// What happens once all have been; by default `stop` for unique rows, else `go-round`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_up: Option<UsedUp>,
     /// Who gets a row of its own.

@@ -121,7 +121,7 @@ pub enum Pick {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CheckSpec {
     /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400
-    /// unless said.
+    /// by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Statuses>,
     /// Header fields that must be there: with a text, one that has this value.
@@ -310,7 +310,7 @@ struct WrittenExtract {
     default: Option<String>,
 }
 
-/// Why an extraction cannot be meant.
+/// Error of an invalid extraction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum ExtractError {
     #[error("an extraction has one of `regex`, `json`, `css`, `header` and `cookie`; this has {0}")]

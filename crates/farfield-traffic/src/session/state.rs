@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub struct StateSpec {
     /// What paths call it.
     pub name: StateName,
-    /// The method; GET unless said, or POST with a body.
+    /// The method; by default GET, or POST with a body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Verb>,
     /// What is asked for. May be left out where there is a form, which has its own.
@@ -42,7 +42,7 @@ pub struct StateSpec {
     /// What is fetched with GET once the reply is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<Target>,
-    /// How long the user thinks after this page; the session's unless said.
+    /// How long the user thinks after this page; by default the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
     /// What is taken from the reply, by the variable's name.
@@ -63,7 +63,7 @@ pub struct StateSpec {
     /// The state is asked for again while this variable has a value that is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub while_found: Option<String>,
-    /// What happens when the request, a check or an extraction failed; the session's unless said.
+    /// What happens when the request, a check or an extraction failed; by default the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 }

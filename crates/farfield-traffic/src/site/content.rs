@@ -1,4 +1,4 @@
-//! The bytes of a site's objects: of exactly their sizes, and the same for the same seed.
+//! The bytes of a site's objects: of exactly their sizes, reproducible by the seed.
 //!
 //! HTML names what its page embeds and links to, and is filled with words. Style sheets and scripts are one
 //! comment each, so that a browser takes them without a word. Everything else is random and does not

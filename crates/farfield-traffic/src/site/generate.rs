@@ -152,7 +152,7 @@ impl Sizes {
     }
 }
 
-/// How often each of `mains` is asked for: Zipf's law, over ranks by chance or matched with sizes.
+/// How often each of `mains` is asked for: Zipf's law, over ranks that are random or matched with sizes.
 fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     let weights: Vec<f64> = (1..=mains.len()).map(|rank| (rank as f64).powf(-model.zipf)).collect();
     let total: f64 = weights.iter().sum();

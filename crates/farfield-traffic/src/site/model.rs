@@ -22,7 +22,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Share};
 use serde::{Deserialize, Serialize};
 
-/// A model of sites as written: it can be meant, but files that its distributions name have not been read.
+/// A model of sites as written: valid, but files that its distributions name have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct SiteModelSpec {
@@ -108,7 +108,7 @@ pub struct Tail {
 /// The distribution of the sizes of what is asked for: P(X > x) = (from / x)^shape up to the largest file.
 /// The popularity of what is asked for by a click is matched so that it holds; embedded objects that pages
 /// share are asked for as often as these pages are, and their sizes are dealt out so that it holds. Objects
-/// that are a page's own have sizes by chance.
+/// that are a page's own have random sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizes {
@@ -118,7 +118,7 @@ pub struct RequestSizes {
     pub from: Bytes,
 }
 
-/// Why a model cannot be meant.
+/// Error of an invalid model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// Nothing is asked for.
@@ -222,7 +222,7 @@ impl SiteModelSpec {
 }
 
 impl SiteModel {
-    /// The site of `seed`: the same for the same seed.
+    /// The site of `seed`, deterministic.
     ///
     /// # Errors
     /// [`SiteError::TooLarge`] if the draws exceed the bounds of a site.

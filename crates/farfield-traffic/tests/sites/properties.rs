@@ -77,10 +77,10 @@ fn of_a_site(site: &Site) {
         assert!(page.links.iter().all(|link| (link.page as usize) < pages));
     }
     let _ = SiteFigures::of(site);
-    let (walk, mut chance) = (Walk::new(site), Seed(1).stream(Purpose::User, 1));
-    let mut page = walk.start(&mut chance);
+    let (walk, mut rng) = (Walk::new(site), Seed(1).stream(Purpose::User, 1));
+    let mut page = walk.start(&mut rng);
     for _ in 0..20 {
         assert!((page as usize) < pages);
-        page = walk.next(page, &mut chance);
+        page = walk.next(page, &mut rng);
     }
 }

@@ -63,7 +63,7 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
                 .map_or(String::new(), |shown| format!(": line {} is broken, {}", shown.line, shown.why)),
         )));
     }
-    visits.set_aside_absurd();
+    visits.set_aside_implausible();
     Ok(FitReport::of(&visits, reader.tally(), settings))
 }
 
