@@ -1,4 +1,4 @@
-//! Whether sessions arrive as a Poisson process, or at least as a renewal process: the tests of Paxson and
+//! Tests of session arrivals as a Poisson process, or at least a renewal process: those of Paxson and
 //! Floyd (1995, appendix A) on stretches of the log.
 //!
 //! Over a whole day no process is Poisson, since its rate changes. So the gaps are cut into stretches. In
@@ -6,18 +6,18 @@
 //! and Stephens 1986, table 4.14), and for correlation with the gap before. If the process is Poisson, 95 %
 //! of the stretches pass either test.
 //!
-//! With thousands of stretches no log passes: then significance says that the log is long. So beside it
+//! With thousands of stretches no log passes: then significance only shows that the log is long. So beside it
 //! stands the size of the effect, which does not grow with the log: how far the distribution of gaps, each
 //! over the mean of its stretch, is from that of a Poisson process in the same stretches, and how strongly
-//! neighbours are correlated. Where both are next to nothing, a Poisson process will do, whatever the test
-//! says.
+//! neighbours are correlated. Where both are negligible, a Poisson process is adequate, whatever the test
+//! decides.
 
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-/// What the stretches say.
+/// Results of the stretches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SessionArrivals {
     /// Sessions a second, over the whole log.
@@ -51,7 +51,7 @@ impl SessionArrivals {
     /// A correlation that explains a hundredth of the variance.
     pub const CORRELATION_NIL: f64 = 0.1;
 
-    /// Whether a Poisson process will do: the test does not reject it, or the effect is next to nothing.
+    /// Whether a Poisson process is adequate: the test does not reject it, or the effect is negligible.
     pub fn is_poisson_enough(&self) -> bool {
         self.poisson
             || (self.is_renewal_enough() && self.distance < Self::DISTANCE_NIL && self.stretches >= 20)

@@ -15,7 +15,7 @@ use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::special::{digamma, trigamma};
 use farfield_traffic::distribution::{Component, Family};
 
-/// How narrow a distribution may get: the parameter that says so is kept within a bound. Without one, a part
+/// Bound on the narrowness of a distribution, for the parameter that sets it. Without one, a part
 /// of a mixture can shrink onto one tied value, and the likelihood has no maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Narrowest(f64);
@@ -93,9 +93,9 @@ struct Sums {
     ln_x: f64,
 }
 
-/// Where [`likeliest`] begins, and how far it goes where there is no closed form.
+/// Start and extent of the search of [`likeliest`] where there is no closed form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Approach {
     /// From the closed form, all the way.
     Whole,
     /// From the closed form, a few steps: a start.
@@ -107,7 +107,7 @@ pub(crate) enum Way {
 /// The distribution of `family` that makes `points`, weighted with `weights`, most likely, as they were
 /// observed. `scale` fixes a Pareto distribution's. `None` if the weights leave nothing to fit. Exact
 /// values: of all distributions of that scale and within `narrowest` this one is the likeliest. Others:
-/// none that [`Way::On`] returns is less likely than the one it began with, so that an EM step built on
+/// none that [`Approach::On`] returns is less likely than the one it began with, so that an EM step built on
 /// either cannot lose likelihood.
 pub(crate) fn likeliest(
     family: Family,
@@ -115,7 +115,7 @@ pub(crate) fn likeliest(
     weights: &[f64],
     scale: Option<f64>,
     narrowest: Narrowest,
-    way: Way,
+    way: Approach,
 ) -> Option<Component> {
     let observation = points.observation;
     let is_whole =
@@ -124,9 +124,9 @@ pub(crate) fn likeliest(
         return closed_form(family, points, weights, scale, narrowest);
     }
     let (start, steps) = match way {
-        Way::On(component) => (component, 1),
-        Way::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
-        Way::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
+        Approach::On(component) => (component, 1),
+        Approach::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
+        Approach::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
     };
     let start = observable(start, points, scale);
     let total: f64 = weights.iter().sum();

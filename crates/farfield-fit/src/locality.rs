@@ -10,7 +10,7 @@
 pub struct StackDistances {
     /// For each object, when it was last asked for, from 1; 0 for never.
     last: Vec<u32>,
-    /// For each time, whose it is.
+    /// For each time, the object that was asked for.
     object: Vec<u32>,
     /// Partial sums over times that are some object's last.
     tree: Vec<u32>,
@@ -29,7 +29,7 @@ impl StackDistances {
         }
     }
 
-    /// Takes a request for `object`: its distance, or none if it is the first for that object.
+    /// Records a request for `object` and returns its distance, `None` for the first of that object.
     pub fn take(&mut self, object: u32) -> Option<u32> {
         if self.now as usize + 1 == self.tree.len() {
             self.renumber();

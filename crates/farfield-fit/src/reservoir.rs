@@ -30,17 +30,17 @@ impl Reservoir {
         }
     }
 
-    /// How many values came.
+    /// Number of values offered.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Those that are kept so far.
+    /// The values kept so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Those that were kept.
+    /// The values that were kept.
     pub fn into_values(self) -> Vec<f64> {
         self.values
     }

@@ -34,37 +34,37 @@ pub enum ScenarioError {
 pub struct FittedTraffic {
     /// Sessions that arrive.
     pub load: LoadSpec,
-    /// What they ask for.
+    /// The requests.
     pub requests: RequestSetSpec,
     /// The mean length of a session, from its first click to its last.
     pub session: Duration,
-    /// How the distributions were chosen, a sentence each.
+    /// Choice of the distributions, a sentence each.
     pub words: Vec<String>,
-    /// What the traffic leaves out of the log, a sentence each.
+    /// Differences of the traffic from the log, a sentence each.
     pub doubts: Vec<String>,
 }
 
-/// What the traffic asks for.
+/// Source of the requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestSource {
     /// The site that the log shows, which is in this file.
     Site(PathBuf),
     /// The log's own paths, of a server that has them.
     Paths,
 }
 
-/// What traffic is wanted.
+/// Settings of the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSettings {
-    /// How much faster than in the log sessions come and users think: above 0.
+    /// Factor by which sessions come and users think faster than in the log: above 0.
     pub speed: f64,
-    /// What is asked for.
-    pub asked: Asked,
+    /// Source of the requests.
+    pub asked: RequestSource,
     /// Whether the rate of sessions moves as it did over the log.
     pub course: bool,
 }
 
-/// Sentences as they come up.
+/// Remarks collected on the way.
 #[derive(Default)]
 struct Remarks {
     words: Vec<String>,
@@ -81,8 +81,8 @@ impl FitReport {
         let totals = self.totals().filter(|totals| totals.sessions > 0).ok_or(ScenarioError::NoSessions)?;
         let mut remarks = Remarks::default();
         let requests = match asked {
-            Asked::Paths => self.own_paths(&mut remarks)?,
-            Asked::Site(file) => {
+            RequestSource::Paths => self.own_paths(&mut remarks)?,
+            RequestSource::Site(file) => {
                 remarks.doubts.extend(self.doubts_of_site().ok_or(ScenarioError::NoPages)?);
                 RequestSetSpec::of_site(SiteSource::Made(file.clone()), None, Order::Walk)
             }

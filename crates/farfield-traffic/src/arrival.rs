@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trace::Trace;
 
-/// How arrivals lie where the rate is given.
+/// Spacing of arrivals where the rate is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
@@ -162,7 +162,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// How many arrivals to expect in [`from`, `to`): the integral of the rate; of a file, the count itself;
+    /// Expected number of arrivals in [`from`, `to`): the integral of the rate; of a file, the count itself;
     /// of a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives,
     /// from the start on, around which a self-similar process may stay for a long time. `None` where that is
     /// not known.
@@ -242,7 +242,7 @@ impl Iterator for Arrivals {
     }
 }
 
-/// One worker's part of the arrivals, each with its index among all of them.
+/// Arrivals of one worker, each with its index among all of them.
 #[derive(Debug, Clone)]
 pub struct WorkerArrivals {
     arrivals: Arrivals,

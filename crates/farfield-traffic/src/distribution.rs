@@ -1,4 +1,4 @@
-//! Distributions as values: the distribution that a think time, a gap or a count follows.
+//! Distributions of think times, gaps and counts, as values.
 //!
 //! A [`DistributionSpec`] is what a scenario says; [resolved](DistributionSpec::resolve), it is a
 //! [`Distribution`], which draws. Every distribution documents its density, parameters, mean, variance and
@@ -57,9 +57,9 @@ pub struct ParameterError {
     pub distribution: &'static str,
     /// The parameter, as a scenario spells it.
     pub parameter: &'static str,
-    /// What it was given.
+    /// The value given.
     pub given: f64,
-    /// What would do.
+    /// Values that are valid.
     pub expected: &'static str,
 }
 
@@ -94,7 +94,7 @@ pub enum Distribution {
     Empirical(Empirical),
     /// Each of several distributions with its probability.
     Mixture(Mixture),
-    /// What lies between two thresholds of another one.
+    /// Another distribution between two thresholds.
     Truncated(Truncated),
 }
 

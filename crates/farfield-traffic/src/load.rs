@@ -23,7 +23,7 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum LoadSpec {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed(ClosedSpec),
     /// Pages arrive.
     Open(OpenSpec),
@@ -37,7 +37,7 @@ pub enum LoadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClosedSpec {
-    /// How many users there are; 10 by default.
+    /// Number of users; 10 by default.
     #[serde(default = "ten", deserialize_with = "users")]
     pub users: NonZeroU32,
     /// The time from the end of one page to the beginning of the user's next; none by default.
@@ -59,7 +59,7 @@ pub struct ClosedSpec {
 pub struct OpenSpec {
     /// When pages arrive.
     pub arrivals: ArrivalSpec,
-    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit by default.
+    /// Limit of users at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -79,8 +79,7 @@ pub struct HybridSpec {
     /// SURGE's active OFF time, as in a closed load; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless
-    /// said.
+    /// Limit of sessions at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -101,7 +100,7 @@ pub struct Overload {
     /// When a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
-    /// How many established connections may be open at once; attempts answered beyond are closed at once. No
+    /// Limit of established connections at once; attempts answered beyond are closed at once. No
     /// limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
     pub established_max: Option<NonZeroU32>,
@@ -122,9 +121,9 @@ pub enum Restart {
 /// A model of load, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed {
-        /// How many users there are.
+        /// Number of users.
         users: NonZeroU32,
         /// Seconds from the end of one page to the beginning of the user's next.
         think: Distribution,
@@ -137,7 +136,7 @@ pub enum LoadModel {
     Open {
         /// When pages arrive.
         arrivals: ArrivalProcess,
-        /// How many may be under way at once.
+        /// Limit of users at once.
         users_max: Option<NonZeroU32>,
     },
     /// Sessions arrive, and wait inside.
@@ -150,7 +149,7 @@ pub enum LoadModel {
         think: Distribution,
         /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
         active_off: Option<Distribution>,
-        /// How many sessions may be under way at once.
+        /// Limit of sessions at once.
         users_max: Option<NonZeroU32>,
     },
     /// Attempts to connect, however the server does.

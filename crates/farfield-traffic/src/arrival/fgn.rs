@@ -60,7 +60,7 @@ impl FractionalGaussianNoise {
         self.hurst
     }
 
-    /// One series, independent of any other that is drawn.
+    /// Draws a series, independent of any other.
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         let mut circle: Vec<Complex<f64>> = self
             .amplitudes

@@ -7,7 +7,7 @@
 //! reaches across.
 
 use super::fgn::FractionalGaussianNoise;
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::spec::above_zero;
 use super::{ArrivalError, ArrivalProcess, Spacing};
 use farfield_base::random::Stream;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::{SQRT_2, TAU};
 use std::sync::Arc;
 
-/// How a standard normal number becomes a rate.
+/// Map of a standard normal number to a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Marginal {
@@ -144,13 +144,13 @@ impl Blocks {
         self.next = 0;
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         if self.next == self.block.len() {
             self.draw();
         }
         let rate = self.block[self.next];
         self.next += 1;
         self.at += self.model.slot;
-        Step { until: self.at, rate }
+        RateStep { until: self.at, rate }
     }
 }

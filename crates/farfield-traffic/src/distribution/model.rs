@@ -11,7 +11,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// One distribution.
+    /// A single component.
     pub fn single(component: Component) -> Model {
         Model { parts: vec![(1.0, component)] }
     }
@@ -30,7 +30,7 @@ impl Model {
         &self.parts
     }
 
-    /// How many numbers were estimated: the parameters, and all weights but one.
+    /// Number of free parameters: those of the components, and all weights but one.
     pub fn free_parameters(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.parameters().len()).sum::<usize>() + self.parts.len() - 1
     }

@@ -14,7 +14,7 @@ pub(super) struct Views {
     first: Box<[u32]>,
     /// The page of each view.
     page: Box<[u32]>,
-    /// Which view of each page; none for those that have one.
+    /// Choice among the views of each page; `None` for those that have one.
     choice: Box<[Option<AliasTable>]>,
 }
 
@@ -36,7 +36,7 @@ impl Views {
         })
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub(super) fn pages(&self) -> usize {
         self.choice.len()
     }

@@ -13,16 +13,16 @@ use std::num::NonZeroU32;
 /// Times that a state with `while-found` is asked for at most, where the scenario does not say.
 pub const REPEATS_MAX: u32 = 100;
 
-/// Whether a state is asked for.
+/// Condition under which a state is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition {
     /// The variable.
     pub variable: u16,
-    /// Whether it must have a value that is not empty, or must have none.
+    /// Whether the variable must have a value that is not empty, or must have none.
     pub found: bool,
 }
 
-/// How often a state is asked for in a row.
+/// Repetition of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeat {
     /// So often at most.

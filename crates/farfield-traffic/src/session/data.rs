@@ -23,7 +23,7 @@ pub struct DataSpec {
     /// In which order rows are handed out.
     #[serde(default)]
     pub order: DataOrder,
-    /// What happens once all have been; by default `stop` for unique rows, else `go-round`.
+    /// Reaction once all rows have been used; by default `stop` for unique rows, else `go-round`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_up: Option<UsedUp>,
     /// Who gets a row of its own.
@@ -44,11 +44,11 @@ pub enum DataOrder {
     Unique,
 }
 
-/// What happens once all rows have been handed out.
+/// Reaction once all rows have been used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UsedUp {
-    /// They are handed out again.
+    /// Rows are used again, from the first.
     GoRound,
     /// No further session begins.
     Stop,

@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueChecks<W>(pub Vec<(W, WantedValue<Template>)>);
 
-/// What a value must be.
+/// Expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedValue<T> {
     /// There, or not there.
@@ -44,7 +44,7 @@ impl<W> ValueChecks<W> {
 }
 
 impl<Q: Query> ValueChecks<QuerySpec<Q>> {
-    /// Where values stand, and the texts that they must have.
+    /// Templates of the queries and of the expected texts.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let texts = self.0.iter().filter_map(|(_, wanted)| match wanted {
             WantedValue::Text(template) => Some(template),

@@ -11,7 +11,7 @@
 
 use super::model::RequestSizes;
 
-/// So many files are matched at most at once.
+/// Files matched at once, at most.
 pub(super) const PAGES_MAX: usize = 20_000;
 
 /// Steps that are placed first.

@@ -101,7 +101,7 @@ pub struct Tail {
     pub share: Share,
     /// The exponent α, above 0.
     pub shape: f64,
-    /// Where the tail begins, above 0.
+    /// Start of the tail, above 0.
     pub from: Bytes,
 }
 
@@ -319,7 +319,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Preset; 4] = [Preset::Surge, Preset::Prowgen, Preset::Wagon, Preset::Today];
 
-    /// Its name.
+    /// Name of the preset.
     pub const fn name(self) -> &'static str {
         match self {
             Preset::Surge => "surge",

@@ -13,7 +13,7 @@ use farfield_base::random::Stream;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Walk {
     start: AliasTable,
-    /// Where to go on from a page without a link, if that is not where sessions start.
+    /// Choice of the next page after one without a link, if it differs from that of the first.
     anywhere: Option<AliasTable>,
     routes: Vec<Option<Routes>>,
 }
