@@ -1,7 +1,7 @@
-//! Any bytes as the replies of a server, cut anywhere: the reader tells the same for every cut, accounts for every
+//! Any bytes as the replies of a server, cut anywhere: the reader returns the same for every cut, accounts for every
 //! byte, makes progress and comes to an end.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The properties are those of the crate's own tests, which also check them on this target's corpus.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! Any bytes as a log in the W3C's Extended Log File Format.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The properties are those of the crate's own tests, which also check them on this target's corpus.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! A TCP connection fed by an adversary: any segments, any timers, an application that does anything at any moment.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The properties are those of the crate's own tests, which also check them on this target's corpus.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! Any bytes as fragments that come to a host: what is held is bounded, and what is cut comes together.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The properties are those of the crate's own tests, which also check them on this target's corpus.
 
 #![no_main]
 

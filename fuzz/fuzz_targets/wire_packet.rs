@@ -1,6 +1,6 @@
 //! Any bytes as an IP packet: its headers, TCP options and ICMP messages, and the answers to it.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The properties are those of the crate's own tests, which also check them on this target's corpus.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The laws that the targets hold any bytes to: those of the crates' own tests, which also hold them against the corpus.
+//! The properties that the targets check on any bytes: those of the crates' own tests, which also check them on the corpus.
 
 #[path = "../../crates/farfield-fit/tests/logs/properties.rs"]
 pub mod logs;

@@ -26,14 +26,14 @@ pub struct SessionArrivals {
     pub stretches: u32,
     /// Gaps in each.
     pub gaps: usize,
-    /// The share whose gaps pass for exponential at 5 %.
+    /// Share of stretches whose gaps pass as exponential at 5 %.
     pub exponential_passed: f64,
-    /// The share whose gaps pass for uncorrelated at 5 %.
+    /// Share of stretches whose gaps pass as uncorrelated at 5 %.
     pub uncorrelated_passed: f64,
     /// Both shares are what 95 % can be at random (within 2.6 deviations): a Poisson process explains the
     /// sessions, stretch by stretch.
     pub poisson: bool,
-    /// The second share is: a renewal process does.
+    /// The second share is at that level: a renewal process explains them.
     pub renewal: bool,
     /// The largest distance between the distribution of gaps, each over its stretch's mean, and that of a
     /// Poisson process.
@@ -62,7 +62,7 @@ impl SessionArrivals {
         self.renewal || (self.correlation.abs() < Self::CORRELATION_NIL && self.stretches >= 20)
     }
 
-    /// From the gaps between sessions, in seconds and in order. `None` with fewer than two stretches.
+    /// Tests the gaps between sessions, in seconds and in order. `None` with fewer than two stretches.
     pub fn of(gaps: &[f64]) -> Option<SessionArrivals> {
         let stretches: Vec<&[f64]> = gaps.chunks_exact(Self::GAPS).collect();
         let total: f64 = gaps.iter().sum();
@@ -218,7 +218,7 @@ mod tests {
         assert!(found.renewal && found.is_renewal_enough() && !found.is_poisson_enough(), "{found:?}");
     }
 
-    /// Gaps of a Weibull distribution that nobody could distinguish from exponential ones: in a long log the
+    /// Gaps of a Weibull distribution that are indistinguishable from exponential ones: in a long log the
     /// test rejects them even so, and the effect is negligible.
     #[test]
     fn a_long_log_is_judged_by_the_size_of_the_effect() {

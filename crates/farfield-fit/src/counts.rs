@@ -160,7 +160,7 @@ impl RequestCounts {
     /// Lags of the correlation.
     const LAGS: usize = 100;
 
-    /// From the requests in each slot. `None` for fewer than 16 slots, or if all are alike.
+    /// Statistics of the requests in each slot. `None` for fewer than 16 slots, or if all are alike.
     pub fn of(slot: Duration, series: &[f64]) -> Option<RequestCounts> {
         let lags = Self::LAGS.min(series.len() / 4);
         if series.len() < 16 {

@@ -49,16 +49,16 @@ pub struct CrawlerTally {
     pub visitors: u64,
     /// Crawlers by their agent.
     pub by_agent: u64,
-    /// By `/robots.txt`.
+    /// Visitors found by `/robots.txt`.
     pub by_robots: u64,
-    /// By their rate.
+    /// Visitors found by their rate.
     pub by_rate: u64,
     /// All requests of crawlers.
     pub requests: u64,
 }
 
 impl Crawlers {
-    /// Looks for the signs. `order` and `starts` are those of [`Visits::by_visitor`].
+    /// Finds crawlers by the signs. `order` and `starts` are those of [`Visits::by_visitor`].
     pub fn find(visits: &Visits, order: &[u32], starts: &[u32], signs: &CrawlerSigns) -> Crawlers {
         let named: Vec<memmem::Finder<'_>> = signs.agents.iter().map(memmem::Finder::new).collect();
         let says: Vec<bool> =

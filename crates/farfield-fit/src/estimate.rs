@@ -24,8 +24,8 @@ impl Narrowest {
     /// None but what keeps numbers finite.
     pub(crate) const FREE: Narrowest = Narrowest(0.0);
 
-    /// For a part of a mixture fitted to `points`: a spread (in units or, for distributions of values above
-    /// zero, in logarithms) not below a twentieth of that of the middle half of all values.
+    /// Bound for a part of a mixture fitted to `points`: a spread (in units or, for distributions of values
+    /// above zero, in logarithms) not below a twentieth of that of the middle half of all values.
     pub(crate) fn part_of(family: Family, points: &Points) -> Narrowest {
         /// The normal distribution's quartiles are this many standard deviations apart.
         const QUARTILES: f64 = 1.349;

@@ -103,7 +103,7 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     cells
 }
 
-/// For rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the model's distribution
+/// Statistics of rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the model's distribution
 /// function at the end of a cell, D the empirical one less H, and p the cell's probability. Beyond the
 /// largest value D² = (1 − H)², which is integrated.
 fn grouped(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
@@ -130,7 +130,8 @@ fn grouped(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     Goodness { lambda_squared, cramer_von_mises: n * w2, anderson_darling: n * a2, kolmogorov_smirnov: d }
 }
 
-/// For exact values: the textbook's sums over order statistics, with equal values summed in closed form.
+/// Statistics of exact values: the textbook's sums over order statistics, with equal values summed in closed
+/// form.
 fn exact(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     let (mut w2, mut a2, mut d) = (1.0 / (12.0 * n), -n, 0.0f64);
     let mut a = 0.0; // values before this one

@@ -223,7 +223,7 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
 struct Em<'a> {
     points: &'a Points,
     parts: Vec<WeightedComponent>,
-    /// For each part, how much of each value (times its count) is its own.
+    /// Share of each component in each value, times the count of the value.
     shares: Vec<Vec<f64>>,
     ln_likelihoods: Vec<f64>,
     converged: bool,
@@ -344,7 +344,7 @@ impl<'a> Em<'a> {
     }
 }
 
-/// Puts parts of one family in the order of their means, among the places that the family has.
+/// Sorts the components of one family by their means, among the indices that the family has.
 fn in_order_of_means(parts: &mut [(f64, Component)]) {
     let mean =
         |part: &Component| part.distribution().map_or(f64::INFINITY, |distribution| distribution.mean());

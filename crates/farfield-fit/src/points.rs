@@ -19,10 +19,10 @@ pub struct Points {
     pub(crate) observation: Observation,
 }
 
-/// Why values cannot be fitted at all.
+/// Error of values that cannot be fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PointsError {
-    /// Nothing, or next to nothing.
+    /// Too few distinct values.
     #[error(
         "{distinct} distinct values are too few for a distribution; it takes at least {}",
         Points::DISTINCT_MIN
@@ -45,18 +45,18 @@ impl Points {
     /// Fewer distinct values than this are no material for a distribution of two parameters.
     pub const DISTINCT_MIN: usize = 3;
 
-    /// From values in any order, taken as exact.
+    /// Points of values in any order, taken as exact.
     pub fn new(values: Vec<f64>) -> Result<Points, PointsError> {
         Points::with_tick(values, 0.0)
     }
 
-    /// From values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0 means
-    /// that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
+    /// Points of values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0
+    /// means that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
     pub fn with_tick(values: Vec<f64>, tick: f64) -> Result<Points, PointsError> {
         Points::observed(values, Observation { least: tick, ..Observation::rounded(tick) })
     }
 
-    /// From values that were observed in the way given.
+    /// Points of values observed as given.
     pub fn observed(mut values: Vec<f64>, observation: Observation) -> Result<Points, PointsError> {
         if let Some((at, value)) = values.iter().copied().enumerate().find(|(_, v)| !v.is_finite()) {
             return Err(PointsError::NotFinite { at, value });

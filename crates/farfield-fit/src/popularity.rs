@@ -45,7 +45,7 @@ pub struct ZipfFit {
 /// A rank with its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankCount {
-    /// From 1.
+    /// Rank, from 1.
     pub rank: u64,
     /// Requests for that object.
     pub requests: u64,
@@ -55,7 +55,8 @@ impl Popularity {
     /// Largest distance of the distribution functions at which Zipf's law holds.
     pub const DISTANCE_MAX: f64 = 0.03;
 
-    /// From the requests for each object, in any order. Objects without a request do not count.
+    /// Popularity by the number of requests for each object, in any order. Objects without a request do not
+    /// count.
     pub fn of(counts: &[u64]) -> Popularity {
         let mut sorted: Vec<u64> = counts.iter().copied().filter(|count| *count > 0).collect();
         sorted.sort_unstable_by(|a, b| b.cmp(a));

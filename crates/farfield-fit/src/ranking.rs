@@ -17,7 +17,7 @@ use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::{Component, Family};
 use serde::{Deserialize, Serialize};
 
-/// Why a family cannot be fitted to some values.
+/// Error of values that a family cannot explain.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
     "the {family} distribution takes {wants}, and there is {value}; leave such values out, or take another distribution"
@@ -117,9 +117,9 @@ pub struct Estimate {
 /// The distributions that were tried for a variable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// From the best to the worst.
+    /// Candidates, from the best to the worst.
     pub candidates: Vec<Candidate>,
-    /// Why families were left out, a sentence each.
+    /// Reasons for which families were left out, a sentence each.
     pub left_out: Vec<String>,
     /// Caveats of the order, a sentence each.
     pub caveats: Vec<String>,

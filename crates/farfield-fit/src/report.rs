@@ -59,7 +59,7 @@ pub struct FitReport {
     pub read: ReadTally,
     /// Requests that came after a limit of memory, and are in nothing below.
     pub left_out: u64,
-    /// From the first to the last request.
+    /// Time from the first to the last request.
     pub covers: Duration,
     /// First and last date, order and silences.
     #[serde(default)]

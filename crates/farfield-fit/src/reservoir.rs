@@ -17,7 +17,7 @@ impl Reservoir {
         Reservoir { values: Vec::new(), limit, seen: 0 }
     }
 
-    /// Takes one more value.
+    /// Offers a value.
     pub fn push(&mut self, value: f64, rng: &mut Stream) {
         self.seen += 1;
         if self.values.len() < self.limit {

@@ -18,7 +18,7 @@ use farfield_traffic::request::{Order, RequestSetSpec, RequestSpec, SiteSource, 
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Why no scenario can be made of a log.
+/// Error of a log that makes no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// Nothing that a user did.
@@ -279,7 +279,7 @@ fn origin_form(target: &str) -> Option<&str> {
     path.starts_with('/').then_some(path)
 }
 
-/// With how many objects a page is asked for, and how often: the whole numbers around the mean.
+/// Numbers of embedded objects of a page with their frequencies: the whole numbers around the mean.
 fn variants(page: &FittedPage) -> Vec<(usize, f64)> {
     let (clicks, mean) = (page.clicks as f64, embedded_mean(page));
     let (whole, part) = (mean.floor(), mean.fract());

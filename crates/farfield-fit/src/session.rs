@@ -118,7 +118,7 @@ pub enum SessionEvent {
     },
 }
 
-/// Walks along one visitor's requests, in the order of their times.
+/// State of a walk along one visitor's requests, in the order of their times.
 #[derive(Debug, Clone)]
 pub struct Walker {
     thresholds: Thresholds,
@@ -135,13 +135,13 @@ struct Open {
 }
 
 impl Walker {
-    /// Before the first request.
+    /// A walk before the first request.
     pub fn new(thresholds: Thresholds) -> Walker {
         Walker { thresholds, open: None }
     }
 
-    /// Takes the visitor's next request, and reports to `to` what it means. Requests that were refused mean
-    /// nothing.
+    /// Takes the visitor's next request and passes the events that it makes to `to`. Refused requests make
+    /// none.
     pub fn take(&mut self, visit: &Visit, to: &mut impl FnMut(SessionEvent)) {
         if !visit.served {
             return;

@@ -128,7 +128,7 @@ impl Visits {
         }
     }
 
-    /// Takes one more request.
+    /// Adds a request.
     pub fn push(&mut self, record: &Record<'_>) {
         if self.at.len() >= self.limits.requests || self.add(record).is_none() {
             self.left_out += 1;
@@ -253,7 +253,7 @@ impl Visits {
         Instant::from_ns(self.at.iter().copied().min().unwrap_or_default())
     }
 
-    /// From the first to the last request.
+    /// Time from the first to the last request.
     pub fn covers(&self) -> Duration {
         let ends = self.at.iter().min().zip(self.at.iter().max());
         ends.map_or(Duration::ZERO, |(first, last)| Duration::from_ns(last - first))

@@ -62,8 +62,8 @@ pub struct ArrivalProcess {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Process {
-    /// With `gaps`, these scaled to a mean of one are what lies between arrivals in units of the cumulative
-    /// rate.
+    /// Arrivals at a rate that follows a curve. With `gaps`, these, scaled to a mean of one, separate
+    /// arrivals in units of the cumulative rate.
     Curve {
         curve: Arc<Curve>,
         spacing: Spacing,

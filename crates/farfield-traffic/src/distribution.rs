@@ -66,11 +66,11 @@ pub struct ParameterError {
 /// A distribution with its parameters, ready to draw. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A single value.
     Constant(Constant),
-    /// Anything between two bounds alike.
+    /// Uniform between two bounds.
     Uniform(Uniform),
-    /// Without memory.
+    /// Exponential, memoryless.
     Exponential(Exponential),
     /// The bell curve.
     Normal(Normal),
@@ -90,9 +90,9 @@ pub enum Distribution {
     Geometric(Geometric),
     /// Ranks by popularity.
     Zipf(Zipf),
-    /// Values that were measured.
+    /// Measured values.
     Empirical(Empirical),
-    /// Each of several distributions with its probability.
+    /// Several distributions, each with its probability.
     Mixture(Mixture),
     /// Another distribution between two thresholds.
     Truncated(Truncated),

@@ -7,7 +7,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
+/// Loader of a file's bytes: `&mut |path| std::fs::read(path)`; the caller decides what paths are relative
+/// to.
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
 
 /// Error of a file that the scenario names. The sentence names the file and, where one line is wrong, the

@@ -113,8 +113,8 @@ pub enum Restart {
     /// Every T exactly, answered or not: the attempt rate is D / T whatever the server does.
     #[default]
     Paced,
-    /// As soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T for a
-    /// server that answers nothing, and above it for one that answers.
+    /// Attempt as soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T
+    /// for a server that answers nothing, and above it for one that answers.
     AtOnce,
 }
 

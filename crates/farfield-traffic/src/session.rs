@@ -252,7 +252,7 @@ pub enum ValueSource {
     },
     /// Value at this JSON pointer.
     Json(Lookup<Pointer>),
-    /// Of each element, an attribute or, without one, its text.
+    /// An attribute of each element or, without one, its text.
     Css {
         /// The elements.
         select: Lookup<Css>,
@@ -308,7 +308,7 @@ pub struct Text(pub Box<[Piece]>);
 /// A piece of a [`Text`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is.
+    /// Literal text.
     Plain(Box<str>),
     /// A value, and how it is written.
     Value(Value, Escape),

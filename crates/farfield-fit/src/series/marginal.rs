@@ -9,7 +9,7 @@ pub struct Marginal {
 }
 
 impl Marginal {
-    /// Of a series of at least one value, all finite.
+    /// The marginal of a series of at least one value, all finite.
     pub fn of(series: &[f64]) -> Result<Marginal, SeriesError> {
         if series.is_empty() {
             return Err(SeriesError::TooShort { given: 0, needed: 1 });

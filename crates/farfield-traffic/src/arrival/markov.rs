@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub(super) struct MarkovSpec {
     rates: Vec<Rate>,
-    /// From the row's state to the column's, so often a second while in the row's.
+    /// Transition rates from the row's state to the column's.
     transitions: Vec<Vec<Rate>>,
     #[serde(default)]
     spacing: Spacing,

@@ -31,7 +31,7 @@ impl Trace {
         Trace { instants, repeats: false }
     }
 
-    /// From the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
+    /// Reads the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
     pub(super) fn read(
         path: &Path,
         lines: Lines,

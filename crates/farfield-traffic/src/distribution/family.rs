@@ -24,7 +24,7 @@ pub enum Family {
     Geometric,
     /// Distribution function 1 − e^(−(x/scale)^shape).
     Weibull,
-    /// Of given mean and standard deviation.
+    /// Normal, of given mean and standard deviation.
     Normal,
     /// ln x is normal.
     Lognormal,
@@ -40,12 +40,12 @@ pub enum Family {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Component {
     family: Family,
-    /// In the order of [`Family::parameters`]; a family of one parameter leaves the second at 0.
+    /// Parameters in the order of [`Family::parameters`]; a family of one parameter leaves the second at 0.
     theta: [f64; 2],
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Family; 8] = [
         Family::Exponential,
         Family::Geometric,
@@ -57,12 +57,12 @@ impl Family {
         Family::Gamma,
     ];
 
-    /// By its name in a scenario.
+    /// The family with this name in a scenario.
     pub fn named(name: &str) -> Option<Family> {
         Family::ALL.into_iter().find(|family| family.name() == name)
     }
 
-    /// As a scenario spells it.
+    /// Name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             Family::Exponential => "exponential",
@@ -159,7 +159,7 @@ impl Component {
         }
     }
 
-    /// The distribution that draws.
+    /// The distribution to draw from.
     pub fn distribution(&self) -> Result<Distribution, ParameterError> {
         let [a, b] = self.theta;
         Ok(match self.family {

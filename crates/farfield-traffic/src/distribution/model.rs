@@ -35,7 +35,7 @@ impl Model {
         self.parts.iter().map(|(_, part)| part.parameters().len()).sum::<usize>() + self.parts.len() - 1
     }
 
-    /// The distribution that draws. Parameters that came from a fit are always good ones.
+    /// The distribution to draw from. Parameters that came from a fit are always good ones.
     pub fn distribution(&self) -> Distribution {
         let of = |part: &Component| part.distribution().expect("a component's parameters are good");
         match self.parts.as_slice() {

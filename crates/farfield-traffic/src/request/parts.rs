@@ -101,7 +101,7 @@ fn ascii(path: String) -> String {
 pub struct Weight(f64);
 
 impl Weight {
-    /// As much as any page of which nothing is said.
+    /// The default weight.
     pub const ONE: Weight = Weight(1.0);
 
     /// The number.

@@ -68,7 +68,7 @@ pub enum Order {
     Weighted,
     /// One after the other, the users taking turns.
     InOrder,
-    /// With the temporal locality of the site's model: of a site only.
+    /// With the temporal locality of the site's model: for sites only.
     StackDistance,
     /// Along links, from a start page: of a site only.
     Walk,

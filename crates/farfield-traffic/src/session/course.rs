@@ -27,7 +27,7 @@ pub struct Condition {
 pub struct Repeat {
     /// So often at most.
     pub times: u32,
-    /// Only while this variable has a value that is not empty.
+    /// Repeats only while this variable has a value that is not empty.
     pub while_found: Option<u16>,
 }
 

@@ -20,7 +20,7 @@ pub struct DataSpec {
     /// The columns of a CSV file whose first line does not name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// In which order rows are handed out.
+    /// Order of the rows.
     #[serde(default)]
     pub order: DataOrder,
     /// Reaction once all rows have been used; by default `stop` for unique rows, else `go-round`.
@@ -31,16 +31,16 @@ pub struct DataSpec {
     pub per: Per,
 }
 
-/// In which order rows are handed out.
+/// Order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// As they stand in the file.
+    /// Order of the file.
     #[default]
     InOrder,
-    /// In an order that the seed chooses.
+    /// Random order, by the seed.
     Shuffled,
-    /// As they stand in the file, each once.
+    /// Order of the file, each row once.
     Unique,
 }
 

@@ -33,7 +33,7 @@ pub enum Source {
     },
     /// Value at this JSON pointer; of a list, each of its items.
     Json(QuerySpec<Pointer>),
-    /// Of each element, an attribute or, without one, its text.
+    /// An attribute of each element or, without one, its text.
     Css {
         /// The elements.
         select: QuerySpec<Css>,

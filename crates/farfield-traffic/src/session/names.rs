@@ -187,9 +187,9 @@ impl Names {
 
 /// The variables that have a value when a state is come to.
 struct Before<'a> {
-    /// On every way; nothing for a state that no way leads to.
+    /// Names defined on every path to a state; `None` for a state that no path reaches.
     surely: Vec<Option<BTreeSet<&'a str>>>,
-    /// On some way.
+    /// Names defined on some path.
     maybe: Vec<BTreeSet<&'a str>>,
 }
 

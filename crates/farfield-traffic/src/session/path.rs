@@ -24,16 +24,16 @@ pub enum PathSpec {
 pub enum EntrySpec {
     /// Always here.
     State(String),
-    /// In each with its probability.
+    /// Several states, each with its probability.
     States(BTreeMap<String, f64>),
 }
 
 /// Probabilities by the state gone from and the state gone to, which may be [`BACK`] and [`END`].
 pub type TransitionsSpec = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// In a table of transitions: to the state before this one.
+/// Name in a table of transitions: back to the state before this one.
 pub const BACK: &str = "back";
-/// In a table of transitions: the session ends.
+/// Name in a table of transitions: the end of the session.
 pub const END: &str = "end";
 
 /// Distance from 1 that the sum of a row's probabilities may have: printed tables are rounded.
@@ -44,20 +44,20 @@ const TRAIL_MAX: usize = 32;
 /// Path of a session through states, which are numbers from 0. A transition takes constant time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StatePath {
-    /// These, and then the end.
+    /// These states, and then the end.
     List(Box<[u16]>),
-    /// Any of these each time.
+    /// A choice among states each time.
     Choice {
         /// The choice among `states`.
         table: AliasTable,
         /// The states to choose among.
         states: Box<[u16]>,
     },
-    /// From each state by its own row.
+    /// A table of transitions.
     Markov {
         /// Probabilities of the first state.
         entry: TransitionRow,
-        /// By the state gone from.
+        /// Rows by the state left.
         rows: Box<[TransitionRow]>,
     },
 }
@@ -189,7 +189,7 @@ fn entered(entry: &TransitionRow, rng: &mut Stream) -> u16 {
     }
 }
 
-/// Puts together what a scenario says of a session's way through states of these `names`.
+/// Resolves the keys of a scenario on a session's path through states of these `names`.
 pub(super) fn resolve(
     names: &[&str],
     around: &Around,

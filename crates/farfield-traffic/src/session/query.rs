@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// A way to look for values in a reply.
 pub trait Query: Clone + PartialEq + TryFrom<String, Error = String> {
-    /// As it was written.
+    /// The text as written.
     fn as_str(&self) -> &str;
 }
 
@@ -49,7 +49,7 @@ impl<Q: Query> QuerySpec<Q> {
         self.template.constant().is_some().then_some(&self.query)
     }
 
-    /// As it was written.
+    /// The text as written.
     pub fn template(&self) -> &Template {
         &self.template
     }

@@ -112,7 +112,7 @@ pub struct ReplayedPage {
     pub page: u32,
     /// When it was asked for, counted from the session's beginning.
     pub at: Duration,
-    /// From the end of it, as far as that was recorded, to the next.
+    /// Time from its end, as far as that was recorded, to the next page.
     pub think: Duration,
 }
 

@@ -222,7 +222,7 @@ impl FormSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OnFailure {
-    /// Goes on as if nothing had been.
+    /// Continue as after success.
     GoOn,
     /// Ends.
     #[default]

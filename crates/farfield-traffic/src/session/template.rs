@@ -23,7 +23,7 @@ pub struct Template {
 /// A piece of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplatePart {
-    /// As it is.
+    /// Literal text.
     Text(String),
     /// A placeholder.
     Placeholder {
@@ -54,16 +54,16 @@ pub enum Name {
 /// Encoding of a value in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Escape {
-    /// As it is.
+    /// Literal text.
     #[default]
     Plain,
     /// Percent-encoded, all but letters, digits and `-._~`.
     Url,
-    /// As a value of `application/x-www-form-urlencoded`.
+    /// A value of `application/x-www-form-urlencoded`.
     Form,
-    /// As the inside of a JSON string.
+    /// The inside of a JSON string.
     Json,
-    /// In base64, with padding (RFC 4648 section 4).
+    /// Base64, with padding (RFC 4648 section 4).
     Base64,
 }
 
@@ -90,7 +90,7 @@ impl Template {
         &self.parts
     }
 
-    /// As it was written.
+    /// The text as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -22,9 +22,9 @@ pub struct UploadSpec {
 /// Source of a file's bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentSpec {
-    /// From a file, as they are.
+    /// Bytes of a file.
     File(PathBuf),
-    /// From this text, which may have placeholders.
+    /// This text, which may have placeholders.
     Text(Template),
 }
 

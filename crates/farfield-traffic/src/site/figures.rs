@@ -17,7 +17,7 @@ pub struct SiteFigures {
     pub bytes_max: u64,
     /// Number of pages.
     pub pages: usize,
-    /// Of these, HTML.
+    /// HTML pages.
     pub html_pages: usize,
     /// The mean size of the HTML.
     pub html_bytes_mean: f64,

@@ -240,7 +240,7 @@ fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) 
     found.into_iter().map(|page| Link { page, weight: 1.0 }).collect()
 }
 
-/// Makes each page at least as large as what it must name.
+/// Enlarges each page to the names that it must hold.
 fn make_room(model: &SiteModel, objects: &mut [Object], pages: &[SitePage]) {
     for (at, page) in pages.iter().enumerate().take(model.pages as usize) {
         let least = html::markup(objects, pages, page).len() as u64;

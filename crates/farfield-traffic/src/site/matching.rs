@@ -74,7 +74,7 @@ fn place(steps: &[Option<f64>], wanted: &[f64], step: f64, left: f64) -> usize {
     best
 }
 
-/// Gives the files that are still free the rest of the steps, each the one whose middle comes nearest to F.
+/// Assigns the remaining steps to the files without one, each the step whose middle comes nearest to F.
 fn fill(steps: &[Option<f64>], wanted: &[f64], rest: &[f64]) -> Vec<f64> {
     let mut rest: Vec<f64> = rest.iter().rev().copied().collect();
     let mut reached = 0.0;

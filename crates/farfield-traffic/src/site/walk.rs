@@ -1,5 +1,5 @@
-//! Walks on a site's links: where a session starts, and which link is followed from each page (the start-page
-//! and routing probabilities of Liu et al. 1999, section 3.1).
+//! Walks on a site's links: the page that a session starts with, and the link followed from each page (the
+//! start-page and routing probabilities of Liu et al. 1999, section 3.1).
 //!
 //! Sessions start with a page as often as it says, and follow a link as often as that weighs. From a page
 //! without a link, they go on to any page, as often as it is asked for. Where a session is, its user keeps;

@@ -37,12 +37,12 @@ pub struct Octave {
 /// structure ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogscaleDiagram {
-    /// In order, from 1.
+    /// Octaves in order, from 1.
     pub octaves: Vec<Octave>,
 }
 
 impl LogscaleDiagram {
-    /// Of a series of 128 values at least.
+    /// The diagram of a series of 128 values at least.
     pub fn of(series: &[f64]) -> Result<LogscaleDiagram, SeriesError> {
         const COEFFICIENTS_MIN: usize = 6;
         checked(series, 128)?;
