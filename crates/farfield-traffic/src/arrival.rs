@@ -10,8 +10,8 @@
 //! sources, M/G/∞).
 //!
 //! Drawing an arrival allocates nothing (but where the number of sessions under way reaches a new height, or
-//! one block of noise ends and the next is drawn). The random stream belongs to the process: however many
-//! workers [share](Arrivals::share) it, together they see what one would.
+//! one block of noise ends and the next is drawn). The random stream belongs to the process: any number of
+//! workers that [share](Arrivals::share) it see together the arrivals that one would see.
 
 mod carry;
 mod curve;

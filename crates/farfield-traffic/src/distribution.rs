@@ -1,11 +1,12 @@
 //! Distributions of think times, gaps and counts, as values.
 //!
-//! A [`DistributionSpec`] is what a scenario says; [resolved](DistributionSpec::resolve), it is a
-//! [`Distribution`], which draws. Every distribution documents its density, parameters, mean, variance and
-//! support, and is tested against them. A draw allocates nothing; random numbers come from the stream that is
-//! handed in.
+//! A [`DistributionSpec`] is the form of a scenario; [resolved](DistributionSpec::resolve), it is a
+//! [`Distribution`], which draws. A [`Model`] is a parametric distribution or mixture as functions: density,
+//! distribution function and tail. Every distribution documents its density, parameters, mean, variance and
+//! support, and is tested against them. A draw allocates nothing; random numbers come from the stream passed
+//! in.
 //!
-//! Times are in seconds and sizes in bytes: a distribution knows numbers only.
+//! Times are in seconds and sizes in bytes: a distribution has numbers only.
 
 mod continuous;
 mod discrete;

@@ -1,8 +1,6 @@
-//! The files that a scenario names: how their text comes in, how it splits into entries, and what is wrong
-//! with them.
+//! Files that a scenario names: loading, splitting into entries, and errors.
 //!
-//! Opening a file is the business of whoever wires the run; here it is a function that is handed in, so that
-//! a test hands in text.
+//! Opening a file is left to the caller, as a function that is passed in, so that a test can pass text.
 
 use std::io;
 use std::path::{Path, PathBuf};

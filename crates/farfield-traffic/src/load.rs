@@ -1,8 +1,8 @@
-//! The models of load: what makes the next request come.
+//! Models of load: the times of requests.
 //!
 //! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary
 //! tale"): in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an
-//! *open* load requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions
+//! *open* load requests arrive independently of earlier ones; a *hybrid* (partly open) load has sessions
 //! that arrive openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and
 //! Druschel (1999, section 4): attempts to connect at a rate that no server can hold back.
 //!
@@ -10,7 +10,7 @@
 //! while it fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an
 //! *inactive OFF time*, the think time, after it.
 //!
-//! These are models, not modes: they say when, and never how the bytes travel.
+//! These are models, not modes: they decide times, never how the bytes travel.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -29,7 +29,7 @@ pub enum LoadSpec {
     Open(OpenSpec),
     /// Sessions arrive, and wait inside.
     Hybrid(Box<HybridSpec>),
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 
@@ -47,8 +47,8 @@ pub struct ClosedSpec {
     /// place, on each of a user's connections; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by
-    /// whoever knows how long a user's cycle takes, and all at once where nobody does.
+    /// The time over which the users begin, evenly; all at once if it is 0. By default it is chosen from
+    /// the length of a user's cycle where that is known, and 0 elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Duration>,
 }
@@ -85,7 +85,7 @@ pub struct HybridSpec {
 }
 
 /// `model = "overload"`: D descriptors keep trying to connect. An attempt that is not answered within T is
-/// dropped without a word and started anew. A connection that is established goes on beside them and never
+/// dropped silently and started anew. A connection that is established goes on beside them and never
 /// holds back a new attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -93,7 +93,7 @@ pub struct Overload {
     /// D: descriptors that try to connect.
     #[serde(deserialize_with = "descriptors")]
     pub descriptors: NonZeroU32,
-    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts
+    /// T: timeout of an attempt. Above the largest round trip of the path, or else attempts
     /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
@@ -152,7 +152,7 @@ pub enum LoadModel {
         /// Limit of sessions at once.
         users_max: Option<NonZeroU32>,
     },
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 

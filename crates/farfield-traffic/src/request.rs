@@ -1,10 +1,10 @@
 //! Requests, the pages they make up, and the order in which users ask for pages.
 //!
 //! A page is a main request and what is embedded in it, which the user fetches after it over its parallel
-//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is a place in it: what a
-//! sample's `request` field holds. Choosing a page takes constant time and allocates nothing.
+//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is an index into it, the
+//! value of a sample's `request` field. Choosing a page takes constant time and allocates nothing.
 //!
-//! How a request becomes bytes (Host, Content-Length, the version) is the business of HTTP, not of this
+//! How a request becomes bytes (Host, Content-Length, the version) is left to HTTP, not this
 //! module.
 
 mod parts;

@@ -1,14 +1,14 @@
 //! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the
 //! next.
 //!
-//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state
-//! ([`state`]) is a request whose parts have placeholders ([`template`]), what is taken from its reply and
-//! held against it ([`extract`]), and what happens when that fails. Rows of data ([`data`]) give each session
+//! A session is a path through states ([`path`]): a list, a weighted choice, or a Markov table. A state
+//! ([`state`]) is a request whose parts have placeholders ([`template`]), the extractions from its reply and
+//! the checks of it ([`extract`]), and the reaction to a failure. Rows of data ([`data`]) give each session
 //! a user's name and password of its own.
 //!
-//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names
-//! have become numbers. A name that nothing defines, or nothing that can come before, is refused there. How
-//! requests become bytes, and how values are found in replies, is the runtime's.
+//! [`SessionSpec`] is the form of a scenario; [`SessionSpec::resolve`] returns the [`Session`], in which
+//! names have become numbers. A name that no earlier state can define is an error there. How requests become
+//! bytes, and how values are found in replies, is left to the runtime.
 
 pub mod around;
 pub mod course;

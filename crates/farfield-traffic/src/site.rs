@@ -1,12 +1,13 @@
-//! Sites: the objects that a server has, the pages that they make up, the links between pages, and how often
-//! each is asked for.
+//! Sites: the objects that a server has, the pages that they make up, the links between pages, and their
+//! popularity.
 //!
 //! - [`model`]: a site as a few distributions, and the presets with the papers' parameters;
 //! - [`generate`]: a site from a model and a seed;
-//! - [`figures`]: what a site is in numbers, to hold against what a paper prints;
+//! - [`figures`]: statistics of a site, for comparison with those of a paper;
 //! - [`content`], [`html`]: the bytes of each object, of exactly its size;
-//! - [`files`]: a site as files, and a site read from files; [`path`]: where each object lies among them;
-//! - [`locality`], [`walk`]: in which order its pages are asked for.
+//! - [`files`]: a site as files, and a site read from files; [`path`]: the location of each object among
+//!   them;
+//! - [`locality`], [`walk`]: the order of requests for its pages.
 //!
 //! A site takes some 120 bytes an object, 4 an embedded reference and 16 a link; at most
 //! [`Site::OBJECTS_MAX`] objects and [`Site::REFERENCES_MAX`] references and links, so that none exceeds half

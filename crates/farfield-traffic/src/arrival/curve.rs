@@ -1,8 +1,8 @@
-//! A rate over time, its integral, and the inverse of that: when has so much arrived?
+//! A rate over time, its integral, and the inverse of the integral.
 //!
 //! A curve is a row of segments: a rate held, a ramp, a sine. It goes on for ever, ends, or repeats. Inside
 //! one segment integral and inverse are in closed form (the sine's inverse by safeguarded Newton steps), with
-//! time counted from the segment's begin, so that precision does not fade over a long run.
+//! time counted from the segment's start, so that precision does not fade over a long run.
 
 use farfield_base::{Duration, Instant, Rate};
 use std::f64::consts::TAU;

@@ -1,5 +1,4 @@
-//! Errors of invalid arrival processes: each sentence names the key and what would mend
-//! it.
+//! Errors of invalid arrival processes: each sentence names the key and a remedy.
 
 use crate::distribution::ParameterError;
 use farfield_base::{QuantityError, Rate};

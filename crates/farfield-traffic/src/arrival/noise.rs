@@ -3,8 +3,8 @@
 //!
 //! A block is drawn whole, by the exact method of [`fgn`](super::fgn), so its covariance is exact over the
 //! block's length; blocks are independent of each other. Make the block as long as the run: a run that goes
-//! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses what
-//! reaches across.
+//! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses the
+//! covariance across blocks.
 
 use super::fgn::FractionalGaussianNoise;
 use super::modulated::{Environment, RateStep};

@@ -1,9 +1,9 @@
 //! Periods: of a source that is on or off, or of a session, and what is left of one that is under way.
 //!
-//! Whoever looks at a stationary process at time zero finds long periods more often than short ones: the
+//! A stationary process at time zero is in a long period more often than in a short one: the
 //! period that covers it has the density x f(x) / E X, and ends after a uniform part of it (Cox 1962,
 //! "Renewal Theory", section 5.4). Heavy-tailed periods make that matter: started afresh, their process would
-//! take longer than any run to come to its mean.
+//! take longer than any run to reach its mean.
 
 use super::ArrivalError;
 use crate::amount::Amount;

@@ -1,7 +1,7 @@
-//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts as long as its distribution says
-//! and sends at a constant rate meanwhile. The number under way is Poisson, with covariance λ ∫ₕ^∞ P(length >
-//! x) dx at a distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox 1984, "Long-range
-//! dependence: a review"; Parulekar and Makowski 1997).
+//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts for a time of a given
+//! distribution and sends at a constant rate meanwhile. The number under way is Poisson, with covariance λ
+//! ∫ₕ^∞ P(length > x) dx at a distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox
+//! 1984, "Long-range dependence: a review"; Parulekar and Makowski 1997).
 
 use super::modulated::{Environment, RateStep};
 use super::period::{Period, PeriodSpec};

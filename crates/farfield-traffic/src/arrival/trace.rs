@@ -1,4 +1,4 @@
-//! Arrivals as they were recorded: a list of instants, once or again and again.
+//! Recorded arrivals: a list of instants, once or repeated.
 
 use super::carry::Carry;
 use crate::amount::Amount;

@@ -1,10 +1,10 @@
-//! States that stand around the way of sessions: once before and after the load, and at both ends of each
+//! States outside the path of sessions: once before and after the load, and at both ends of each
 //! session.
 //!
-//! `set-up` is asked for once in a run, before its load: what these states extract, all sessions know.
-//! `tear-down` is asked for once behind the load. `first` are the states that each session begins with, and
-//! `last` those that it ends with, wherever it was broken off. Each is a list of states, in order, which
-//! stand nowhere else.
+//! `set-up` is requested once in a run, before its load; all sessions have the values that these states
+//! extract. `tear-down` is requested once after the load. `first` are the states that each session begins
+//! with, and `last` those that it ends with, wherever it is aborted. Each is a list of states, in order,
+//! which occur nowhere else.
 
 use super::{Session, SessionError, SessionSpec};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
-//! States that are left out or repeated, by what was found before.
+//! Conditional and repeated states, by the values of variables.
 //!
-//! `if-found = "next"` asks for a state only where the variable has a value that is not empty, `unless-found`
-//! only where it has none. `repeat = 3` asks for it three times in a row, `while-found = "next"` again for as
+//! `if-found = "next"` requests a state only where the variable has a value that is not empty, `unless-found`
+//! only where it has none. `repeat = 3` requests it three times in a row, `while-found = "next"` again for as
 //! long as its own reply gave the variable a value, `repeat` times at most.
 
 use super::names::Names;

@@ -1,7 +1,7 @@
-//! Rows that sessions take from files: a user's name and password, what to search for.
+//! Rows that sessions take from files: a user's name and password, terms to search for.
 //!
-//! Which row a session gets follows from the session's number, and that from the user's, so that any number
-//! of workers hand out the same rows. A file is CSV (its first line names the columns) or JSON lines (an
+//! The row of a session follows from the session's number, and that from the user's, so that any number of
+//! workers use the same rows. A file is CSV (its first line names the columns) or JSON lines (an
 //! object each).
 
 use super::template::is_name;

@@ -1,7 +1,7 @@
-//! Recorded sessions, asked for again: httperf's `--wsesslog` files, HAR files of browsers, access logs.
+//! Recorded sessions, replayed: httperf's `--wsesslog` files, HAR files of browsers, access logs.
 //!
-//! A [`Replay`] is a set of requests, and for each session its pages in order, with when they were asked for.
-//! Requests that are alike are one. Replies are not looked at; a session's requests stay together, on one
+//! A [`Replay`] is a set of requests, and for each session its pages in order, with their times.
+//! Equal requests are one. Replies are ignored; a session's requests stay together, on one
 //! user's connections.
 
 mod har;

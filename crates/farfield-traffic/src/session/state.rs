@@ -1,5 +1,5 @@
-//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold
-//! of it.
+//! A state of a session as a scenario writes it: a request, the extractions from its reply, and the
+//! checks of it.
 
 use super::SessionError;
 use super::extract::{CheckSpec, ExtractSpec, FieldName, Pick};

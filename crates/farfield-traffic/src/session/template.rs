@@ -1,14 +1,13 @@
 //! Texts with placeholders: `/cart?item=${item}&t=${token|url}`.
 //!
-//! A placeholder names a variable of the session or a column of its data, or one of what is always there:
-//! `${user}`, the user's number; `${session}`, the number of the session, which no two share; `${click}`, the
-//! pages asked for before this one; `${random(1,100)}`, a whole number between both, drawn anew each time;
-//! `${env.TOKEN}`, a variable of the environment. Behind a bar stands how the value is written: `url` (RFC
-//! 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a
-//! `$`.
+//! A placeholder names a variable of the session or a column of its data, or a built-in: `${user}`, the
+//! user's number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked
+//! for before this one; `${random(1,100)}`, a whole number between both, drawn anew each time;
+//! `${env.TOKEN}`, a variable of the environment. After a bar comes the encoding of the value: `url` (RFC
+//! 3986 section 2), `form` (like `url`, with `+` for blanks), `json` (inside of a string), `base64`. `$$` is
+//! a `$`.
 //!
-//! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the
-//! runtime's.
+//! A template is parsed once, when the scenario is read. The runtime fills it.
 
 use serde::{Deserialize, Serialize};
 

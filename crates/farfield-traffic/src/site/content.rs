@@ -1,7 +1,7 @@
 //! The bytes of a site's objects: of exactly their sizes, reproducible by the seed.
 //!
-//! HTML names what its page embeds and links to, and is filled with words. Style sheets and scripts are one
-//! comment each, so that a browser takes them without a word. Everything else is random and does not
+//! HTML holds the references of its page and is filled with words. Style sheets and scripts are one comment
+//! each, so that a browser accepts them. Everything else is random and does not
 //! compress.
 
 use super::{ObjectKind, Site, SitePage, html};

@@ -1,4 +1,4 @@
-//! A site in numbers: what papers print of theirs.
+//! Statistics of a site, as papers print them.
 
 use super::{ObjectKind, Site};
 

@@ -1,6 +1,6 @@
-//! A site and a folder of files: what lies beside the objects, and a site from files that are there already.
+//! A site as a folder of files, and a site from a folder that exists.
 //!
-//! Opening and writing files is the business of whoever wires it; here are names and texts.
+//! Opening and writing files is left to the caller; names and texts are made here.
 
 use super::html::{self, Reference};
 use super::{Link, Object, ObjectKind, Site, SiteError, SitePage, path};

@@ -1,7 +1,6 @@
-//! Pages as HTML: what names their embedded objects and links, and finding both in HTML that is there
-//! already.
+//! Pages as HTML: references to embedded objects and links, written and found.
 //!
-//! [`references`] is no browser: it looks at tags and their attributes only, which is enough to take a folder
+//! [`references`] is no browser: it looks at tags and their attributes only, which suffices to read a folder
 //! of files as a site.
 
 use super::{Object, ObjectKind, SitePage};

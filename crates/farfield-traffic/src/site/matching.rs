@@ -1,9 +1,9 @@
-//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): which file gets which
-//! popularity, so that the sizes of what is asked for follow a distribution of their own; and, the same seen
-//! from the other side, which of the embedded objects gets which size.
+//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): popularities are
+//! assigned to files so that the sizes of requests follow a distribution of their own; and, conversely, sizes
+//! to embedded objects.
 //!
 //! Files are in the order of their sizes. Their popularities are steps of a distribution function G; the
-//! distribution is F. What is sought is an order of the steps in which G is nowhere far from F. No order
+//! distribution is F. The goal is an order of the steps in which G is nowhere far from F. No order
 //! comes nearer than half the largest step. Here the largest steps are placed first, each where it brings G
 //! nearest to F if all smaller ones were spread evenly; then the others from the least file upwards, each
 //! time the one that fits best; last, the largest are exchanged with others as long as that brings G nearer.

@@ -1,7 +1,7 @@
-//! Paths of a site: which can be asked for, and where each lies in a folder of files.
+//! Paths of a site: validity, and location in a folder of files.
 //!
 //! Percent-encoding hides no way out of the folder: dots are looked for in what is decoded (RFC 3986,
-//! sections 5.2.4 and 6.2.2.2), and a path that has any is none of a site's. Sites come from strangers: a
+//! sections 5.2.4 and 6.2.2.2), and a path that has any is refused. Sites come from untrusted sources: a
 //! server that was crawled.
 
 use super::files::INDEX;

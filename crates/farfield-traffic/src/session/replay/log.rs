@@ -1,6 +1,6 @@
 //! Access logs: sessions by client and user agent, apart where a client was silent for longer than ten
-//! minutes (the larger threshold of Liu et al. 1999); pages by what was asked for, and how soon after the
-//! page.
+//! minutes (the larger threshold of Liu et al. 1999); pages by the path of a request and its time after
+//! the page.
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
