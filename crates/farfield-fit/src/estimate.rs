@@ -6,8 +6,8 @@
 //! scale (the profile likelihood), and the gamma distribution (Minka 2002, "Estimating a Gamma
 //! distribution").
 //!
-//! Those are for exact values. Where values were rounded, are differences, or were cut off, they are only
-//! the start: from there the likelihood of the [observation](super::observation) is climbed.
+//! These updates are for exact values. Where values were rounded, are differences, or were cut off, they are
+//! only the start of a climb of the likelihood of the [observation](super::observation).
 
 use crate::climb::climb;
 use crate::points::Points;

@@ -8,8 +8,8 @@
 //!   section 4.2).
 //!
 //! Values that were rounded to a tick are compared with the rounded distribution: a cell is all that rounds
-//! to one value, and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). With
-//! exact values ties are taken as they come.
+//! to one value, and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). Ties
+//! among exact values count as they are.
 
 use crate::points::Points;
 use farfield_base::random::Stream;

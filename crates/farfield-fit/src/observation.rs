@@ -9,8 +9,8 @@
 //! - Cut: values outside of two thresholds are not seen at all, so that what is seen follows the
 //!   conditional distribution.
 //!
-//! [`Observation`] is behind the likelihood, the statistics of goodness and the curves alike, so that they
-//! cannot disagree.
+//! [`Observation`] is the one source of the likelihood, the statistics of goodness and the curves, so that
+//! they agree.
 
 use farfield_traffic::distribution::{Component, Family, GAUSS_2, GAUSS_4, Model, integrated, probability};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Paths of a log as files of a folder, which any web server serves under the same paths.
 //!
-//! A log has what files cannot have: queries, blanks, control characters, names longer than a disk takes,
-//! `/a` beside `/a/b`. Each such path gets a near name that a file can have, one for each resource; most keep
+//! Paths of a log may be impossible for files: queries, blanks, control characters, names longer than a disk
+//! takes, `/a` beside `/a/b`. Each such path gets a similar valid name, one for each resource; most keep
 //! their own. As a server does, it is taken without what percent-encoding hides, without empty parts and `.`,
 //! and with `..` going up (RFC 3986, section 6.2.2).
 

@@ -1,4 +1,4 @@
-//! The values that a distribution is fitted to: sorted, each distinct one once, with how often it came.
+//! The values that a distribution is fitted to: sorted, each distinct one once, with its count.
 //!
 //! Logs round: a clock of one second and counts of clicks give a million values of which a few hundred
 //! differ. Keeping each once makes likelihoods and statistics as fast as that allows, and exact.

@@ -1,7 +1,7 @@
 //! Shares of requests among objects: the curve of popularity by rank, and Zipf's law where it holds.
 //!
 //! P(rank k) = k^(−s) / Σ j^(−s) over ranks 1 … R. The likeliest s makes the distribution's mean of ln k that
-//! of the requests; its standard error is 1 / √(n Var ln k). R is not given: the distribution often holds for
+//! of the requests; its standard error is 1 / √(n Var ln k). R is not given: the law often holds for
 //! the popular objects and not for those that came once or twice (whose number depends on the log's length),
 //! so ranges are tried from the whole down to the first ten.
 

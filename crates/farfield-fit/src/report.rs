@@ -1,4 +1,4 @@
-//! Everything that a log says, in one value: variables with their distributions, sessions, crawlers,
+//! Results of a fit in one value: variables with their distributions, sessions, crawlers,
 //! popularity, locality and the site. It serializes, and every distribution in it is one that a scenario
 //! takes.
 

@@ -1,4 +1,4 @@
-//! A fair choice of so many values from a stream of unknown length (Vitter 1985, algorithm R).
+//! A uniform sample of fixed size from a stream of unknown length (Vitter 1985, algorithm R).
 
 use farfield_base::random::Stream;
 use rand::RngExt;

@@ -1,11 +1,11 @@
-//! A load and a set of requests from a report: what a scenario needs to make traffic like the log's.
+//! A load and a set of requests from a report, for a scenario with traffic like the log's.
 //!
-//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted distributions.
-//! They walk on the [site](FitReport::to_site) that the log shows: from its start pages along its routes,
-//! each look at a page with what such a look fetched. A server that has the log's own paths, queries and all,
-//! can be asked for these: then pages come as often as they were clicked, with the objects that came with
-//! them most often. A page came with 2.3 objects in the mean: then it is asked for with two and with three,
-//! so that the mean stays.
+//! Sessions arrive by the process that the test of arrivals accepts, with clicks and think times from the
+//! fitted distributions. They walk on the [site](FitReport::to_site) that the log shows: from its start pages
+//! along its routes, each view of a page with the objects that such a view fetched. A server that has the
+//! log's own paths, with queries, can be sent these: then pages come as often as they were clicked, with the
+//! objects that came with them most often. A page that came with 2.3 objects in the mean is requested with
+//! two and with three, so that the mean stays.
 
 use crate::report::{FitReport, Sensitivity, Variable};
 use crate::served::embedded_mean;

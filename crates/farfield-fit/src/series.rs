@@ -1,8 +1,8 @@
 //! Statistics of a series of request counts: dispersion, memory, and whether arrivals are Poisson.
 //!
 //! A series is a slice of numbers, one for each slot of time, in order; [`counts`] makes one of instants.
-//! Numbers that are not counts (noise, bytes) do as well. Every estimator says what it assumes and where it
-//! comes from, and gives an interval where theory has one; none draws random numbers.
+//! Numbers that are not counts (noise, bytes) are valid as well. Every estimator documents its assumptions
+//! and its source, and gives an interval where theory has one; none draws random numbers.
 
 mod autocorrelation;
 mod dispersion;

@@ -1,5 +1,5 @@
-//! The site that a log shows, as one that a server can serve: its objects as files, its pages with what looks
-//! at them fetched, where sessions start and which page follows which.
+//! The site of a log, as one that a server can serve: its objects as files, its pages with the objects that
+//! views of them fetched, start pages and links.
 
 use crate::paths::{FilePath, files};
 use crate::report::{FitReport, Variable};

@@ -5,7 +5,7 @@
 //! a new session begins. In between the object's type decides: an image or a style sheet belongs to the page
 //! however late it comes (a modem's images come seconds after their page), anything else is a click.
 //!
-//! What follows from that: a think time is never below T_min nor above T_max, whatever users do.
+//! A think time is therefore never below T_min nor above T_max, whatever users do.
 
 use crate::visits::Visit;
 use farfield_base::{Duration, Instant};

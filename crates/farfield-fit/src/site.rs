@@ -1,5 +1,5 @@
-//! The site as its users walk it: objects with sizes, pages with what they embed, where sessions start, and
-//! which page follows which (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
+//! The site as its users walk it: objects with sizes, pages with embedded objects, start pages, and the pages
+//! that follow each page (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
 
 use crate::session::{RequestKind, SessionEvent};
 use crate::views::{Views, fewer};

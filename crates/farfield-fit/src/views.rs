@@ -1,8 +1,8 @@
 //! Objects that each view of a page fetched beside the page: all that it embeds for a new visitor, almost
-//! none for a browser that has them cached. A page's mean number of objects says neither.
+//! none for a browser that has them cached. A page's mean number of objects shows neither.
 //!
-//! Looks that fetched the same objects in the same order are one view with a count. Of a page with very many
-//! views a fair choice is kept.
+//! Visits that fetched the same objects in the same order are one view with a count. Of a page with very many
+//! views a uniform sample is kept.
 
 use crate::intern::Interner;
 use crate::site::FittedView;

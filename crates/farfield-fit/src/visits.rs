@@ -1,9 +1,9 @@
 //! The requests of a log, in columns of whole numbers within stated limits: some 30 bytes a request, beside
 //! each distinct path and visitor once.
 //!
-//! Ten million requests of a million visitors take some 500 MiB. What comes after a limit is counted and left
-//! out: the log's beginning is a sample of its own kind, a random choice of requests would tear sessions
-//! apart.
+//! Ten million requests of a million visitors take some 500 MiB. Requests after a limit are counted and left
+//! out: the start of the log is a contiguous sample, while a random choice of requests would break sessions
+//! up.
 
 use crate::intern::Interner;
 use crate::session::{RequestKind, RequestKinds};

@@ -1,4 +1,4 @@
-//! The Hurst parameter of a series, which says how slowly it forgets: ½ for independent values, towards 1 the
+//! The Hurst parameter of a series, which measures its memory: ½ for independent values, towards 1 the
 //! longer the memory. Five estimators, which look at different things and fail in different ways; where they
 //! disagree, the series is not self-similar over the scales that were looked at, or not stationary.
 

@@ -1,4 +1,4 @@
-//! The marginal distribution of a series: how often each value came, whatever the order.
+//! The marginal distribution of a series: frequencies of the values, whatever the order.
 
 use super::{SeriesError, mean};
 

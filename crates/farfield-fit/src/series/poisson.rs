@@ -1,4 +1,4 @@
-//! Are arrivals a Poisson process, whose rate may change slowly?
+//! Test of arrivals as a Poisson process, whose rate may change slowly.
 //!
 //! Time is cut into blocks within which the rate hardly changes. Given how many arrivals a block has, those
 //! of a Poisson process lie uniformly in it, whatever the rate: with the j-th of J arrivals at Tⱼ in a block
