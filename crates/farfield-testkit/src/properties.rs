@@ -2,7 +2,10 @@
 //! property does not hold.
 
 pub mod connections;
+pub mod logs;
 pub mod packets;
+pub mod recordings;
 pub mod replies;
 pub mod sessions;
+pub mod sites;
 pub mod traces;

@@ -2,8 +2,8 @@
 
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed};
+use farfield_fit::{Model, Points, Ranking, Trials, rank};
 use farfield_report::chart::{Axis, Chart, Look, Series};
-use farfield_traffic::fit::{Model, Points, Ranking, Trials, rank};
 
 /// The single laws of whole numbers, those of 0 left out, the best first. `None` if nearly all are alike.
 pub fn of_counts(counts: &[f64]) -> Option<Ranking> {
@@ -79,7 +79,7 @@ fn quantile(law: &Model, share: f64, most: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_traffic::fit::{Component, Family};
+    use farfield_fit::{Component, Family};
 
     #[test]
     fn quantiles_invert_the_distribution_function() {

@@ -1,11 +1,11 @@
 //! How long counts remember: H by the estimators that the pages show, and the variance of averages by scale.
 
 use anyhow::Result;
-use farfield_report::chart::{Look, Series};
-use farfield_traffic::series::hurst::{
+use farfield_fit::series::hurst::{
     HurstEstimate, aggregated_variance, local_whittle, local_whittle_bandwidth, wavelet,
 };
-use farfield_traffic::series::{aggregated, variance};
+use farfield_fit::series::{aggregated, variance};
+use farfield_report::chart::{Look, Series};
 
 /// H of one series by three estimators.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,8 +86,8 @@ pub fn mean(numbers: impl IntoIterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
+    use farfield_fit::{Component, Family};
     use farfield_traffic::Distribution;
-    use farfield_traffic::fit::{Component, Family};
 
     fn noise(count: usize) -> Vec<f64> {
         let law: Distribution = Component::new(Family::Normal, [10.0, 1.0]).unwrap().distribution().unwrap();

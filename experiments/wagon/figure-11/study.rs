@@ -7,10 +7,10 @@ use crate::study::traffic::Traffic;
 use crate::study::traffic::process::{Click, Process};
 use anyhow::Result;
 use farfield_base::random::{Purpose, Seed};
+use farfield_fit::locality::StackDistances;
+use farfield_fit::popularity::{Popularity, ZipfFit};
+use farfield_fit::{Points, Ranking, Trials, rank};
 use farfield_report::chart::{Axis, Chart, Look, Series};
-use farfield_traffic::fit::locality::StackDistances;
-use farfield_traffic::fit::popularity::{Popularity, ZipfFit};
-use farfield_traffic::fit::{Points, Ranking, Trials, rank};
 
 /// At most so many stack distances are fitted.
 const DISTANCES_MAX: usize = 100_000;
@@ -266,8 +266,8 @@ mod tests {
     fn ranking(first: u32) -> Ranking {
         // Geometric or lognormal values, by their seed.
         let law = match first {
-            0 => farfield_traffic::fit::Component::new(farfield_traffic::fit::Family::Lognormal, [4.0, 1.0]),
-            _ => farfield_traffic::fit::Component::new(farfield_traffic::fit::Family::Weibull, [0.5, 300.0]),
+            0 => farfield_fit::Component::new(farfield_fit::Family::Lognormal, [4.0, 1.0]),
+            _ => farfield_fit::Component::new(farfield_fit::Family::Weibull, [0.5, 300.0]),
         };
         let law = law.unwrap().distribution().unwrap();
         let mut rng = Seed(9).stream(Purpose::User, 0);

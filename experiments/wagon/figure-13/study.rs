@@ -8,9 +8,9 @@ use crate::study::traffic::Traffic;
 use crate::study::traffic::run::{Ran, Run};
 use anyhow::{Context, Result};
 use farfield_base::Duration;
+use farfield_fit::Ranking;
+use farfield_fit::series::{autocorrelation, white_noise_band};
 use farfield_report::chart::{Axis, Chart, Look, Series};
-use farfield_traffic::fit::Ranking;
-use farfield_traffic::series::{autocorrelation, white_noise_band};
 
 const RATE: f64 = 8.0;
 const LAGS: usize = 100;
@@ -264,8 +264,8 @@ fn charts(constant: &Seen, random: &Seen, band: f64) -> Vec<Chart> {
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_traffic::fit::{Component, Family};
-    use farfield_traffic::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::{Component, Family};
 
     fn laws(family: Family, theta: [f64; 2]) -> Ranking {
         let law = Component::new(family, theta).unwrap().distribution().unwrap();

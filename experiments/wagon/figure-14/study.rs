@@ -189,7 +189,7 @@ fn chart(narrow: &[Row], wide: &[Row]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_traffic::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, Method};
 
     fn rows(hurst: impl Fn(f64) -> f64) -> Vec<Row> {
         let row = |rate: f64, seed: u64| {

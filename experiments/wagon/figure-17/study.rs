@@ -4,9 +4,9 @@
 use crate::page::{Claim, Page, Table, digits};
 use crate::study::setting::Setting;
 use anyhow::Result;
+use farfield_fit::keepalive::KeepAlive;
+use farfield_fit::{Component, Family, Model};
 use farfield_report::chart::{Axis, Chart, Look, Series};
-use farfield_traffic::fit::keepalive::KeepAlive;
-use farfield_traffic::fit::{Component, Family, Model};
 
 /// What one δ gives. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,7 +90,7 @@ kept connection saves, times E(N−1) / E(N). For the think times of table 4, lo
 shape. So Early Close, where clients close after each page, is near the optimum.";
 
 const HERE: &str = "\
-`farfield_traffic::fit::keepalive` has both equations: theorem 1 as it is printed, and the work of a session as it follows from the
+`farfield_fit::keepalive` has both equations: theorem 1 as it is printed, and the work of a session as it follows from the
 model that the paper describes (docs/models.md, \"Advice\"). In the printed one two integrals are exchanged with a slip, and the
 time that is waited for in vain is missing. Timeouts from 1 ms to 10,000 s are searched, and the printed equation is solved
 by bisection. The corrected model is held against a simulated server with m processes in

@@ -10,9 +10,9 @@ use crate::study::traffic::process::Process;
 use crate::study::traffic::run::{Ran, Run};
 use anyhow::{Context, Result};
 use farfield_base::Duration;
+use farfield_fit::Ranking;
+use farfield_fit::series::{autocorrelation, white_noise_band};
 use farfield_report::chart::{Axis, Chart, Look, Series};
-use farfield_traffic::fit::Ranking;
-use farfield_traffic::series::{autocorrelation, white_noise_band};
 
 /// Sessions a second: the paper's λ = 0.008 in a millisecond.
 const RATE: f64 = 8.0;
@@ -296,8 +296,8 @@ fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_traffic::fit::{Component, Family};
-    use farfield_traffic::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::{Component, Family};
 
     fn memory(aggregated: f64, wavelet: f64, whittle: f64) -> Memory {
         let estimate = |method, hurst| HurstEstimate { method, hurst, standard_error: Some(0.01) };

@@ -3,7 +3,7 @@
 use super::printed::{Printed, Statistics, Variable};
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed, Stream};
-use farfield_traffic::fit::{
+use farfield_fit::{
     Component, Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank,
     standard_errors, subsamples,
 };

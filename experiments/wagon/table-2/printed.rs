@@ -1,7 +1,7 @@
 //! The table as it is printed, and what follows from its numbers alone.
 
 use crate::page::{Table, digits, percent};
-use farfield_traffic::fit::{Component, Family, Goodness, Model};
+use farfield_fit::{Component, Family, Goodness, Model};
 
 /// A law of the table.
 pub type Printed = Model;

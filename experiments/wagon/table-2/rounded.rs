@@ -3,7 +3,7 @@
 use super::printed::{Statistics, Variable};
 use crate::page::Table;
 use farfield_base::random::{Purpose, Seed};
-use farfield_traffic::fit::{Family, Points, fit_single, goodness};
+use farfield_fit::{Family, Points, fit_single, goodness};
 
 /// Draws of the clicks' single law as clicks come: rounded, and at least 1.
 #[derive(Debug, Clone, PartialEq)]

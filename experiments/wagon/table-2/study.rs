@@ -57,7 +57,7 @@ cases. The table prints mean, parameters, λ², Anderson–Darling (AD) and Cram
 
 fn here(size: usize) -> String {
     format!(
-        "The log is not to be had. So values are drawn from each printed law, and `farfield_traffic::fit` is asked for the laws \
+        "The log is not to be had. So values are drawn from each printed law, and `farfield_fit` is asked for the laws \
          again: all families for the order of single laws, the mixture of the printed families for mixtures (of {size} values, EM \
          from all its starts). AD and CVM grow with the number of values, which the paper does not print; λ² does not.\n\n\
          The mixture for clicks has a normal part with values below 0, {} of all; the table says nothing of them. The mixture is \
@@ -192,7 +192,7 @@ fn chart(variables: &[Variable]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_traffic::fit::Family;
+    use farfield_fit::Family;
     use printed::Statistics;
 
     fn single(first: usize, errors_off: Vec<f64>) -> Back {

@@ -18,7 +18,16 @@ impl Awake {
         let mut awake = Awake { programs: Vec::new() };
         for processor in 0..processors {
             let program = Command::new("taskset")
-                .args(["-c", &processor.to_string(), "chrt", "--idle", "0", "sh", "-c", "while :; do :; done"])
+                .args([
+                    "-c",
+                    &processor.to_string(),
+                    "chrt",
+                    "--idle",
+                    "0",
+                    "sh",
+                    "-c",
+                    "while :; do :; done",
+                ])
                 .stdin(Stdio::null())
                 .spawn()
                 .context("cannot start taskset and chrt (util-linux)")?;

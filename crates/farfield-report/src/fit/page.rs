@@ -4,11 +4,11 @@
 use super::summary::{arrivals_are, date, name, passed, with_unit};
 use crate::chart::{Axis, Chart, Look, Series, escaped};
 use farfield_base::Instant;
-use farfield_traffic::fit::arrivals::SessionArrivals;
-use farfield_traffic::fit::counts::{RequestCounts, ScaleIndex};
-use farfield_traffic::fit::report::{CurvePoint, VariableFit};
-use farfield_traffic::fit::scenario::FittedTraffic;
-use farfield_traffic::fit::{Candidate, Estimate, FitReport};
+use farfield_fit::arrivals::SessionArrivals;
+use farfield_fit::counts::{RequestCounts, ScaleIndex};
+use farfield_fit::report::{CurvePoint, VariableFit};
+use farfield_fit::scenario::FittedTraffic;
+use farfield_fit::{Candidate, Estimate, FitReport};
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\

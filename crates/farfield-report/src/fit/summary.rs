@@ -1,10 +1,10 @@
 //! What `farfield fit` prints: the report in at most forty lines.
 
 use farfield_base::Instant;
-use farfield_traffic::fit::arrivals::SessionArrivals;
-use farfield_traffic::fit::report::VariableFit;
-use farfield_traffic::fit::scenario::FittedTraffic;
-use farfield_traffic::fit::{Candidate, FitReport, Variable};
+use farfield_fit::arrivals::SessionArrivals;
+use farfield_fit::report::VariableFit;
+use farfield_fit::scenario::FittedTraffic;
+use farfield_fit::{Candidate, FitReport, Variable};
 use std::fmt::Write;
 use std::path::Path;
 

@@ -94,7 +94,7 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_traffic::series::mean;
+    use farfield_fit::series::mean;
 
     /// λ E(N) clicks a second: 2 · 5, and rounding makes the mean of an inverse Gaussian law's counts only a little more.
     #[test]
