@@ -3,6 +3,7 @@
 //! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
 //! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
 
+mod error;
 mod kinds;
 mod laying;
 mod mistake;
@@ -18,6 +19,7 @@ mod session;
 mod simulated;
 mod tcp;
 
+pub use error::ScenarioError;
 pub use kinds::{Samples, Url};
 pub use mistake::plain;
 pub use resolve::Resolved;
@@ -26,9 +28,7 @@ use network::NetworkSpec;
 use server::ServerSpec;
 use simulated::{CaptureSpec, SimulatedSpec};
 
-use crate::flags::RunFlags;
-use crate::overlay;
-use crate::problem::Problem;
+use crate::overlay::{self, Overlay};
 use farfield_base::{Bytes, Duration};
 use farfield_engine::Sources;
 use farfield_measure::{Threshold, VerdictLimits};
@@ -235,25 +235,19 @@ impl Default for OutputSpec {
     }
 }
 
-/// The scenario that the flags mean.
-pub fn read(flags: &RunFlags) -> Result<Scenario, Problem> {
-    match flags.what.as_deref() {
-        None => from_flags(flags),
-        Some(url) if url.contains("://") => from_url(url, flags),
-        Some(path) => {
-            let path = Path::new(path);
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Problem::usage(format!(
-                    "cannot read the scenario {}: {error}; a server's URL begins with http://",
-                    path.display()
-                ))
-            })?;
-            from_text(&text, Some(path), flags)
-        }
-    }
+/// The scenario in the file at `path`, with `flags` laid over it.
+pub fn read(path: &Path, flags: &Overlay) -> Result<Scenario, ScenarioError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        ScenarioError::invalid(format!(
+            "cannot read the scenario {}: {error}; a server's URL begins with http://",
+            path.display()
+        ))
+    })?;
+    from_text(&text, Some(path), flags)
 }
 
-fn from_url(url: &str, flags: &RunFlags) -> Result<Scenario, Problem> {
+/// A run that asks `url` for one thing.
+pub fn from_url(url: &str, flags: &Overlay) -> Result<Scenario, ScenarioError> {
     let mut text = Table::new();
     text.insert("target".into(), url.into());
     text.insert("requests".into(), Value::Table(the_request(url, flags)?));
@@ -262,7 +256,7 @@ fn from_url(url: &str, flags: &RunFlags) -> Result<Scenario, Problem> {
 
 /// A run that was given neither a URL nor a scenario: the server is the one that `--target` or `--server` names, or the
 /// built-in one, which has pages of its own.
-fn from_flags(flags: &RunFlags) -> Result<Scenario, Problem> {
+pub fn from_flags(flags: &Overlay) -> Result<Scenario, ScenarioError> {
     if !asks(flags) {
         return from_text("", None, flags);
     }
@@ -271,7 +265,7 @@ fn from_flags(flags: &RunFlags) -> Result<Scenario, Problem> {
         (None, Some(_)) => "http://127.0.0.1/",
         (None, None) => {
             let sentence = "-X, -H and --body say what to ask of a URL; name it, or `--target URL`";
-            return Err(Problem::usage(sentence));
+            return Err(ScenarioError::invalid(sentence));
         }
     };
     let mut text = Table::new();
@@ -280,13 +274,13 @@ fn from_flags(flags: &RunFlags) -> Result<Scenario, Problem> {
 }
 
 /// Whether the flags say what to ask for.
-fn asks(flags: &RunFlags) -> bool {
+fn asks(flags: &Overlay) -> bool {
     flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()
 }
 
 /// The one request of a run that was given a URL.
-fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
-    let url: Url = url.parse().map_err(Problem::usage)?;
+fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
+    let url: Url = url.parse().map_err(ScenarioError::invalid)?;
     let mut request = Table::new();
     request.insert("path".into(), url.path().into());
     if let Some(method) = &flags.method {
@@ -306,7 +300,7 @@ fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
     let mut headers = Table::new();
     for header in &flags.headers {
         let (name, value) = header.split_once(':').ok_or_else(|| {
-            Problem::usage(format!(
+            ScenarioError::invalid(format!(
                 "-H '{header}': write a name, a colon and a value, as in 'Accept: text/html'"
             ))
         })?;
@@ -322,11 +316,11 @@ fn the_request(url: &str, flags: &RunFlags) -> Result<Table, Problem> {
 }
 
 /// Puts the text and the flags together.
-pub fn from_text(text: &str, path: Option<&Path>, flags: &RunFlags) -> Result<Scenario, Problem> {
+pub fn from_text(text: &str, path: Option<&Path>, flags: &Overlay) -> Result<Scenario, ScenarioError> {
     let source = mistake::Source { text, path };
     let mut document: Table = text.parse().map_err(|error| source.syntax(&error))?;
     if path.is_some() && asks(flags) {
-        return Err(Problem::usage(
+        return Err(ScenarioError::invalid(
             "-X, -H and --body say what to ask of a URL; in a scenario write [[requests.request]]",
         ));
     }
@@ -385,7 +379,7 @@ mod tests {
 
     fn read_text(text: &str) -> Result<Scenario, String> {
         let path = Path::new("s.toml");
-        from_text(text, Some(path), &RunFlags::default()).map_err(|problem| problem.to_string())
+        from_text(text, Some(path), &Overlay::default()).map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -431,7 +425,7 @@ mod tests {
                 continue;
             }
             let text = std::fs::read_to_string(&path).expect("text");
-            let scenario = from_text(&text, Some(&path), &RunFlags::default());
+            let scenario = from_text(&text, Some(&path), &Overlay::default());
             assert!(scenario.is_ok(), "{scenario:?}");
             read += 1;
         }
@@ -473,7 +467,7 @@ mod tests {
     /// The same file on the sockets plane: said on the command line, it is meant.
     #[test]
     fn a_plane_that_was_typed_ignores_other_planes_tables() {
-        let flags = RunFlags { plane: Some("sockets".into()), ..RunFlags::default() };
+        let flags = Overlay { plane: Some("sockets".into()), ..Overlay::default() };
         let text = "plane = 'emulated'\n[network]\nrtt = '80ms'";
         let scenario = from_text(text, Some(Path::new("s.toml")), &flags).expect("a scenario");
         assert_eq!((scenario.ignored.as_slice(), &scenario.network), (&["network"][..], &None));
@@ -483,10 +477,9 @@ mod tests {
     /// As curl has it: repeated fields are all sent, and `@` before a body names a file.
     #[test]
     fn header_fields_are_repeated_and_bodies_read_from_files() {
-        let url = Some("http://127.0.0.1:8080/".to_owned());
         let headers = ["X-A: 1", "X-A: 2", "X-B: 3"].map(str::to_owned).to_vec();
-        let flags = RunFlags { what: url, headers, body: Some("@form.bin".into()), ..RunFlags::default() };
-        let shown = read(&flags).expect("a scenario").to_toml();
+        let flags = Overlay { headers, body: Some("@form.bin".into()), ..Overlay::default() };
+        let shown = from_url("http://127.0.0.1:8080/", &flags).expect("a scenario").to_toml();
         for part in ["x-a = [\"1\", \"2\"]", "x-b = \"3\"", "file = \"form.bin\""] {
             assert!(shown.contains(part), "`{part}` is not in: {shown}");
         }
@@ -495,26 +488,25 @@ mod tests {
     /// What the flags say to ask for is asked for, wherever the URL was written.
     #[test]
     fn what_is_asked_for_does_not_depend_on_where_the_url_is_written() {
-        let asked = |what: Option<&str>, target: Option<&str>| RunFlags {
-            what: what.map(str::to_owned),
+        let asked = |target: Option<&str>| Overlay {
             target: target.map(str::to_owned),
             method: Some("PUT".into()),
             headers: vec!["X-A: b".into()],
             body: Some("c".into()),
-            ..RunFlags::default()
+            ..Overlay::default()
         };
         let url = "http://127.0.0.1:80/a?b";
-        let (one, other) = (read(&asked(Some(url), None)), read(&asked(None, Some(url))));
+        let (one, other) = (from_url(url, &asked(None)), from_flags(&asked(Some(url))));
         assert_eq!(one.as_ref().expect("a scenario").to_toml(), other.expect("a scenario").to_toml());
         let shown = one.expect("a scenario").to_toml();
         assert!(["PUT", "x-a", "/a?b"].iter().all(|part| shown.contains(part)), "{shown}");
-        let problem = read(&asked(None, None)).expect_err("nothing to ask");
+        let problem = from_flags(&asked(None)).expect_err("nothing to ask");
         assert!(problem.to_string().contains("--target"), "{problem}");
     }
 
     #[test]
     fn a_flags_mistake_names_the_flag() {
-        let flags = RunFlags { think: Some("soon".into()), ..RunFlags::default() };
+        let flags = Overlay { think: Some("soon".into()), ..Overlay::default() };
         let problem = from_text("", None, &flags).expect_err("no time");
         assert!(problem.to_string().contains("--think"), "{problem}");
     }

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::flags::TryFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario::{self, Plane, Resolved, Scenario};
+use crate::scenario::{Plane, Resolved, Scenario};
 use farfield_base::{Duration, Instant};
 use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::PlaneSettings;
@@ -27,7 +27,7 @@ use std::thread;
 
 /// Runs one session of the scenario that the flags name.
 pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
-    let mut scenario = scenario::read(&flags.as_of_a_run())?;
+    let mut scenario = super::run::read(&flags.as_of_a_run())?;
     let beside = Path::new(&flags.scenario).parent().unwrap_or(Path::new("")).to_owned();
     only_once(&mut scenario)?;
     if scenario.plane == Plane::Emulated {
@@ -37,7 +37,8 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, plane, address, origin, files, .. } = scenario.resolve(&beside)?;
+    let Resolved { mut settings, plane, address, origin, files, .. } =
+        scenario.resolve(&beside, super::run::now_rfc3339())?;
     for warning in &settings.warnings {
         output::tell(format_args!("warning: {warning}\n"));
     }

@@ -25,7 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs what the flags mean.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let flags = &located(flags)?;
-    let scenario = scenario::read(flags)?;
+    let scenario = read(flags)?;
     let beside = match &flags.what {
         Some(what) if !what.contains("://") => Path::new(what).parent().unwrap_or(Path::new("")).to_owned(),
         _ => PathBuf::new(),
@@ -49,6 +49,17 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         }
         put => put.map(|()| done.exit),
     }
+}
+
+/// The scenario that the flags mean.
+pub(super) fn read(flags: &RunFlags) -> Result<Scenario, Problem> {
+    let overlay = flags.overlay();
+    let read = match flags.what.as_deref() {
+        None => scenario::from_flags(&overlay),
+        Some(url) if url.contains("://") => scenario::from_url(url, &overlay),
+        Some(path) => scenario::read(Path::new(path), &overlay),
+    };
+    read.map_err(Problem::from)
 }
 
 /// `flags` with the scenario of a run that is to be repeated in place of its directory.
@@ -79,7 +90,7 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
     let Resolved { mut settings, plane, address, mut scenario, origin, files, inputs } =
-        scenario.resolve(beside)?;
+        scenario.resolve(beside, now_rfc3339())?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
     let asked = scenario.output.directory.take();
     preflight::check(&settings, &plane).map_err(Problem::failed)?;

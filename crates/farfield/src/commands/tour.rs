@@ -3,8 +3,8 @@
 use crate::commands::report::shown;
 use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
-use crate::flags::RunFlags;
 use crate::output;
+use crate::overlay::Overlay;
 use crate::problem::Problem;
 use crate::scenario;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
 }
 
 fn show(text: &str) -> Result<Done, Problem> {
-    drive(scenario::from_text(text, None, &RunFlags::default())?, Path::new(""), false)
+    drive(scenario::from_text(text, None, &Overlay::default())?, Path::new(""), false)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Mistakes in a scenario, told with file, line and key, and with the right key where one is near.
 
 use crate::overlay::Setting;
-use crate::problem::Problem;
+use crate::scenario::ScenarioError;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -15,13 +15,13 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     /// The text is not TOML.
-    pub fn syntax(&self, error: &toml::de::Error) -> Problem {
+    pub fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
         let line = error.span().map_or(1, |span| self.line_at(span.start));
-        Problem::usage(format!("{}: {}", self.place(Some(line)), error.message()))
+        ScenarioError::invalid(format!("{}: {}", self.place(Some(line)), error.message()))
     }
 
     /// A value cannot be meant: the one at `path`, or the key that `message` names.
-    pub fn meaning(&self, path: &str, message: &str, settings: &[Setting]) -> Problem {
+    pub fn meaning(&self, path: &str, message: &str, settings: &[Setting]) -> ScenarioError {
         let (path, told) = match unknown(message) {
             Some(unknown) if unknown.what == "key" => (extend(path, unknown.name), unknown.tell()),
             Some(unknown) => (path.to_owned(), unknown.tell()),
@@ -33,9 +33,11 @@ impl Source<'_> {
             path.starts_with(&key) || key.starts_with(path.trim_end_matches('.'))
         });
         match typed {
-            Some(setting) if line.is_none() => Problem::usage(format!("{}: {told}", setting.flag)),
-            _ if path == "." || path.is_empty() => Problem::usage(format!("{}: {told}", self.place(None))),
-            _ => Problem::usage(format!("{}: {path}: {told}", self.place(line))),
+            Some(setting) if line.is_none() => ScenarioError::invalid(format!("{}: {told}", setting.flag)),
+            _ if path == "." || path.is_empty() => {
+                ScenarioError::invalid(format!("{}: {told}", self.place(None)))
+            }
+            _ => ScenarioError::invalid(format!("{}: {path}: {told}", self.place(line))),
         }
     }
 

@@ -4,7 +4,7 @@ use super::network::NetworkSpec;
 use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
 use crate::inputs::{self, Inputs};
-use crate::problem::Problem;
+use crate::scenario::ScenarioError;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
@@ -56,19 +56,22 @@ pub struct Resolved {
 }
 
 impl Scenario {
-    /// Gets everything ready. Paths in the scenario are relative to `beside`, the scenario's folder.
-    pub fn resolve(mut self, beside: &Path) -> Result<Resolved, Problem> {
+    /// Gets everything ready for a run that is begun at `started_at`, a time in words. Paths in the scenario are relative to
+    /// `beside`, the scenario's folder.
+    pub fn resolve(mut self, beside: &Path, started_at: String) -> Result<Resolved, ScenarioError> {
         let mut inputs = Inputs::beside(beside);
         let mut load_file = |path: &Path| inputs.read(path);
         self.name_folders(beside);
-        let mut load =
-            self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
+        let mut load = self
+            .load
+            .resolve(&mut load_file)
+            .map_err(|error| ScenarioError::invalid(format!("load: {error}")))?;
         let site = self.asked_site(&mut load_file)?;
         let built_in = self.built_in(site.as_ref())?;
         let plane = self.resolve_plane(&mut load_file, site.as_ref(), &built_in.config)?;
         let origin = match (&plane, &self.target) {
             (PlaneSettings::Sockets, None) => {
-                Some(Origin::start(built_in.config.clone()).map_err(Problem::failed)?)
+                Some(Origin::start(built_in.config.clone()).map_err(ScenarioError::unavailable)?)
             }
             _ => None,
         };
@@ -96,6 +99,7 @@ impl Scenario {
             self.spread_users(&mut load, &plane);
         }
         let heading = self.heading(&load, asked.in_words, &plane, origin.as_ref());
+        let heading = Heading { started_at, ..heading };
         // What a model of a server takes is the same on every machine; there memory is looked at while it runs.
         let real = !matches!(plane, PlaneSettings::Simulated(_));
         let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
@@ -140,9 +144,11 @@ impl Scenario {
     }
 
     /// Refuses a load or a request that a run would refuse, without a server, a plane or a clock.
-    pub fn check(mut self, beside: &Path) -> Result<(), Problem> {
+    pub fn check(mut self, beside: &Path) -> Result<(), ScenarioError> {
         let mut load_file = |path: &Path| std::fs::read(beside.join(path));
-        self.load.resolve(&mut load_file).map_err(|error| Problem::usage(format!("load: {error}")))?;
+        self.load
+            .resolve(&mut load_file)
+            .map_err(|error| ScenarioError::invalid(format!("load: {error}")))?;
         if self.requests.as_ref().is_some_and(suits_any_site) {
             return Ok(());
         }
@@ -159,15 +165,15 @@ impl Scenario {
         site: Option<&Site>,
         origin: Option<&Origin>,
         target: &Target,
-    ) -> Result<Asked, Problem> {
+    ) -> Result<Asked, ScenarioError> {
         let session = self.session(load);
-        let session =
-            session.map_err(|mistake| Problem::usage(format!("{}: {}", mistake.key, mistake.sentence)))?;
+        let session = session
+            .map_err(|mistake| ScenarioError::invalid(format!("{}: {}", mistake.key, mistake.sentence)))?;
         match session {
             Some(Told::Dependent(session)) => {
                 let in_words = Some(format!("sessions of {} states", session.states.len()));
                 let warnings = session.warnings.clone();
-                let itinerary = Itinerary::sessions(*session, target).map_err(Problem::usage)?;
+                let itinerary = Itinerary::sessions(*session, target).map_err(ScenarioError::invalid)?;
                 return Ok(Asked { itinerary, in_words, warnings });
             }
             Some(Told::Recorded(replay)) => {
@@ -177,7 +183,7 @@ impl Scenario {
                     format!("session.replay: {left_out} entries cannot be asked for again and are left out")
                 };
                 let warnings = (left_out > 0).then(told).into_iter().collect();
-                let itinerary = Itinerary::replays(replay, target).map_err(Problem::usage)?;
+                let itinerary = Itinerary::replays(replay, target).map_err(ScenarioError::invalid)?;
                 return Ok(Asked { itinerary, in_words, warnings });
             }
             None => {}
@@ -191,11 +197,11 @@ impl Scenario {
             Some(site) => spec.resolve_over(site, load, seed),
             None => spec.resolve(load, seed),
         };
-        let requests = requests.map_err(|error| Problem::usage(format!("requests: {error}")))?;
+        let requests = requests.map_err(|error| ScenarioError::invalid(format!("requests: {error}")))?;
         self.requests = Some(spec);
         let pages = requests.pages().len();
         let in_words = (pages > 1).then(|| format!("{pages} pages"));
-        let itinerary = Itinerary::pages(requests, target).map_err(Problem::usage)?;
+        let itinerary = Itinerary::pages(requests, target).map_err(ScenarioError::invalid)?;
         Ok(Asked { itinerary, in_words, warnings: Vec::new() })
     }
 
@@ -205,10 +211,10 @@ impl Scenario {
         load: &mut Load<'_>,
         site: Option<&Site>,
         built_in: &OriginConfig,
-    ) -> Result<PlaneSettings, Problem> {
+    ) -> Result<PlaneSettings, ScenarioError> {
         let network = self.network(load);
-        let network =
-            network.map_err(|mistake| Problem::usage(format!("{}: {}", mistake.key, mistake.sentence)))?;
+        let network = network
+            .map_err(|mistake| ScenarioError::invalid(format!("{}: {}", mistake.key, mistake.sentence)))?;
         let Some((network, around)) = network else { return Ok(PlaneSettings::Sockets) };
         let spec = self.network.get_or_insert_default();
         if spec.backbone.is_none() && spec.topology.is_none() {
@@ -217,7 +223,7 @@ impl Scenario {
         if self.plane == Plane::Simulated {
             let objects = self.known_objects(load, site)?.into();
             let spec = self.simulated.get_or_insert_default();
-            let wrong = |error| Problem::usage(format!("simulated: {error}"));
+            let wrong = |error| ScenarioError::invalid(format!("simulated: {error}"));
             let server = ServerModel {
                 workers: spec.workers(),
                 objects,
@@ -263,7 +269,7 @@ impl Scenario {
     }
 
     /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
-    fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, Problem> {
+    fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, ScenarioError> {
         let spec = self.server.clone().unwrap_or_default();
         if let Some(pid) = spec.pid {
             return Ok(Server::Running(pid.get()));
@@ -287,7 +293,10 @@ impl Scenario {
     }
 
     /// Workers, sources and processors of the sockets plane.
-    fn resolve_sockets(&mut self, address: SocketAddr) -> Result<(NonZeroU32, Sources, Vec<usize>), Problem> {
+    fn resolve_sockets(
+        &mut self,
+        address: SocketAddr,
+    ) -> Result<(NonZeroU32, Sources, Vec<usize>), ScenarioError> {
         let local = address.ip().is_loopback();
         let workers = match self.sockets.workers {
             Some(workers) => workers,
@@ -313,7 +322,7 @@ impl Scenario {
     }
 
     /// The server's address, and what to call it in the Host field.
-    fn server(&self, origin: Option<&Origin>) -> Result<(SocketAddr, String), Problem> {
+    fn server(&self, origin: Option<&Origin>) -> Result<(SocketAddr, String), ScenarioError> {
         if self.plane != Plane::Sockets {
             let servers = self.servers();
             let address = SocketAddr::from((servers.v4, servers.port));
@@ -322,7 +331,7 @@ impl Scenario {
         }
         match (&self.target, origin) {
             (Some(url), _) => {
-                let address = reach::look_up(url.host(), url.port()).map_err(Problem::failed)?;
+                let address = reach::look_up(url.host(), url.port()).map_err(ScenarioError::unavailable)?;
                 Ok((address, url.authority()))
             }
             (None, Some(origin)) => Ok((origin.address(), origin.address().to_string())),
@@ -332,8 +341,8 @@ impl Scenario {
 
     /// What the reader should know about the path: the S-Client's T must exceed the largest round trip (Banga and
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
-    fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, Problem> {
-        let round_trip = reach::probe(address).map_err(Problem::failed)?;
+    fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
+        let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
         let timeout = match load {
             LoadModel::Overload(overload) => Some(overload.timeout()),
             _ => self.connections.abandon_after,
@@ -402,7 +411,7 @@ impl Scenario {
             seed: self.seed,
             load,
             load_words,
-            started_at: crate::commands::run::now_rfc3339(),
+            started_at: String::new(),
         }
     }
 }
@@ -415,9 +424,10 @@ fn suits_any_site(requests: &RequestSetSpec) -> bool {
 }
 
 /// The command that starts the built-in server: this program's own `serve`.
-fn start_built_in(config: &OriginConfig, port: u16, has_v6: bool) -> Result<Command, Problem> {
-    let program = std::env::current_exe()
-        .map_err(|error| Problem::failed(format!("cannot tell where farfield itself lies: {error}")))?;
+fn start_built_in(config: &OriginConfig, port: u16, has_v6: bool) -> Result<Command, ScenarioError> {
+    let program = std::env::current_exe().map_err(|error| {
+        ScenarioError::unavailable(format!("cannot tell where farfield itself lies: {error}"))
+    })?;
     let config = toml::to_string(config).expect("a configuration is written as it was read");
     // The unspecified address of IPv6 stands for those of IPv4 as well.
     let any = if has_v6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
@@ -432,8 +442,9 @@ fn of_network(network: &EmulatedNetwork) -> (NonZeroU32, Sources, Vec<usize>) {
 }
 
 /// Half of the processors for a server on this machine, which needs the others; else all of them.
-fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, Problem> {
-    let cannot_tell = |error| Problem::failed(format!("cannot tell which processors there are: {error}"));
+fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, ScenarioError> {
+    let cannot_tell =
+        |error| ScenarioError::unavailable(format!("cannot tell which processors there are: {error}"));
     let own = match processors.len() {
         0 => processors::allowed().map_err(cannot_tell)?.len() / if local { 2 } else { 1 },
         own => own,

@@ -84,12 +84,12 @@ fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]
 #[cfg(test)]
 mod tests {
     use super::super::from_text;
-    use crate::flags::RunFlags;
+    use crate::overlay::Overlay;
     use std::path::Path;
 
     fn read(text: &str) -> Result<(), String> {
         let states = "[[session.state]]\nname = 'home'\npath = '/'\n[[session.state]]\nname = 'login'\npath = '/login'\n";
-        let read = from_text(&format!("{text}\n{states}"), Some(Path::new("s.toml")), &RunFlags::default());
+        let read = from_text(&format!("{text}\n{states}"), Some(Path::new("s.toml")), &Overlay::default());
         read.map(drop).map_err(|problem| problem.to_string())
     }
 

@@ -65,7 +65,7 @@ pub enum Told {
 #[cfg(test)]
 mod tests {
     use super::super::from_text;
-    use crate::flags::RunFlags;
+    use crate::overlay::Overlay;
     use std::path::Path;
 
     const STATE: &str = "[[session.state]]\nname = 'home'\npath = '/'\n";
@@ -77,7 +77,7 @@ mod tests {
              [[session.state]]\nname = 'buy'\nform = {{ fields = {{ t = '${{t}}' }} }}\non-failure = 'retry 2'\n\
              check = {{ status = ['2xx', 302], contains = 'a', header = {{ x = true }} }}\n"
         );
-        let read = |text: &str| from_text(text, Some(Path::new("s.toml")), &RunFlags::default()).expect(text);
+        let read = |text: &str| from_text(text, Some(Path::new("s.toml")), &Overlay::default()).expect(text);
         let scenario = read(&text);
         assert_eq!(read(&scenario.to_toml()), scenario);
     }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_file_line_and_key() {
         let check = |text: &str, parts: &[&str]| {
-            let told = from_text(text, Some(Path::new("s.toml")), &RunFlags::default());
+            let told = from_text(text, Some(Path::new("s.toml")), &Overlay::default());
             let sentence = told.expect_err(text).to_string();
             for part in parts {
                 assert!(sentence.contains(part), "`{part}` is not in: {sentence}");

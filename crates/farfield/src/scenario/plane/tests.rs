@@ -1,6 +1,6 @@
 //! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
 
-use crate::flags::RunFlags;
+use crate::overlay::Overlay;
 use crate::scenario::{Scenario, from_text};
 use farfield_base::Duration;
 use farfield_engine::plane::EmulatedNetwork;
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Reads `text` as the file `s.toml` beside this crate's manifest.
 fn read(text: &str) -> Result<Scenario, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml");
-    from_text(text, Some(&path), &RunFlags::default()).map_err(|problem| problem.to_string())
+    from_text(text, Some(&path), &Overlay::default()).map_err(|problem| problem.to_string())
 }
 
 /// On the emulated plane, with a link between comma and text as a line each.
@@ -240,20 +240,20 @@ fn mistakes_are_told_with_line_and_key() {
 
 #[test]
 fn flags_are_keys() {
-    let flags = RunFlags {
+    let flags = Overlay {
         clients: Some(8),
         rtt: Some("70ms".into()),
         shards: Some(2),
         server: Some("nginx".into()),
         capture: true,
         processors: vec![1],
-        ..RunFlags::default()
+        ..Overlay::default()
     };
     let scenario = from_text("", None, &flags).expect("a scenario");
     let meant = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
         network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
-    assert_eq!(scenario, from_text(meant, None, &RunFlags::default()).expect("a scenario"));
-    let wrong = RunFlags { clients: Some(9), ..flags };
+    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario"));
+    let wrong = Overlay { clients: Some(9), ..flags };
     let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
     assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");
 }
