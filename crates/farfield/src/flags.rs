@@ -4,8 +4,8 @@ pub mod fit;
 pub mod site;
 mod values;
 
-use crate::overlay::Overlay;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use farfield_scenario::Overlay;
 use std::path::PathBuf;
 use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count};
 

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output;
-use crate::scenario::ScenarioError;
+use farfield_scenario::ScenarioError;
 use std::fmt;
 
 /// A sentence, and the exit code that goes with it.

@@ -4,11 +4,9 @@ use crate::commands::around::{self, Telling};
 use crate::commands::report::shown;
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
-use crate::inputs;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use crate::scenario::{self, Plane, Resolved, Scenario};
 use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
 use farfield_engine::run as engine;
@@ -17,6 +15,8 @@ use farfield_engine::{
     preflight,
 };
 use farfield_measure::Summary;
+use farfield_scenario::inputs;
+use farfield_scenario::{self as scenario, Plane, Resolved, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,9 +4,9 @@ use crate::commands::report::shown;
 use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
 use crate::output;
-use crate::overlay::Overlay;
 use crate::problem::Problem;
-use crate::scenario;
+use farfield_scenario as scenario;
+use farfield_scenario::Overlay;
 use std::path::Path;
 
 /// People across the WAN.

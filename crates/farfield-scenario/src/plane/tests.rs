@@ -1,7 +1,7 @@
 //! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
 
 use crate::overlay::Overlay;
-use crate::scenario::{Scenario, from_text};
+use crate::{Scenario, from_text};
 use farfield_base::Duration;
 use farfield_engine::plane::EmulatedNetwork;
 use std::path::Path;

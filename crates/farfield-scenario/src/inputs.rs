@@ -6,8 +6,8 @@
 //! the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was made with
 //! or not at all.
 
-use crate::scenario::Scenario;
-use crate::scenario::ScenarioError;
+use crate::Scenario;
+use crate::ScenarioError;
 use farfield_engine::RunDirectory;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -267,8 +267,8 @@ pub fn checked_scenario(directory: &Path) -> Result<PathBuf, ScenarioError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::from_text;
     use crate::overlay::Overlay;
-    use crate::scenario::from_text;
     use std::collections::BTreeSet;
 
     /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes is

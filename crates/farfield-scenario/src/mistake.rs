@@ -1,7 +1,7 @@
 //! Mistakes in a scenario, told with file, line and key, and with the right key where one is near.
 
+use crate::ScenarioError;
 use crate::overlay::Setting;
-use crate::scenario::ScenarioError;
 use std::path::Path;
 use toml::{Table, Value};
 

@@ -3,32 +3,14 @@
 //! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
 //! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
 
-mod error;
-mod kinds;
-mod laying;
-mod mistake;
-mod network;
-mod plane;
-mod ramp;
-mod replied;
-mod resolve;
-mod scopes;
-mod served;
-mod server;
-mod session;
-mod simulated;
-mod tcp;
-
-pub use error::ScenarioError;
-pub use kinds::{Samples, Url};
-pub use mistake::plain;
-pub use resolve::Resolved;
-
-use network::NetworkSpec;
-use server::ServerSpec;
-use simulated::{CaptureSpec, SimulatedSpec};
-
+use crate::error::ScenarioError;
+use crate::kinds::{Samples, Url};
+use crate::mistake;
+use crate::network::NetworkSpec;
 use crate::overlay::{self, Overlay};
+use crate::plane;
+use crate::server::ServerSpec;
+use crate::simulated::{CaptureSpec, SimulatedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_engine::Sources;
 use farfield_measure::{Threshold, VerdictLimits};
@@ -99,7 +81,7 @@ pub struct Scenario {
 }
 
 /// The tables that are about clients on a network, or about a server before them.
-const OF_A_NETWORK: [&str; 4] = ["network", "server", "capture", "simulated"];
+pub(crate) const OF_A_NETWORK: [&str; 4] = ["network", "server", "capture", "simulated"];
 
 /// The version that requests announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use super::network::NetworkSpec;
 use super::session::Told;
 use super::{HttpVersion, Plane, Scenario, Url};
+use crate::ScenarioError;
 use crate::inputs::{self, Inputs};
-use crate::scenario::ScenarioError;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;

@@ -3,7 +3,7 @@
 //! The scenario is put together as plain TOML first and read into types once, so that a flag can do nothing that
 //! the file cannot, and what is wrong with a value is said in the same words.
 
-use crate::scenario::ScenarioError;
+use crate::ScenarioError;
 use std::path::PathBuf;
 use toml::{Table, Value};
 

@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 impl Scenario {
     /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
-    pub(super) fn spread_users(&mut self, load: &mut LoadModel, plane: &PlaneSettings) {
+    pub(crate) fn spread_users(&mut self, load: &mut LoadModel, plane: &PlaneSettings) {
         let (LoadModel::Closed { users, think, ramp, .. }, LoadSpec::Closed(spec)) = (load, &mut self.load)
         else {
             return;

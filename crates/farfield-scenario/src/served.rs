@@ -3,7 +3,7 @@
 
 use super::plane::Mistake;
 use super::{Plane, Scenario};
-use crate::scenario::ScenarioError;
+use crate::ScenarioError;
 use crate::site_folder;
 use farfield_emulator::server::{Known, Objects};
 use farfield_origin::OriginConfig;

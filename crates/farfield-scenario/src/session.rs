@@ -64,7 +64,7 @@ pub enum Told {
 
 #[cfg(test)]
 mod tests {
-    use super::super::from_text;
+    use crate::from_text;
     use crate::overlay::Overlay;
     use std::path::Path;
 

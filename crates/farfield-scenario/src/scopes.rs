@@ -7,7 +7,7 @@ use farfield_measure::states::States;
 
 impl Scenario {
     /// Checks that each threshold of a class or a state names one that there is, of which its metric can be measured.
-    pub(super) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
+    pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
         let states: Vec<&str> = match &self.session {
             Some(session) => session.state.iter().map(|state| state.name.as_str()).collect(),
             None => Vec::new(),
@@ -83,7 +83,7 @@ fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]
 
 #[cfg(test)]
 mod tests {
-    use super::super::from_text;
+    use crate::from_text;
     use crate::overlay::Overlay;
     use std::path::Path;
 
