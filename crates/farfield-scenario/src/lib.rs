@@ -3,6 +3,7 @@
 //! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
 //! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
 
+mod document;
 mod error;
 pub mod inputs;
 mod kinds;

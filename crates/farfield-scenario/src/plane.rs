@@ -4,6 +4,7 @@
 //! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
 
 use super::laying::Laying;
+use super::mistake::Mistake;
 use super::network::NetworkSpec;
 use super::{OF_A_NETWORK, Plane, Scenario, Url};
 use farfield_base::Duration;
@@ -15,22 +16,6 @@ use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-
-/// What cannot be meant, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The key, from the outermost table inwards.
-    pub key: String,
-    /// What is wrong with it, and what would do.
-    pub sentence: String,
-}
-
-impl Mistake {
-    /// That `sentence` holds of `key`.
-    pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
-        Mistake { key: key.into(), sentence: sentence.to_string() }
-    }
-}
 
 /// The blocks around all clients with IPv4 and with IPv6 addresses.
 pub type Around = [Option<Block>; 2];

@@ -3,7 +3,7 @@
 //! All else that the model answers is 200 and so many bytes that say nothing: no token, no form, no cookie. A session that
 //! would take something from such a reply, or hold something against it, could never go well, and is refused here.
 
-use super::plane::Mistake;
+use super::mistake::Mistake;
 use super::{Plane, Scenario};
 use farfield_base::random::{Purpose, Seed};
 use farfield_emulator::server::FixedReply;

@@ -3,12 +3,12 @@
 //! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
 //! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
 
+use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::kinds::{Samples, Url};
-use crate::mistake;
+use crate::mistake::Mistake;
 use crate::network::NetworkSpec;
-use crate::overlay::{self, Overlay};
-use crate::plane;
+use crate::overlay::Overlay;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
 use farfield_base::{Bytes, Duration};
@@ -299,52 +299,40 @@ fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
 
 /// Puts the text and the flags together.
 pub fn from_text(text: &str, path: Option<&Path>, flags: &Overlay) -> Result<Scenario, ScenarioError> {
-    let source = mistake::Source { text, path };
-    let mut document: Table = text.parse().map_err(|error| source.syntax(&error))?;
+    let mut document = Document::parse(text, path)?;
     if path.is_some() && asks(flags) {
         return Err(ScenarioError::invalid(
             "-X, -H and --body say what to ask of a URL; in a scenario write [[requests.request]]",
         ));
     }
-    let settings = overlay::settings(flags, &document)?;
-    overlay::lay_over(&mut document, &settings)?;
-    let named = document.contains_key("name");
+    document.lay_over(flags)?;
+    let named = document.contains("name");
     let ignored = match flags.plane.as_deref() {
-        Some("sockets") => {
-            OF_A_NETWORK.into_iter().filter(|table| document.remove(*table).is_some()).collect()
-        }
+        Some("sockets") => OF_A_NETWORK.into_iter().filter(|table| document.remove(table)).collect(),
         _ => Vec::new(),
     };
-    let mut scenario: Scenario =
-        serde_path_to_error::deserialize(Value::Table(document.clone())).map_err(|error| {
-            let path = error.path().to_string();
-            let message = error.inner().to_string();
-            // toml adds lines of its own to what is wrong.
-            let message = message.lines().next().unwrap_or_default();
-            source.meaning(&mistake::inside(&document, &path, message), message, &settings)
-        })?;
+    let mut scenario: Scenario = document.typed()?;
     scenario.ignored = ignored;
-    if !named && let Some(stem) = path.and_then(Path::file_stem) {
-        scenario.name = stem.to_string_lossy().into_owned();
+    if !named && let Some(stem) = document.stem() {
+        scenario.name = stem;
     }
     let timeout = Policy::request_timeout_for(scenario.run.duration);
     scenario.connections.request_timeout.get_or_insert(timeout);
-    let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
-    let mut load = |file: &Path| std::fs::read(beside.join(file));
-    let told = |mistake: plane::Mistake| source.meaning(&mistake.key, &mistake.sentence, &settings);
-    scenario.measured_part().map_err(told)?;
-    scenario.network(&mut load).map_err(told)?;
-    scenario.fixed_replies(&mut load).map_err(told)?;
-    scenario.session(&mut load).map_err(told)?;
+    let mut load = |file: &Path| std::fs::read(document.folder().join(file));
+    let located = |mistake: Mistake| document.locate(&mistake);
+    scenario.measured_part().map_err(located)?;
+    scenario.network(&mut load).map_err(located)?;
+    scenario.fixed_replies(&mut load).map_err(located)?;
+    scenario.session(&mut load).map_err(located)?;
     Ok(scenario)
 }
 
 impl Scenario {
     /// Checks that there is a measured part.
-    fn measured_part(&self) -> Result<(), plane::Mistake> {
+    fn measured_part(&self) -> Result<(), Mistake> {
         let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
         match self.run.duration {
-            Duration::ZERO => Err(plane::Mistake::at("run.duration", nothing)),
+            Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
             _ => Ok(()),
         }
     }

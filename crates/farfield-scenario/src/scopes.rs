@@ -1,6 +1,6 @@
 //! Thresholds of a class of clients or of a state of sessions, checked when the scenario is read.
 
-use super::plane::Mistake;
+use super::mistake::Mistake;
 use super::{Plane, Scenario};
 use farfield_measure::Threshold;
 use farfield_measure::states::States;

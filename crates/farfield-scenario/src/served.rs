@@ -1,7 +1,7 @@
 //! The site that a scenario asks for, where farfield itself serves it: the built-in server has it as files, the model of a
 //! server knows the sizes and costs of its objects.
 
-use super::plane::Mistake;
+use super::mistake::Mistake;
 use super::{Plane, Scenario};
 use crate::ScenarioError;
 use crate::site_folder;

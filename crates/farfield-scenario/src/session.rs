@@ -1,7 +1,7 @@
 //! `[session]`: sessions with dependencies in place of a set of requests.
 
 use super::Scenario;
-use super::plane::Mistake;
+use super::mistake::Mistake;
 use farfield_base::random::Seed;
 use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;

@@ -182,7 +182,7 @@ fn mistakes_are_told_with_line_and_key() {
     );
     check(&more("rtt = '5ms'\nup = { trace = 'Cargo.toml' }"), 8, &["up.trace: ", "Cargo.toml: line 1"]);
     check(&more("rtt = '5ms'\nup = { reorder = true }"), 8, &["up.reorder: ", "needs `jitter`"]);
-    check(&more("rtt = '5ms'\nup = { delay = '3ms' }"), 8, &["class[1].rtt: ", "`delay` of its own"]);
+    check(&more("rtt = '5ms'\nup = { delay = '3ms' }"), 7, &["class[1].rtt: ", "`delay` of its own"]);
     check(&more("up = { delay = '3ms' }"), 5, &["class[1]: ", "write `rtt`, or both"]);
     check(&more("access = 'dls'"), 7, &["class[1].access: ", "`dsl`"]);
     check(&more("rtt = '5ms'\ntcp = 'lynux'"), 8, &["class[1].tcp: ", "`linux`"]);
