@@ -22,8 +22,8 @@ pub struct Document {
     table: Table,
     /// The lines of the file's own keys.
     lines: Node,
-    /// The flags that set keys.
-    settings: Vec<Setting>,
+    /// Keys that flags set, each with its flag.
+    flags: Vec<(String, String)>,
 }
 
 impl Document {
@@ -34,12 +34,7 @@ impl Document {
     pub fn parse(text: &str, path: Option<&Path>) -> Result<Document, ScenarioError> {
         let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let line_at = |offset: usize| 1 + breaks.partition_point(|end| *end < offset);
-        let mut document = Document {
-            path: path.map(Path::to_owned),
-            table: Table::new(),
-            lines: Node { line: 1, below: Below::Nothing },
-            settings: Vec::new(),
-        };
+        let mut document = Document { path: path.map(Path::to_owned), ..Document::of(Table::new()) };
         let syntax = |document: &Document, error: &toml::de::Error| {
             let line = error.span().map_or(1, |span| line_at(span.start));
             ScenarioError::invalid(format!("{}: {}", document.place(Some(line)), error.message()))
@@ -51,13 +46,26 @@ impl Document {
         Ok(document)
     }
 
+    /// The document of tables that the command line stands for.
+    pub fn of(table: Table) -> Document {
+        Document { path: None, table, lines: Node { line: 1, below: Below::Nothing }, flags: Vec::new() }
+    }
+
     /// Sets the keys that `flags` are short for.
     ///
     /// # Errors
     /// If a flag does not fit the others or the tables.
     pub fn lay_over(&mut self, flags: &Overlay) -> Result<(), ScenarioError> {
-        self.settings = overlay::settings(flags, &self.table)?;
-        overlay::lay_over(&mut self.table, &self.settings)
+        let settings = overlay::settings(flags, &self.table)?;
+        overlay::lay_over(&mut self.table, &settings)?;
+        let keys = settings.into_iter().map(|setting: Setting| (setting.path.join("."), setting.flag));
+        self.flags.extend(keys);
+        Ok(())
+    }
+
+    /// Notes that the `flag` wrote `key`.
+    pub fn attribute(&mut self, key: &str, flag: &str) {
+        self.flags.push((key.to_owned(), flag.to_owned()));
     }
 
     /// Whether the document has the key `name`.
@@ -96,7 +104,9 @@ impl Document {
 
     /// The error that names where the mistake's key stands.
     pub fn locate(&self, mistake: &Mistake) -> ScenarioError {
-        self.explain(&mistake.key, &mistake.sentence)
+        let file = mistake.file.as_deref();
+        let naming = file.and_then(|file| mistake::key_of_file(&self.table, &mistake.key, file));
+        self.explain(naming.as_deref().unwrap_or(&mistake.key), &mistake.sentence)
     }
 
     /// The error of the key at `path`, or of the key that serde's `message` names.
@@ -107,8 +117,8 @@ impl Document {
             None => (path.to_owned(), mistake::plain(message)),
         };
         let line = self.lines.line_of(&path, message);
-        if let Some(setting) = self.flag_of(&path, line) {
-            return ScenarioError::invalid(format!("{}: {sentence}", setting.flag));
+        if let Some(flag) = self.flag_of(&path, line) {
+            return ScenarioError::invalid(format!("{flag}: {sentence}"));
         }
         ScenarioError::invalid(match path == "." || path.is_empty() {
             true => format!("{}: {sentence}", self.place(None)),
@@ -117,11 +127,11 @@ impl Document {
     }
 
     /// The flag that set the key at `path` or, where the file has no line for it, a key below.
-    fn flag_of(&self, path: &str, line: Option<usize>) -> Option<&Setting> {
-        self.settings.iter().rfind(|setting| {
-            let key = setting.path.join(".");
-            is_at_or_below(path, &key) || line.is_none() && is_at_or_below(&key, path)
-        })
+    fn flag_of(&self, path: &str, line: Option<usize>) -> Option<&str> {
+        let of_key = |(key, _): &&(String, String)| {
+            is_at_or_below(path, key) || line.is_none() && is_at_or_below(key, path)
+        };
+        self.flags.iter().rfind(of_key).map(|(_, flag)| flag.as_str())
     }
 
     fn place(&self, line: Option<usize>) -> String {

@@ -99,6 +99,11 @@ impl Inputs {
         Inputs { beside: beside.to_owned(), largest_copy: LARGEST_COPY, files: Vec::new() }
     }
 
+    /// The folder in which relative paths begin.
+    pub fn folder(&self) -> &Path {
+        &self.beside
+    }
+
     /// Reads the file at `path`, and remembers it.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.files.iter().find(|file| file.written == path);
@@ -289,9 +294,8 @@ mod tests {
     /// Keeps the scenario `text`, whose files lie in `beside`, in `directory`.
     fn keep(text: &str, beside: &Path, directory: &Path, largest_copy: u64) {
         let path = beside.join("s.toml");
-        let scenario = from_text(text, Some(&path), &Overlay::default()).expect(text);
-        let mut resolved =
-            scenario.resolve(beside, String::new()).map_err(|error| error.to_string()).expect(text);
+        let plan = from_text(text, Some(&path), &Overlay::default()).expect(text);
+        let mut resolved = plan.prepare(String::new()).map_err(|error| error.to_string()).expect(text);
         // Read anew with the test's bound.
         let read: Vec<PathBuf> = resolved.inputs.files.drain(..).map(|file| file.written).collect();
         resolved.inputs.largest_copy = largest_copy;

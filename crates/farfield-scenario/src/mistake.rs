@@ -1,5 +1,7 @@
 //! Mistakes in a scenario: the key and the sentence, and serde's messages in a user's words.
 
+use farfield_traffic::file::FileError;
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// A value that is invalid.
@@ -9,12 +11,22 @@ pub struct Mistake {
     pub key: String,
     /// What is wrong with it, and what would do.
     pub sentence: String,
+    /// The file that does not do, which a key in the table at `key` names.
+    pub file: Option<PathBuf>,
 }
 
 impl Mistake {
     /// That `sentence` holds of `key`.
     pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
-        Mistake { key: key.into(), sentence: sentence.to_string() }
+        Mistake { key: key.into(), sentence: sentence.to_string(), file: None }
+    }
+
+    /// That the table or value at `key` names a file that does not do.
+    pub fn in_file(key: impl Into<String>, error: &FileError) -> Mistake {
+        let (FileError::Unreadable { path, .. }
+        | FileError::Line { path, .. }
+        | FileError::Whole { path, .. }) = error;
+        Mistake { file: Some(path.clone()), ..Mistake::at(key, error) }
     }
 }
 
@@ -33,6 +45,38 @@ pub fn inside(document: &Table, path: &str, message: &str) -> String {
     match (fitting.next(), fitting.next()) {
         (Some((key, _)), None) => format!("{path}.{key}"),
         _ => path.to_owned(),
+    }
+}
+
+/// The key in `document`, at or below `path`, whose value is the name of `file`, if there is exactly one.
+pub fn key_of_file(document: &Table, path: &str, file: &Path) -> Option<String> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let mut at = document.get(first)?;
+    for key in rest.into_iter().flat_map(|rest| rest.split('.')) {
+        at = at.as_table()?.get(key)?;
+    }
+    let mut found = Vec::new();
+    collect_keys(at, path, file, &mut found);
+    match found.as_slice() {
+        [_] => found.pop(),
+        _ => None,
+    }
+}
+
+fn collect_keys(value: &Value, path: &str, file: &Path, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if Path::new(text) == file => found.push(path.to_owned()),
+        Value::Table(table) => {
+            for (key, value) in table {
+                collect_keys(value, &format!("{path}.{key}"), file, found);
+            }
+        }
+        Value::Array(values) => {
+            for (number, value) in values.iter().enumerate() {
+                collect_keys(value, &format!("{path}[{number}]"), file, found);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Overlay {
     pub out: Option<PathBuf>,
     /// Which samples are kept.
     pub samples: Option<String>,
+    /// Whether one session is gone through once, without think times, and nothing is measured.
+    pub once: bool,
 }
 
 /// One key that a flag sets.

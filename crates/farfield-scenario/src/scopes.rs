@@ -1,7 +1,8 @@
 //! Thresholds of a class of clients or of a state of sessions, checked when the scenario is read.
 
+use super::Scenario;
 use super::mistake::Mistake;
-use super::{Plane, Scenario};
+use farfield_engine::PlaneKind;
 use farfield_measure::Threshold;
 use farfield_measure::states::States;
 
@@ -55,7 +56,9 @@ impl Scenario {
         let listed = |names: &[&str]| format!("`{}`", names.join("`, `"));
         let mut there = Vec::new();
         match classes {
-            [] if self.plane == Plane::Sockets => there.push("the sockets plane has no classes".to_owned()),
+            [] if self.plane == PlaneKind::Sockets => {
+                there.push("the sockets plane has no classes".to_owned())
+            }
             [] => {}
             classes => there.push(format!("the classes are {}", listed(classes))),
         }

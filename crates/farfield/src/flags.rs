@@ -209,6 +209,7 @@ impl RunFlags {
             aborts: self.aborts.clone(),
             out: self.out.clone(),
             samples: self.samples.clone(),
+            once: false,
         }
     }
 }

@@ -1,15 +1,20 @@
 //! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
 
 use crate::overlay::Overlay;
-use crate::{Scenario, from_text};
+use crate::{RunPlan, Scenario, from_text};
 use farfield_base::Duration;
 use farfield_engine::plane::EmulatedNetwork;
 use std::path::Path;
 
-/// Reads `text` as the file `s.toml` beside this crate's manifest.
-fn read(text: &str) -> Result<Scenario, String> {
+/// The plan of `text`, read as the file `s.toml` beside this crate's manifest.
+fn plan(text: &str) -> Result<RunPlan, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml");
     from_text(text, Some(&path), &Overlay::default()).map_err(|problem| problem.to_string())
+}
+
+/// Reads `text` as the file `s.toml` beside this crate's manifest.
+fn read(text: &str) -> Result<Scenario, String> {
+    plan(text).map(|plan| plan.scenario)
 }
 
 /// On the emulated plane, with a link between comma and text as a line each.
@@ -18,9 +23,8 @@ fn emulated(text: &str) -> String {
 }
 
 fn network(text: &str) -> EmulatedNetwork {
-    let scenario = read(&emulated(text)).unwrap_or_else(|problem| panic!("{problem}"));
-    let network = scenario.network(&mut |_| panic!("there are no files")).expect("it was laid out before");
-    network.expect("the plane has a network").0
+    let plan = plan(&emulated(text)).unwrap_or_else(|problem| panic!("{problem}"));
+    plan.network().expect("the plane has a network").clone()
 }
 
 const WAN: &str = "
@@ -249,10 +253,10 @@ fn flags_are_keys() {
         processors: vec![1],
         ..Overlay::default()
     };
-    let scenario = from_text("", None, &flags).expect("a scenario");
+    let scenario = from_text("", None, &flags).expect("a scenario").scenario;
     let meant = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
         network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
-    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario"));
+    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario").scenario);
     let wrong = Overlay { clients: Some(9), ..flags };
     let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
     assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");

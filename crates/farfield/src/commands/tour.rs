@@ -5,7 +5,6 @@ use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
-use farfield_scenario as scenario;
 use farfield_scenario::Overlay;
 use std::path::Path;
 
@@ -59,7 +58,7 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
 }
 
 fn show(text: &str) -> Result<Done, Problem> {
-    drive(scenario::from_text(text, None, &Overlay::default())?, Path::new(""), false)
+    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, false)
 }
 
 #[cfg(test)]
