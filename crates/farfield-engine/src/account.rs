@@ -3,7 +3,8 @@
 use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
 use crate::place::RunningServer;
-use crate::run::{Plane, Settings};
+use crate::plane::Plane;
+use crate::run::Settings;
 use farfield_base::{Bytes, Instant, Window};
 use farfield_measure::facts::{Arrivals, ServerLimits};
 use farfield_measure::sessions::WholeRun;
@@ -127,7 +128,7 @@ pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Setting
 pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
     let Some(network) = &mut facts.network else { return };
     let laid_out = match &settings.plane {
-        Plane::Sockets { .. } => return,
+        Plane::Sockets(_) => return,
         Plane::Emulated(emulated) => &emulated.network,
         Plane::Simulated(simulated) => &simulated.network,
     };

@@ -11,7 +11,8 @@ use crate::os::clock::Clock;
 use crate::os::processors;
 use crate::outbox::Outbox;
 use crate::place::Queue;
-use crate::run::{Plane, RunError, Settings};
+use crate::plane::Plane;
+use crate::run::{RunError, Settings};
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
@@ -44,7 +45,7 @@ impl Crew<'_> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
             Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
-            Plane::Sockets { .. } => {
+            Plane::Sockets(_) => {
                 Ok(numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect())
             }
             Plane::Emulated(emulated) => {
@@ -100,8 +101,8 @@ impl Crew<'_> {
         let mut threads = Vec::with_capacity(users.len());
         for (number, (users, outbox)) in users.into_iter().zip(outboxes).enumerate() {
             let thread = match (users, &self.settings.plane) {
-                (Users::Near(population), Plane::Sockets { target, sources }) => {
-                    let worker = self.near(*population, *target, sources, clock, outbox)?;
+                (Users::Near(population), Plane::Sockets(sockets)) => {
+                    let worker = self.near(*population, sockets.target, &sockets.sources, clock, outbox)?;
                     spawn(number, move || worker.run())
                 }
                 (Users::Far(shard, exchange), Plane::Emulated(emulated)) => {

@@ -34,6 +34,7 @@ pub use emulated::{Emulated, SetUpError};
 pub use environment::Environment;
 pub use outbox::Beat;
 pub use placement::Placement;
-pub use run::{Output, Plane, RunError, Settings, run, run_with_clocks};
+pub use plane::{Plane, PlaneKind};
+pub use run::{Output, RunError, Settings, run, run_with_clocks};
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sockets::Sources;

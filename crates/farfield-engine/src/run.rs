@@ -5,7 +5,7 @@ use crate::capture_file::CaptureFile;
 use crate::clocks;
 use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
 use crate::crew::Crew;
-use crate::emulated::Emulated;
+use crate::emulated::SetUpError;
 use crate::environment::Environment;
 use crate::finished::Finished;
 use crate::machine::MachineBefore;
@@ -15,10 +15,9 @@ use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
 use crate::outbox::Outbox;
 use crate::place::RunningServer;
-use crate::plane::SimulatedPlane;
+use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::simulated;
-use crate::sockets::Sources;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
@@ -27,17 +26,17 @@ use farfield_measure::{EngineFacts, Fold, Heading, Summary, Threshold, VerdictLi
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Threads get this long to be ready before the clock of the run starts.
 const LEAD: Duration = Duration::from_ms(20);
 
-/// All that a run follows.
+/// All that a run follows. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
-pub struct Settings {
+pub struct Settings<P = Plane> {
     /// When users act.
     pub load: LoadModel,
     /// What they do.
@@ -51,7 +50,7 @@ pub struct Settings {
     /// Sessions after which no more are begun, and how long those may go on that are open at the end of the load.
     pub sessions: SessionLimits,
     /// What carries the bytes.
-    pub plane: Plane,
+    pub plane: P,
     /// Worker threads.
     pub workers: NonZeroU32,
     /// The processors that the generator keeps to; all that it may use if empty.
@@ -78,22 +77,6 @@ pub struct Settings {
     pub output: Option<Output>,
     /// What the reader of the result should know.
     pub warnings: Vec<String>,
-}
-
-/// What carries the bytes of a run.
-#[derive(Debug)]
-pub enum Plane {
-    /// The kernel's own sockets.
-    Sockets {
-        /// The server.
-        target: SocketAddr,
-        /// Where clients connect from.
-        sources: Sources,
-    },
-    /// Emulated clients on an emulated network.
-    Emulated(Box<Emulated>),
-    /// Emulated clients and a model of a server, in virtual time.
-    Simulated(Box<SimulatedPlane>),
 }
 
 /// What a run leaves on disk.
@@ -197,7 +180,7 @@ pub fn run_with_clocks(
         Pace::beside_workers(clock),
     );
     let mut collector = collector.seated(settings.plane.seat());
-    collector.facts.plane = settings.plane.name().to_owned();
+    collector.facts.plane = settings.plane.kind().name().to_owned();
     collector.facts.processors = settings.worker_processors();
     collector.facts.placement = settings.plane.placement_in_words();
     collector.facts.warnings = settings.warnings.clone();
@@ -278,6 +261,37 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keepi
     Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
 }
 
+impl Settings<PreparedPlane> {
+    /// Sets up the plane. A server that it starts logs into `directory`.
+    ///
+    /// # Errors
+    /// If the machine does not allow the plane, or the server does not get ready in time.
+    pub fn set_up(self, directory: &Path) -> Result<Settings, SetUpError> {
+        Ok(Settings {
+            load: self.load,
+            itinerary: self.itinerary,
+            policy: self.policy,
+            seed: self.seed,
+            requests_max: self.requests_max,
+            sessions: self.sessions,
+            plane: self.plane.set_up(directory)?,
+            workers: self.workers,
+            processors: self.processors,
+            warm_up: self.warm_up,
+            duration: self.duration,
+            drain: self.drain,
+            ignores_unfinished: self.ignores_unfinished,
+            visitors_bound: self.visitors_bound,
+            heading: self.heading,
+            limits: self.limits,
+            thresholds: self.thresholds,
+            aborts: self.aborts,
+            output: self.output,
+            warnings: self.warnings,
+        })
+    }
+}
+
 impl Settings {
     /// The processors that workers are bound to; none if they are not.
     fn worker_processors(&self) -> Vec<u32> {
@@ -320,7 +334,7 @@ impl Plane {
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {
-            Plane::Sockets { .. } | Plane::Simulated(_) => Vec::new(),
+            Plane::Sockets(_) | Plane::Simulated(_) => Vec::new(),
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
@@ -331,16 +345,7 @@ impl Plane {
     pub(crate) fn started_server(&self) -> Option<&RunningServer> {
         match self {
             Plane::Emulated(emulated) => emulated.server.as_ref(),
-            Plane::Sockets { .. } | Plane::Simulated(_) => None,
-        }
-    }
-
-    /// Its name in results.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Plane::Sockets { .. } => "sockets",
-            Plane::Emulated(_) => "emulated",
-            Plane::Simulated(_) => "simulated",
+            Plane::Sockets(_) | Plane::Simulated(_) => None,
         }
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(
     let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
-    collector.facts.plane = settings.plane.name().to_owned();
+    collector.facts.plane = settings.plane.kind().name().to_owned();
     collector.facts.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let simulated = thread::scope(|scope| {

@@ -361,27 +361,26 @@ impl Session {
         self.found_first() + u32::from(state)
     }
 
+    /// Leaves think times out, and ends a session that would not end by itself after as many pages as there are states.
+    pub fn go_once(&mut self) {
+        self.think = None;
+        for state in &mut self.states {
+            state.think = None;
+        }
+        if matches!(self.route, Route::Choice { .. }) && self.clicks.is_none() {
+            let states = (0..self.states.len() as u16).filter(|state| self.around.list_of(*state).is_none());
+            let pages = DistributionSpec::constant(Amount::Number(states.count() as f64));
+            let pages = pages.resolve(&mut |_| unreachable!("a constant names no file"));
+            self.clicks = Some(pages.expect("a constant names no file"));
+        }
+    }
+
     fn found_first(&self) -> u32 {
         self.states.last().map_or(0, |last| last.embedded_first + last.embedded.len() as u32)
     }
 }
 
 impl SessionSpec {
-    /// Leaves think times out, and has a session that would not end by itself end after as many pages as
-    /// there are states.
-    pub fn go_once(&mut self) {
-        self.think = None;
-        for state in &mut self.state {
-            state.think = None;
-        }
-        if matches!(self.path, Some(PathSpec::Choice(_))) && self.clicks.is_none() {
-            let around = self.set_up.len() + self.first.len() + self.last.len() + self.tear_down.len();
-            let states = self.state.len().saturating_sub(around);
-            let pages = DistributionSpec::constant(Amount::Number(states as f64));
-            self.clicks = Some(pages.try_into().expect("a number of states is a count"));
-        }
-    }
-
     /// The recording that is asked for again, if one is; read through `load`.
     pub fn resolve_replay(&self, load: &mut Load<'_>) -> Result<Option<Replay>, SessionError> {
         let Some(spec) = &self.replay else { return Ok(None) };

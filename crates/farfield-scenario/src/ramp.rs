@@ -6,7 +6,6 @@
 
 use super::Scenario;
 use farfield_base::Duration;
-use farfield_engine::plane::PlaneSettings;
 use farfield_traffic::LoadSpec;
 use farfield_traffic::load::LoadModel;
 
@@ -16,16 +15,12 @@ const A_USER: Duration = Duration::from_us(50);
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Scenario {
-    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
-    pub(super) fn spread_users(&mut self, load: &mut LoadModel, plane: &PlaneSettings) {
+    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept. `farthest` is the largest
+    /// round trip.
+    pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
         let (LoadModel::Closed { users, think, ramp, .. }, LoadSpec::Closed(spec)) = (load, &mut self.load)
         else {
             return;
-        };
-        let farthest = match plane {
-            PlaneSettings::Sockets => Duration::ZERO,
-            PlaneSettings::Emulated(emulated) => emulated.network.round_trips.largest,
-            PlaneSettings::Simulated(simulated) => simulated.network.round_trips.largest,
         };
         *ramp = *spec.ramp.get_or_insert_with(|| spread(users.get(), think.mean(), farthest));
     }

@@ -1,15 +1,20 @@
 //! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
 
-use crate::flags::RunFlags;
-use crate::scenario::{Scenario, from_text};
+use crate::overlay::Overlay;
+use crate::{RunPlan, Scenario, from_text};
 use farfield_base::Duration;
 use farfield_engine::plane::EmulatedNetwork;
 use std::path::Path;
 
+/// The plan of `text`, read as the file `s.toml` beside this crate's manifest.
+fn plan(text: &str) -> Result<RunPlan, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml");
+    from_text(text, Some(&path), &Overlay::default()).map_err(|problem| problem.to_string())
+}
+
 /// Reads `text` as the file `s.toml` beside this crate's manifest.
 fn read(text: &str) -> Result<Scenario, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml");
-    from_text(text, Some(&path), &RunFlags::default()).map_err(|problem| problem.to_string())
+    plan(text).map(|plan| plan.scenario)
 }
 
 /// On the emulated plane, with a link between comma and text as a line each.
@@ -18,9 +23,8 @@ fn emulated(text: &str) -> String {
 }
 
 fn network(text: &str) -> EmulatedNetwork {
-    let scenario = read(&emulated(text)).unwrap_or_else(|problem| panic!("{problem}"));
-    let network = scenario.network(&mut |_| panic!("there are no files")).expect("it was laid out before");
-    network.expect("the plane has a network").0
+    let plan = plan(&emulated(text)).unwrap_or_else(|problem| panic!("{problem}"));
+    plan.network().expect("the plane has a network").clone()
 }
 
 const WAN: &str = "
@@ -182,7 +186,7 @@ fn mistakes_are_told_with_line_and_key() {
     );
     check(&more("rtt = '5ms'\nup = { trace = 'Cargo.toml' }"), 8, &["up.trace: ", "Cargo.toml: line 1"]);
     check(&more("rtt = '5ms'\nup = { reorder = true }"), 8, &["up.reorder: ", "needs `jitter`"]);
-    check(&more("rtt = '5ms'\nup = { delay = '3ms' }"), 8, &["class[1].rtt: ", "`delay` of its own"]);
+    check(&more("rtt = '5ms'\nup = { delay = '3ms' }"), 7, &["class[1].rtt: ", "`delay` of its own"]);
     check(&more("up = { delay = '3ms' }"), 5, &["class[1]: ", "write `rtt`, or both"]);
     check(&more("access = 'dls'"), 7, &["class[1].access: ", "`dsl`"]);
     check(&more("rtt = '5ms'\ntcp = 'lynux'"), 8, &["class[1].tcp: ", "`linux`"]);
@@ -240,20 +244,20 @@ fn mistakes_are_told_with_line_and_key() {
 
 #[test]
 fn flags_are_keys() {
-    let flags = RunFlags {
+    let flags = Overlay {
         clients: Some(8),
         rtt: Some("70ms".into()),
         shards: Some(2),
         server: Some("nginx".into()),
         capture: true,
         processors: vec![1],
-        ..RunFlags::default()
+        ..Overlay::default()
     };
-    let scenario = from_text("", None, &flags).expect("a scenario");
+    let scenario = from_text("", None, &flags).expect("a scenario").scenario;
     let meant = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
         network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
-    assert_eq!(scenario, from_text(meant, None, &RunFlags::default()).expect("a scenario"));
-    let wrong = RunFlags { clients: Some(9), ..flags };
+    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario").scenario);
+    let wrong = Overlay { clients: Some(9), ..flags };
     let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
     assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");
 }

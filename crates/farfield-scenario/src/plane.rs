@@ -4,47 +4,63 @@
 //! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
 
 use super::laying::Laying;
+use super::mistake::Mistake;
 use super::network::NetworkSpec;
-use super::{OF_A_NETWORK, Plane, Scenario, Url};
+use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
-use farfield_engine::plane::{Capture, EmulatedNetwork};
+use farfield_engine::plane::{Capture, EmulatedNetwork, Plane, PlaneKind, ServerModel, SimulatedPlane};
+use farfield_traffic::DistributionSpec;
 use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;
+use farfield_traffic::site::Site;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-
-/// What cannot be meant, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The key, from the outermost table inwards.
-    pub key: String,
-    /// What is wrong with it, and what would do.
-    pub sentence: String,
-}
-
-impl Mistake {
-    /// That `sentence` holds of `key`.
-    pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
-        Mistake { key: key.into(), sentence: sentence.to_string() }
-    }
-}
 
 /// The blocks around all clients with IPv4 and with IPv6 addresses.
 pub type Around = [Option<Block>; 2];
 
+/// A plane of which nothing is left to be found wrong. What the machine says of it is not asked for yet.
+pub type PlannedPlane = Plane<(), Box<LaidOut>>;
+
+/// The network of the emulated plane.
+#[derive(Debug, Clone)]
+pub struct LaidOut {
+    /// Clients and links.
+    pub network: EmulatedNetwork,
+    /// The addresses of clients.
+    pub around: Around,
+}
+
 impl Scenario {
-    /// Lays out the network, if this is a plane that has one, and says where its clients are. Files come from `load`.
+    /// What the plane is made of. Files come from `load`; a model of a server knows `site`, which is asked for.
     ///
     /// # Errors
     /// The first mistake in what is said of clients, links, server and capture.
-    pub fn network(&self, load: &mut Load<'_>) -> Result<Option<(EmulatedNetwork, Around)>, Mistake> {
-        if self.plane == Plane::Sockets {
-            self.check_sockets()?;
-            return Ok(None);
+    pub fn plan_plane(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<PlannedPlane, Mistake> {
+        match self.plane {
+            PlaneKind::Sockets => {
+                self.check_sockets()?;
+                Ok(Plane::Sockets(()))
+            }
+            PlaneKind::Emulated => {
+                let laid_out = self.network(load)?;
+                // Kept for another plane, they are checked all the same.
+                self.fixed_replies(load)?;
+                Ok(Plane::Emulated(Box::new(laid_out)))
+            }
+            PlaneKind::Simulated => {
+                let LaidOut { network, .. } = self.network(load)?;
+                let server = self.server_model(load, site)?;
+                Ok(Plane::Simulated(Box::new(SimulatedPlane { network, server })))
+            }
         }
+    }
+
+    /// Lays out the network.
+    fn network(&self, load: &mut Load<'_>) -> Result<LaidOut, Mistake> {
         self.check_server()?;
         let spec = self.network.clone().unwrap_or_default();
         let laid = Laying::new(self, &spec, load).lay_out()?;
@@ -64,13 +80,31 @@ impl Scenario {
             real_time: spec.real_time && !spec.busy_poll,
             capture: self.captured(clients)?,
         };
-        Ok(Some((network, [laid.clients_v4, laid.clients_v6])))
+        Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6] })
+    }
+
+    /// The model of a server.
+    fn server_model(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<ServerModel, Mistake> {
+        let objects = self.known_objects(load, site)?.into();
+        let spec = self.simulated.clone().unwrap_or_default();
+        let mut resolve = |key: &str, times: &DistributionSpec| {
+            times.resolve(load).map_err(|error| Mistake::in_file(format!("simulated.{key}"), &error))
+        };
+        Ok(ServerModel {
+            workers: spec.workers(),
+            objects,
+            service_time: resolve("service-time", &spec.service_time)?,
+            backlog: spec.backlog.get(),
+            keep_alive_timeout: spec.keep_alive_timeout,
+            linger: spec.linger,
+            reply_size: resolve("reply-size", &spec.reply_size.0)?,
+        })
     }
 
     /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on
     /// how many threads there are.
     pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
-        if self.plane == Plane::Simulated { NonZeroU32::MIN } else { network.shards }
+        if self.plane == PlaneKind::Simulated { NonZeroU32::MIN } else { network.shards }
     }
 
     /// The server's addresses and port.
@@ -97,7 +131,7 @@ impl Scenario {
 
     fn check_server(&self) -> Result<(), Mistake> {
         let server = self.server.clone().unwrap_or_default();
-        if self.plane == Plane::Simulated {
+        if self.plane == PlaneKind::Simulated {
             let model =
                 "the simulated plane has a model in place of a server, see [simulated]; remove this key";
             return match (&self.target, &self.server) {

@@ -1,13 +1,14 @@
 //! Thresholds of a class of clients or of a state of sessions, checked when the scenario is read.
 
-use super::plane::Mistake;
-use super::{Plane, Scenario};
+use super::Scenario;
+use super::mistake::Mistake;
+use farfield_engine::PlaneKind;
 use farfield_measure::Threshold;
 use farfield_measure::states::States;
 
 impl Scenario {
     /// Checks that each threshold of a class or a state names one that there is, of which its metric can be measured.
-    pub(super) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
+    pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
         let states: Vec<&str> = match &self.session {
             Some(session) => session.state.iter().map(|state| state.name.as_str()).collect(),
             None => Vec::new(),
@@ -55,7 +56,9 @@ impl Scenario {
         let listed = |names: &[&str]| format!("`{}`", names.join("`, `"));
         let mut there = Vec::new();
         match classes {
-            [] if self.plane == Plane::Sockets => there.push("the sockets plane has no classes".to_owned()),
+            [] if self.plane == PlaneKind::Sockets => {
+                there.push("the sockets plane has no classes".to_owned())
+            }
             [] => {}
             classes => there.push(format!("the classes are {}", listed(classes))),
         }
@@ -83,13 +86,13 @@ fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]
 
 #[cfg(test)]
 mod tests {
-    use super::super::from_text;
-    use crate::flags::RunFlags;
+    use crate::from_text;
+    use crate::overlay::Overlay;
     use std::path::Path;
 
     fn read(text: &str) -> Result<(), String> {
         let states = "[[session.state]]\nname = 'home'\npath = '/'\n[[session.state]]\nname = 'login'\npath = '/login'\n";
-        let read = from_text(&format!("{text}\n{states}"), Some(Path::new("s.toml")), &RunFlags::default());
+        let read = from_text(&format!("{text}\n{states}"), Some(Path::new("s.toml")), &Overlay::default());
         read.map(drop).map_err(|problem| problem.to_string())
     }
 

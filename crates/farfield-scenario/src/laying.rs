@@ -1,8 +1,8 @@
 //! From what is written of classes, links, a backbone or a topology to a layout, with the key of each mistake.
 
 use super::Scenario;
+use super::mistake::Mistake;
 use super::network::{ClassSpec, GraphSpec, Link, NetworkSpec, PathSpec};
-use super::plane::Mistake;
 use farfield_base::Duration;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
 use farfield_net::topology::{Metric, NodeId, Routes};

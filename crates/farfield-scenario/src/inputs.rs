@@ -6,8 +6,8 @@
 //! the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was made with
 //! or not at all.
 
-use crate::problem::Problem;
-use crate::scenario::Scenario;
+use crate::Scenario;
+use crate::ScenarioError;
 use farfield_engine::RunDirectory;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -99,6 +99,11 @@ impl Inputs {
         Inputs { beside: beside.to_owned(), largest_copy: LARGEST_COPY, files: Vec::new() }
     }
 
+    /// The folder in which relative paths begin.
+    pub fn folder(&self) -> &Path {
+        &self.beside
+    }
+
     /// Reads the file at `path`, and remembers it.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.files.iter().find(|file| file.written == path);
@@ -119,7 +124,7 @@ impl Inputs {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep(self, scenario: &Scenario, directory: &RunDirectory) -> Result<String, Problem> {
+    pub fn keep(self, scenario: &Scenario, directory: &RunDirectory) -> Result<String, ScenarioError> {
         let names = self.names();
         let rename = |written: &str| {
             let at = self.files.iter().position(|file| file.written == Path::new(written))?;
@@ -135,13 +140,13 @@ impl Inputs {
                 let own = is_model.then(|| with_names(content, &rename)).flatten();
                 let content = own.as_deref().unwrap_or(content);
                 print = Print::of(content);
-                directory.keep(path, content).map_err(Problem::failed)?;
+                directory.keep(path, content).map_err(ScenarioError::unavailable)?;
             }
             files.push(Listed { written: file.written.clone(), path: path.clone(), print });
         }
         let list = List { scenario: Print::of(scenario.as_bytes()), files };
         let list = serde_json::to_string_pretty(&list).expect("plain data");
-        directory.replace(LIST, list.as_bytes()).map_err(Problem::failed)?;
+        directory.replace(LIST, list.as_bytes()).map_err(ScenarioError::unavailable)?;
         Ok(scenario)
     }
 
@@ -222,17 +227,18 @@ fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<Strin
 ///
 /// # Errors
 /// If it is no run directory, or one of its files is lacking or another.
-pub fn checked_scenario(directory: &Path) -> Result<PathBuf, Problem> {
+pub fn checked_scenario(directory: &Path) -> Result<PathBuf, ScenarioError> {
     let scenario = directory.join(SCENARIO);
     let shown = directory.display();
     if !scenario.is_file() {
         let sentence = format!("{shown} is no run directory: it has no {SCENARIO}");
-        return Err(Problem::usage(sentence));
+        return Err(ScenarioError::invalid(sentence));
     }
     let otherwise = format!("`farfield run {}` runs the scenario as it is now", scenario.display());
     let list = directory.join(LIST);
-    let refuse =
-        |why: String| Problem::usage(format!("cannot repeat the run in {shown}: {LIST} {why}; {otherwise}"));
+    let refuse = |why: String| {
+        ScenarioError::invalid(format!("cannot repeat the run in {shown}: {LIST} {why}; {otherwise}"))
+    };
     let text = fs::read_to_string(&list).map_err(|error| refuse(format!("cannot be read ({error})")))?;
     let list: List = serde_json::from_str(&text).map_err(|error| refuse(format!("is damaged ({error})")))?;
     let own = Listed { written: SCENARIO.into(), path: SCENARIO.into(), print: list.scenario };
@@ -243,7 +249,7 @@ pub fn checked_scenario(directory: &Path) -> Result<PathBuf, Problem> {
                 true => String::new(),
                 false => format!(" (that was {})", file.written.display()),
             };
-            Problem::usage(format!(
+            ScenarioError::invalid(format!(
                 "cannot repeat the run in {shown}: {}{named} {why}; put back the file of {} bytes with the SHA-256 \
                  digest {}, or {otherwise}",
                 file.path.display(),
@@ -266,8 +272,8 @@ pub fn checked_scenario(directory: &Path) -> Result<PathBuf, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::RunFlags;
-    use crate::scenario::from_text;
+    use crate::from_text;
+    use crate::overlay::Overlay;
     use std::collections::BTreeSet;
 
     /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes is
@@ -288,8 +294,8 @@ mod tests {
     /// Keeps the scenario `text`, whose files lie in `beside`, in `directory`.
     fn keep(text: &str, beside: &Path, directory: &Path, largest_copy: u64) {
         let path = beside.join("s.toml");
-        let scenario = from_text(text, Some(&path), &RunFlags::default()).expect(text);
-        let mut resolved = scenario.resolve(beside).map_err(|error| error.to_string()).expect(text);
+        let plan = from_text(text, Some(&path), &Overlay::default()).expect(text);
+        let mut resolved = plan.prepare(String::new()).map_err(|error| error.to_string()).expect(text);
         // Read anew with the test's bound.
         let read: Vec<PathBuf> = resolved.inputs.files.drain(..).map(|file| file.written).collect();
         resolved.inputs.largest_copy = largest_copy;

@@ -3,9 +3,84 @@
 //! The scenario is put together as plain TOML first and read into types once, so that a flag can do nothing that
 //! the file cannot, and what is wrong with a value is said in the same words.
 
-use crate::flags::RunFlags;
-use crate::problem::Problem;
+use crate::ScenarioError;
+use std::path::PathBuf;
 use toml::{Table, Value};
+
+/// What flags say: a field for each, as it was typed.
+#[derive(Debug, Clone, Default)]
+pub struct Overlay {
+    /// Users of a closed load, or how many an open load may have at once.
+    pub users: Option<u32>,
+    /// How long is measured.
+    pub duration: Option<String>,
+    /// The rate of an open load.
+    pub rate: Option<String>,
+    /// Requests after which the run ends.
+    pub requests: Option<u64>,
+    /// Sessions after which the run ends.
+    pub sessions: Option<u64>,
+    /// Worker threads.
+    pub workers: Option<u32>,
+    /// The time before measuring.
+    pub warm_up: Option<String>,
+    /// The think time.
+    pub think: Option<String>,
+    /// The server's URL.
+    pub target: Option<String>,
+    /// The policy of connections.
+    pub policy: Option<String>,
+    /// Connections of a user.
+    pub parallel: Option<u16>,
+    /// The plane.
+    pub plane: Option<String>,
+    /// Emulated clients.
+    pub clients: Option<u32>,
+    /// Their round trip.
+    pub rtt: Option<String>,
+    /// Their access link.
+    pub access: Option<String>,
+    /// The command that starts the server.
+    pub server: Option<String>,
+    /// Processors that the server may take.
+    pub server_cpu: Option<f64>,
+    /// Memory that the server may take.
+    pub server_memory: Option<String>,
+    /// The user that the server runs as.
+    pub server_user: Option<String>,
+    /// Threads of emulated clients.
+    pub shards: Option<u32>,
+    /// The gateway's device.
+    pub gateway: Option<String>,
+    /// Whether packets at the gateway are kept.
+    pub capture: bool,
+    /// The version of HTTP.
+    pub http: Option<String>,
+    /// The request's method.
+    pub method: Option<String>,
+    /// The request's header fields, `Name: value`.
+    pub headers: Vec<String>,
+    /// The request's body; `@` begins the name of a file.
+    pub body: Option<String>,
+    /// Addresses that clients connect from.
+    pub sources: Vec<String>,
+    /// Processors of the generator.
+    pub processors: Vec<u32>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// `KEY=VALUE`, each.
+    pub sets: Vec<String>,
+    /// Conditions on the result.
+    pub thresholds: Vec<String>,
+    /// Conditions that end the run.
+    pub aborts: Vec<String>,
+    /// The run directory.
+    pub out: Option<PathBuf>,
+    /// Which samples are kept.
+    pub samples: Option<String>,
+    /// Whether one session is gone through once, without think times, and nothing is measured.
+    pub once: bool,
+}
 
 /// One key that a flag sets.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +94,7 @@ pub struct Setting {
 }
 
 /// The keys that `flags` set, in the order in which they take effect.
-pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Problem> {
+pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, ScenarioError> {
     let mut settings = Vec::new();
     let mut set = |key: &str, flag: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -50,7 +125,7 @@ pub fn settings(flags: &RunFlags, document: &Table) -> Result<Vec<Setting>, Prob
         None => document.get("plane").and_then(Value::as_str) == Some("sockets"),
     };
     if let (true, Some((flag, _))) = (has_no_network, emulated.iter().find(|(_, given)| *given)) {
-        return Err(Problem::usage(format!(
+        return Err(ScenarioError::invalid(format!(
             "{flag}: the sockets plane has no emulated clients and starts no server; leave it out, or write \
              --plane emulated"
         )));
@@ -129,8 +204,8 @@ fn model_of(document: &Table) -> Option<&str> {
 }
 
 /// Reads `KEY=VALUE`: the value as TOML where it is such, else as text.
-fn typed(text: &str) -> Result<Setting, Problem> {
-    let refuse = || Problem::usage(format!("--set {text}: write KEY=VALUE, such as load.users=20"));
+fn typed(text: &str) -> Result<Setting, ScenarioError> {
+    let refuse = || ScenarioError::invalid(format!("--set {text}: write KEY=VALUE, such as load.users=20"));
     let (key, value) = text.split_once('=').ok_or_else(refuse)?;
     let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
     if path.iter().any(String::is_empty) {
@@ -146,7 +221,7 @@ fn typed(text: &str) -> Result<Setting, Problem> {
 
 /// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it, and
 /// a load that names no model is closed.
-pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Problem> {
+pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
         let replaces_model = setting.path == ["load", "model"]
             && model_of(document).is_some_and(|model| Some(model) != setting.value.as_str());
@@ -159,7 +234,10 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Proble
             let entry = table.entry(name.clone()).or_insert_with(|| Value::Table(Table::new()));
             table = entry.as_table_mut().ok_or_else(|| {
                 let whole = setting.path.join(".");
-                Problem::usage(format!("{}: `{name}` in `{whole}` holds a value, not keys", setting.flag))
+                ScenarioError::invalid(format!(
+                    "{}: `{name}` in `{whole}` holds a value, not keys",
+                    setting.flag
+                ))
             })?;
         }
         table.insert(last.clone(), setting.value.clone());
@@ -180,7 +258,7 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Proble
 mod tests {
     use super::*;
 
-    fn laid(document: &str, flags: &RunFlags) -> Table {
+    fn laid(document: &str, flags: &Overlay) -> Table {
         let mut document: Table = document.parse().expect("TOML");
         let settings = settings(flags, &document).expect("flags that do");
         lay_over(&mut document, &settings).expect("keys that fit");
@@ -189,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_rate_makes_the_load_open() {
-        let flags = RunFlags { rate: Some("500/s".into()), users: Some(9), ..RunFlags::default() };
+        let flags = Overlay { rate: Some("500/s".into()), users: Some(9), ..Overlay::default() };
         let laid = laid("[load]\nmodel = 'closed'\nthink = '1s'", &flags);
         let expected = "[load]\nmodel = 'open'\narrivals = '500/s'\nusers-max = 9";
         assert_eq!(laid, expected.parse().expect("TOML"));
@@ -197,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_sessions_stays_one() {
-        let flags = RunFlags { rate: Some("5/s".into()), ..RunFlags::default() };
+        let flags = Overlay { rate: Some("5/s".into()), ..Overlay::default() };
         let laid = laid("[load]\nmodel = 'hybrid'\nthink = '1s'", &flags);
         let expected = "[load]\nmodel = 'hybrid'\nthink = '1s'\narrivals = '5/s'";
         assert_eq!(laid, expected.parse().expect("TOML"));
@@ -206,7 +284,7 @@ mod tests {
     #[test]
     fn set_takes_toml_and_plain_text() {
         let sets = ["load.users=20", "load.think=2s", "output.samples='none'"].map(str::to_owned).to_vec();
-        let laid = laid("", &RunFlags { sets, ..RunFlags::default() });
+        let laid = laid("", &Overlay { sets, ..Overlay::default() });
         let expected = "load = { model = 'closed', users = 20, think = '2s' }\noutput.samples = 'none'";
         assert_eq!(laid, expected.parse().expect("TOML"));
     }
@@ -216,31 +294,31 @@ mod tests {
     fn a_number_of_requests_goes_without_a_warm_up() {
         let expected = "load = { model = 'closed' }\nrun = { requests = 5, warm-up = '0s' }";
         let expected: Table = expected.parse().expect("TOML");
-        let with = |document: &str, flags: RunFlags| {
+        let with = |document: &str, flags: Overlay| {
             let mut laid = laid(document, &flags);
             laid.entry("load").or_insert_with(|| "model = 'closed'".parse::<Table>().expect("TOML").into());
             laid
         };
-        assert_eq!(with("run.requests = 5", RunFlags::default()), expected);
-        assert_eq!(with("", RunFlags { requests: Some(5), ..RunFlags::default() }), expected);
+        assert_eq!(with("run.requests = 5", Overlay::default()), expected);
+        assert_eq!(with("", Overlay { requests: Some(5), ..Overlay::default() }), expected);
         let sets = vec!["run.requests=5".to_owned()];
-        assert_eq!(with("", RunFlags { sets, ..RunFlags::default() }), expected);
+        assert_eq!(with("", Overlay { sets, ..Overlay::default() }), expected);
         let sessions = "load = { model = 'closed' }\nrun = { sessions = 5, warm-up = '0s' }";
-        let flags = RunFlags { sessions: Some(5), ..RunFlags::default() };
+        let flags = Overlay { sessions: Some(5), ..Overlay::default() };
         assert_eq!(with("", flags), sessions.parse().expect("TOML"));
-        let kept = with("run = { requests = 5, warm-up = '2s' }", RunFlags::default());
+        let kept = with("run = { requests = 5, warm-up = '2s' }", Overlay::default());
         assert_eq!(kept["run"]["warm-up"].as_str(), Some("2s"));
     }
 
     #[test]
     fn what_is_about_emulated_clients_is_refused_on_the_sockets_plane() {
-        let refused = |document: &str, flags: &RunFlags| {
+        let refused = |document: &str, flags: &Overlay| {
             let problem = settings(flags, &document.parse().expect("TOML")).expect_err(document);
             assert!(problem.to_string().starts_with("--rtt: "), "{problem}");
         };
-        let flags = RunFlags { rtt: Some("80ms".into()), ..RunFlags::default() };
+        let flags = Overlay { rtt: Some("80ms".into()), ..Overlay::default() };
         refused("plane = 'sockets'", &flags);
-        refused("", &RunFlags { plane: Some("sockets".into()), ..flags });
+        refused("", &Overlay { plane: Some("sockets".into()), ..flags });
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! All else that the model answers is 200 and so many bytes that say nothing: no token, no form, no cookie. A session that
 //! would take something from such a reply, or hold something against it, could never go well, and is refused here.
 
-use super::plane::Mistake;
-use super::{Plane, Scenario};
+use super::Scenario;
+use super::mistake::Mistake;
 use farfield_base::random::{Purpose, Seed};
 use farfield_emulator::server::FixedReply;
+use farfield_engine::PlaneKind;
 use farfield_traffic::file::Load;
 use farfield_traffic::request::{BodySpec, Headers, Target};
 use farfield_traffic::session::extract::Wanted;
@@ -98,7 +99,7 @@ impl Scenario {
 
     /// Refuses a session that needs more of replies than the model of a server would give.
     pub fn check_replies(&self, session: &Session) -> Result<(), Mistake> {
-        if self.plane != Plane::Simulated {
+        if self.plane != PlaneKind::Simulated {
             return Ok(());
         }
         let replies = self.replies();
