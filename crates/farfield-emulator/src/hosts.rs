@@ -134,7 +134,7 @@ impl World {
             None if !socket.tcp.state().is_synchronized() => {
                 socket.tcp.abort();
                 if let Some(key) = socket.key.take() {
-                    self.bound[key.slot as usize] = crate::world::UNBOUND;
+                    self.bound[key.slot.index()] = crate::world::UNBOUND;
                     let facts = facts_of(&socket.tcp);
                     self.told.push_back(Told::Failed(key, Failure::Unreachable, Some(facts)));
                 }

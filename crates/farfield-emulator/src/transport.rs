@@ -191,7 +191,7 @@ impl World {
     }
 
     fn bind(&mut self, key: ConnectionKey, place: u32) {
-        let slot = key.slot as usize;
+        let slot = key.slot.index();
         if self.bound.len() <= slot {
             self.bound.resize(slot + 1, UNBOUND);
         }
@@ -199,14 +199,14 @@ impl World {
     }
 
     fn socket_of(&self, key: ConnectionKey) -> Option<u32> {
-        let place = self.bound.get(key.slot as usize).copied().filter(|place| *place != UNBOUND)?;
+        let place = self.bound.get(key.slot.index()).copied().filter(|place| *place != UNBOUND)?;
         (self.connections.get(place as usize)?.key == Some(key)).then_some(place)
     }
 
     /// Takes the connection from its user.
     fn release(&mut self, key: ConnectionKey) -> Option<u32> {
         let place = self.socket_of(key)?;
-        self.bound[key.slot as usize] = UNBOUND;
+        self.bound[key.slot.index()] = UNBOUND;
         self.connections[place as usize].key = None;
         Some(place)
     }
@@ -215,7 +215,7 @@ impl World {
         let socket = self.connections.remove(place as usize);
         self.clients[socket.client as usize].free_port(socket.port);
         if let Some(key) = socket.key {
-            self.bound[key.slot as usize] = UNBOUND;
+            self.bound[key.slot.index()] = UNBOUND;
         }
     }
 }
