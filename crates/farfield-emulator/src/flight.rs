@@ -33,7 +33,7 @@ pub(crate) struct Flight<C> {
     pub up: bool,
 }
 
-/// What a packet carries; beside a whole packet, the fields of a segment mean nothing.
+/// The contents of a packet; beside a whole packet, the fields of a segment mean nothing.
 #[derive(Debug, Clone)]
 enum Load {
     Data(Bytes),
@@ -134,7 +134,7 @@ impl<C: Copy> Flight<C> {
         Flight::whole(packet, client, up, 0)
     }
 
-    /// The same packet, with its client as another side knows it.
+    /// Renames the packet's client to what another side knows it as.
     pub fn of_client<D>(self, client: D) -> Flight<D> {
         let Flight { load, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } = self;
         Flight { load, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
@@ -268,7 +268,9 @@ mod tests {
         (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), stamps, 0u32..3).prop_map(
             |(mss, window_scale, sack_permitted, stamps, blocks)| {
                 let mut sack = SackBlocks::default();
-                (0..blocks).for_each(|block| sack.push(SeqNumber(block * 2), SeqNumber(block * 2 + 1)));
+                (0..blocks).for_each(|block| {
+                    sack.push(SeqNumber(block * 2), SeqNumber(block * 2 + 1));
+                });
                 let timestamps = stamps.map(|(value, echo)| Timestamps { value, echo });
                 Options { mss, window_scale, sack_permitted, sack, timestamps }
             },
