@@ -50,7 +50,7 @@ impl Crew<'_> {
             }
             Plane::Emulated(emulated) => {
                 let directory = Arc::new(Directory::new(&emulated.network.plan));
-                let mut parts = self.exchange(emulated, &directory)?.into_iter();
+                let mut parts = self.exchange(emulated)?.into_iter();
                 let users = |number| {
                     let exchange = parts.next().map(Box::new);
                     Users::Far(self.shard(emulated, &directory, number).into(), exchange)
@@ -61,12 +61,12 @@ impl Crew<'_> {
     }
 
     /// Every worker's part in the exchange of packets; none if there is nothing to exchange.
-    fn exchange(&self, emulated: &Emulated, directory: &Arc<Directory>) -> Result<Vec<Exchange>, RunError> {
+    fn exchange(&self, emulated: &Emulated) -> Result<Vec<Exchange>, RunError> {
         if !self.shares_links(emulated) {
             return Ok(Vec::new());
         }
         let network = Arc::clone(&emulated.network.plan);
-        let links = SharedLinks::new(network, Arc::clone(directory), self.settings.seed);
+        let links = SharedLinks::new(network, self.settings.seed);
         Exchange::between(self.settings.workers.get(), links, self.phases.window).map_err(RunError::Worker)
     }
 

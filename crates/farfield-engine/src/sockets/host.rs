@@ -7,7 +7,7 @@ use crate::sockets::Sources;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Sample};
 use farfield_net::Wheel;
-use farfield_user::{ConnectionKey, Failure, Host, Wake};
+use farfield_user::{ConnectionKey, ConnectionSlot, Failure, Host, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -109,7 +109,7 @@ impl SocketsHost {
 
     /// The connection that an event is about, unless it is gone.
     pub fn key_of(&self, data: u64) -> Option<ConnectionKey> {
-        let key = ConnectionKey { slot: data as u32, serial: (data >> 32) as u32 };
+        let key = ConnectionKey { slot: ConnectionSlot::new(data as u32), serial: (data >> 32) as u32 };
         self.find(key).map(|_| key)
     }
 
@@ -158,7 +158,7 @@ impl SocketsHost {
 
     /// Writes `bytes`; keeps what does not go, in front of all that waits, and returns false.
     fn write(&mut self, key: ConnectionKey, bytes: &Bytes) -> bool {
-        let Some(socket) = self.sockets.get_mut(key.slot as usize).and_then(Option::as_mut) else {
+        let Some(socket) = self.sockets.get_mut(key.slot.index()).and_then(Option::as_mut) else {
             return true;
         };
         let sent = match rustix::net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
@@ -202,7 +202,7 @@ impl SocketsHost {
             broken: None,
             unread: false,
         };
-        let place = key.slot as usize;
+        let place = key.slot.index();
         if self.sockets.len() <= place {
             self.sockets.resize_with(place + 1, || None);
         }
@@ -212,17 +212,17 @@ impl SocketsHost {
     }
 
     fn find(&self, key: ConnectionKey) -> Option<&Socket> {
-        self.sockets.get(key.slot as usize)?.as_ref().filter(|socket| socket.serial == key.serial)
+        self.sockets.get(key.slot.index())?.as_ref().filter(|socket| socket.serial == key.serial)
     }
 
     fn find_mut(&mut self, key: ConnectionKey) -> Option<&mut Socket> {
-        self.sockets.get_mut(key.slot as usize)?.as_mut().filter(|socket| socket.serial == key.serial)
+        self.sockets.get_mut(key.slot.index())?.as_mut().filter(|socket| socket.serial == key.serial)
     }
 
     fn forget(&mut self, key: ConnectionKey) {
         if self.find(key).is_some() {
             // Closing the descriptor also takes it out of the poll.
-            self.sockets[key.slot as usize] = None;
+            self.sockets[key.slot.index()] = None;
             self.open -= 1;
         }
     }
@@ -282,7 +282,7 @@ impl Host for SocketsHost {
 const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 fn data_of(key: ConnectionKey) -> EventData {
-    EventData::new_u64((u64::from(key.serial) << 32) | u64::from(key.slot))
+    EventData::new_u64((u64::from(key.serial) << 32) | u64::from(key.slot.get()))
 }
 
 fn failure(errno: Errno) -> Failure {
@@ -314,11 +314,11 @@ mod tests {
         assert_eq!(host.look_ahead(), Instant::MAX);
         assert!(!host.may_be_due(at(1_000_000)));
         host.wake_at(at(9), Wake::Deadline);
-        host.wake_at(at(5), Wake::Arrival);
-        host.wake_at(at(7), Wake::Arrival);
+        host.wake_at(at(5), Wake::Load { item: 0, turn: 0 });
+        host.wake_at(at(7), Wake::Load { item: 0, turn: 0 });
         assert!(!host.may_be_due(at(4)) && host.may_be_due(at(5)));
         assert_eq!(host.look_ahead(), at(5));
-        assert_eq!(host.wheel.pop_due(at(6)), Some((at(5), Wake::Arrival)));
+        assert_eq!(host.wheel.pop_due(at(6)), Some((at(5), Wake::Load { item: 0, turn: 0 })));
         assert_eq!(host.look_ahead(), at(7));
         assert!(!host.may_be_due(at(6)));
     }

@@ -15,10 +15,10 @@ const OCTAVE_MIN: u32 = 24;
 const OCTAVES: u32 = 20;
 const PARTS: u32 = 8;
 
-/// Who waits, by place and serial number: places are used again.
+/// The owner of a deadline, by slot and serial number: slots are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub place: u32,
+pub(crate) struct Owner<S> {
+    pub slot: S,
     pub serial: u32,
 }
 
@@ -37,9 +37,9 @@ pub(crate) enum Put {
 
 /// What the front of a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum Front<S> {
     /// It is due.
-    Due(Owner),
+    Due(Owner<S>),
     /// It is due then.
     At(Instant),
     /// There is none.
@@ -48,19 +48,19 @@ pub(crate) enum Front {
 
 /// The queues.
 #[derive(Debug)]
-pub(crate) struct Patience {
-    queues: Vec<VecDeque<(Instant, Owner)>>,
+pub(crate) struct TimeoutQueue<S> {
+    queues: Vec<VecDeque<(Instant, Owner<S>)>>,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { queues: vec![VecDeque::new(); (OCTAVES * PARTS) as usize] }
+impl<S: Copy> Default for TimeoutQueue<S> {
+    fn default() -> TimeoutQueue<S> {
+        TimeoutQueue { queues: vec![VecDeque::new(); (OCTAVES * PARTS) as usize] }
     }
 }
 
-impl Patience {
+impl<S: Copy> TimeoutQueue<S> {
     /// Puts a deadline at `at` into its queue, if it is far enough from `now`. Calls come in order of `now`.
-    pub fn put(&mut self, now: Instant, at: Instant, owner: Owner) -> Put {
+    pub fn put(&mut self, now: Instant, at: Instant, owner: Owner<S>) -> Put {
         let wait_ns = at.since(now).as_ns();
         let Some(octave) = wait_ns.checked_ilog2().filter(|octave| *octave >= OCTAVE_MIN) else {
             return Put::OnWheel;
@@ -78,7 +78,12 @@ impl Patience {
 
     /// The front of queue `number` at `now`, taken out if it is due. Those before it are forgotten that do not wait any
     /// more, as `waits` says of an owner and the instant at which it is to be asked.
-    pub fn front(&mut self, number: u16, now: Instant, waits: impl Fn(Owner, Instant) -> bool) -> Front {
+    pub fn front(
+        &mut self,
+        number: u16,
+        now: Instant,
+        waits: impl Fn(Owner<S>, Instant) -> bool,
+    ) -> Front<S> {
         let queue = &mut self.queues[usize::from(number)];
         while let Some((asks_at, owner)) = queue.front().copied() {
             if waits(owner, asks_at) {
@@ -102,13 +107,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const OWNER: Owner = Owner { place: 1, serial: 2 };
+    const OWNER: Owner<u32> = Owner { slot: 1, serial: 2 };
 
     #[test]
     fn a_near_deadline_is_for_the_wheel() {
         let near = Instant::from_ns((1 << OCTAVE_MIN) - 1);
-        assert_eq!(Patience::default().put(Instant::ZERO, near, OWNER), Put::OnWheel);
-        assert_eq!(Patience::default().put(near, Instant::ZERO, OWNER), Put::OnWheel);
+        assert_eq!(TimeoutQueue::default().put(Instant::ZERO, near, OWNER), Put::OnWheel);
+        assert_eq!(TimeoutQueue::default().put(near, Instant::ZERO, OWNER), Put::OnWheel);
     }
 
     proptest! {
@@ -116,7 +121,7 @@ mod tests {
         #[test]
         fn asks_in_time(now in 0u64..1 << 50, wait in 1u64 << OCTAVE_MIN..1 << 44) {
             let (now, at) = (Instant::from_ns(now), Instant::from_ns(now + wait));
-            let Put::Queued { asks_at, first_of: Some(_) } = Patience::default().put(now, at, OWNER) else {
+            let Put::Queued { asks_at, first_of: Some(_) } = TimeoutQueue::default().put(now, at, OWNER) else {
                 return Err(TestCaseError::fail("it is far"));
             };
             prop_assert!(asks_at <= at && at.since(asks_at).as_ns() <= wait / 8);
@@ -125,11 +130,11 @@ mod tests {
         /// Whatever waits, each queue asks in order of time, and all are asked.
         #[test]
         fn queues_are_in_order(waits in prop::collection::vec((0u64..50_000_000, 1u64 << OCTAVE_MIN..1 << 40), 1..200)) {
-            let (mut patience, mut now, mut queues) = (Patience::default(), 0, Vec::new());
+            let (mut timeouts, mut now, mut queues) = (TimeoutQueue::default(), 0, Vec::new());
             for (index, (passed, wait)) in waits.iter().enumerate() {
                 now += passed;
-                let owner = Owner { place: index as u32, serial: 0 };
-                match patience.put(Instant::from_ns(now), Instant::from_ns(now + wait), owner) {
+                let owner = Owner { slot: index as u32, serial: 0 };
+                match timeouts.put(Instant::from_ns(now), Instant::from_ns(now + wait), owner) {
                     Put::Queued { first_of, .. } => queues.extend(first_of),
                     Put::OnWheel => unreachable!("it is far"),
                 }
@@ -138,9 +143,9 @@ mod tests {
             for queue in queues {
                 let (mut before, mut at) = (Instant::ZERO, Instant::ZERO);
                 loop {
-                    match patience.front(queue, at, |owner, _| owner.place % 2 == 0) {
+                    match timeouts.front(queue, at, |owner, _| owner.slot % 2 == 0) {
                         Front::Due(owner) => {
-                            prop_assert_eq!(owner.place % 2, 0);
+                            prop_assert_eq!(owner.slot % 2, 0);
                             asked += 1;
                         }
                         Front::At(next) => {
@@ -157,15 +162,15 @@ mod tests {
 
     #[test]
     fn who_is_gone_is_not_asked() {
-        let (mut patience, at) = (Patience::default(), Instant::from_ns(1 << 30));
-        assert!(matches!(patience.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: Some(48), .. }));
-        assert!(matches!(patience.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: None, .. }));
-        assert_eq!(patience.front(48, at, |_, _| false), Front::None);
+        let (mut timeouts, at) = (TimeoutQueue::default(), Instant::from_ns(1 << 30));
+        assert!(matches!(timeouts.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: Some(48), .. }));
+        assert!(matches!(timeouts.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: None, .. }));
+        assert_eq!(timeouts.front(48, at, |_, _| false), Front::None);
         assert!(matches!(
-            patience.put(at, at + at.since(Instant::ZERO), OWNER),
+            timeouts.put(at, at + at.since(Instant::ZERO), OWNER),
             Put::Queued { first_of: Some(48), .. }
         ));
-        assert_eq!(patience.front(48, at, |_, _| true), Front::At(Instant::from_ns(2 << 30)));
-        assert_eq!(patience.front(48, Instant::from_ns(2 << 30), |_, _| true), Front::Due(OWNER));
+        assert_eq!(timeouts.front(48, at, |_, _| true), Front::At(Instant::from_ns(2 << 30)));
+        assert_eq!(timeouts.front(48, Instant::from_ns(2 << 30), |_, _| true), Front::Due(OWNER));
     }
 }

@@ -1,6 +1,7 @@
 //! Connections of which only TIME-WAIT is left: clients that close first have many of them for each one open, and all
 //! they do is to answer a FIN that comes again.
 
+use crate::slots::ClientSlot;
 use farfield_base::{Duration, Instant};
 use farfield_tcp::time_wait::Answer;
 use farfield_tcp::{Segment, TimeWait};
@@ -8,15 +9,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Connections in TIME-WAIT, by client and port.
 #[derive(Debug, Default)]
-pub(crate) struct Lingering {
-    waits: BTreeMap<(u32, u16), TimeWait>,
+pub(crate) struct TimeWaits {
+    waits: BTreeMap<(ClientSlot, u16), TimeWait>,
     /// In the order of their beginning; looked at again when their time has come.
-    order: VecDeque<(Instant, u32, u16)>,
+    order: VecDeque<(Instant, ClientSlot, u16)>,
 }
 
-impl Lingering {
+impl TimeWaits {
     /// Takes a connection over, and lets those go whose time is over at `now`.
-    pub fn take(&mut self, now: Instant, client: u32, port: u16, wait: TimeWait) {
+    pub fn take(&mut self, now: Instant, client: ClientSlot, port: u16, wait: TimeWait) {
         while let Some((_, client, port)) = self.order.pop_front_if(|(until, ..)| *until <= now) {
             match self.waits.get(&(client, port)).map(TimeWait::until) {
                 Some(until) if until > now => self.order.push_back((until, client, port)),
@@ -32,7 +33,7 @@ impl Lingering {
     pub fn answer(
         &mut self,
         now: Instant,
-        client: u32,
+        client: ClientSlot,
         port: u16,
         segment: &Segment,
         time_wait: Duration,
