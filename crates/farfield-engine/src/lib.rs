@@ -7,7 +7,6 @@ mod account;
 mod capture_file;
 mod clocks;
 mod collector;
-mod crew;
 pub mod descriptors;
 pub mod doctor;
 pub mod emulated;
@@ -28,6 +27,7 @@ pub mod run;
 pub mod run_directory;
 mod simulated;
 pub mod sockets;
+mod workers;
 
 pub use collector::Progress;
 pub use emulated::{Emulated, SetUpError};

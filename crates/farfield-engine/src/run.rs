@@ -4,7 +4,6 @@ use crate::account;
 use crate::capture_file::CaptureFile;
 use crate::clocks;
 use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
-use crate::crew::Crew;
 use crate::emulated::Emulated;
 use crate::environment::Environment;
 use crate::finished::Finished;
@@ -19,6 +18,7 @@ use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::simulated;
 use crate::sockets::Sources;
+use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
@@ -173,24 +173,24 @@ pub fn run_with_clocks(
 
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
     let halt = Arc::new(AtomicBool::new(false));
-    let crew = Crew { settings, phases, halt: &halt, capture: capture.as_ref() };
-    let users = crew.gather()?;
-    let workers = users.len();
-    let (out, parcels) = Outbox::channel(workers);
+    let workers = Workers { settings, phases, halt: &halt, capture: capture.as_ref() };
+    let users = workers.make_users()?;
+    let worker_count = users.len();
+    let (out, parcels) = Outbox::channel(worker_count);
     let (outboxes, returns): (Vec<_>, Vec<_>) =
-        (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
+        (0..worker_count).map(|number| Outbox::new(number, out.clone())).unzip();
     drop(out);
     let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
-    let threads = crew.start(users, clock, outboxes)?;
+    let threads = workers.start(users, clock, outboxes)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let collector = Collector::new(
         fold,
-        workers,
+        worker_count,
         asked(settings),
         &settings.aborts,
         keeping,

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 /// What makes the workers of a run.
-pub(crate) struct Crew<'a> {
+pub(crate) struct Workers<'a> {
     pub settings: &'a Settings,
     pub phases: Phases,
     pub halt: &'a Arc<AtomicBool>,
@@ -33,26 +33,26 @@ pub(crate) struct Crew<'a> {
 /// The users of one worker.
 pub(crate) enum Users {
     /// On the sockets plane.
-    Near(Box<Population>),
+    Sockets(Box<Population>),
     /// On emulated clients, with the worker's part in the exchange of packets if shards share links.
-    Far(Box<Shard>, Option<Box<Exchange>>),
+    Emulated(Box<Shard>, Option<Box<Exchange>>),
 }
 
-impl Crew<'_> {
+impl Workers<'_> {
     /// Makes the users of all workers: before the run's clock is started, for it may take a while.
-    pub fn gather(&self) -> Result<Vec<Users>, RunError> {
+    pub fn make_users(&self) -> Result<Vec<Users>, RunError> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
             Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
             Plane::Sockets { .. } => {
-                Ok(numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect())
+                Ok(numbers.map(|number| Users::Sockets(Population::new(self.plan(number)).into())).collect())
             }
             Plane::Emulated(emulated) => {
                 let directory = Arc::new(Directory::new(&emulated.network.plan));
                 let mut parts = self.exchange(emulated, &directory)?.into_iter();
                 let users = |number| {
                     let exchange = parts.next().map(Box::new);
-                    Users::Far(self.shard(emulated, &directory, number).into(), exchange)
+                    Users::Emulated(self.shard(emulated, &directory, number).into(), exchange)
                 };
                 Ok(numbers.map(users).collect())
             }
@@ -100,13 +100,13 @@ impl Crew<'_> {
         let mut threads = Vec::with_capacity(users.len());
         for (number, (users, outbox)) in users.into_iter().zip(outboxes).enumerate() {
             let thread = match (users, &self.settings.plane) {
-                (Users::Near(population), Plane::Sockets { target, sources }) => {
-                    let worker = self.near(*population, *target, sources, clock, outbox)?;
+                (Users::Sockets(population), Plane::Sockets { target, sources }) => {
+                    let worker = self.sockets_worker(*population, *target, sources, clock, outbox)?;
                     spawn(number, move || worker.run())
                 }
-                (Users::Far(shard, exchange), Plane::Emulated(emulated)) => {
+                (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
                     let queue = queues.pop().expect("the gateway has a queue for each worker");
-                    let worker = self.far(*shard, queue, clock, outbox);
+                    let worker = self.emulated_worker(*shard, queue, clock, outbox);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
                     let worker = worker.taking_precedence(emulated.placement.precedence);
@@ -119,14 +119,16 @@ impl Crew<'_> {
                         worker.run()
                     })
                 }
-                (Users::Near(_) | Users::Far(..), _) => unreachable!("users are made for their plane"),
+                (Users::Sockets(_) | Users::Emulated(..), _) => {
+                    unreachable!("users are made for their plane")
+                }
             };
             threads.push(thread?);
         }
         Ok(threads)
     }
 
-    fn near(
+    fn sockets_worker(
         &self,
         population: Population,
         target: SocketAddr,
@@ -141,7 +143,13 @@ impl Crew<'_> {
         Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
     }
 
-    fn far(&self, shard: Shard, queue: Queue, clock: Clock, outbox: Outbox) -> emulated::worker::Worker {
+    fn emulated_worker(
+        &self,
+        shard: Shard,
+        queue: Queue,
+        clock: Clock,
+        outbox: Outbox,
+    ) -> emulated::worker::Worker {
         let door = Door::new(queue, clock, self.phases.window);
         let inlet = self.capture.map(CaptureFile::inlet);
         emulated::worker::Worker::new(shard, door, clock, self.phases, outbox, inlet, Arc::clone(self.halt))
