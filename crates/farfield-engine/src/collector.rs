@@ -8,8 +8,8 @@ mod seat;
 mod side_files;
 
 use crate::memory::Memory;
-use crate::outbox::{Beat, Parcel, Returns};
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
+use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
 use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
@@ -32,7 +32,7 @@ pub struct Progress<'a> {
     /// All that was measured so far.
     pub fold: &'a Fold,
     /// All workers' standing, added up.
-    pub standing: Beat,
+    pub live: LiveCounts,
 }
 
 /// What a run keeps on disk.
@@ -54,7 +54,7 @@ pub(crate) struct Collector<'a> {
     pub asked: Asked<'a>,
     /// Breaking one of these ends the run.
     pub aborts: &'a [Threshold],
-    beats: Vec<Beat>,
+    live: Vec<LiveCounts>,
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
     /// Failures in the file of the first ones.
@@ -84,7 +84,7 @@ impl<'a> Collector<'a> {
             keeping,
             asked,
             aborts,
-            beats: vec![Beat::default(); workers],
+            live: vec![LiveCounts::default(); workers],
             samples_refused: None,
             directory_refused: None,
             failures_left: 0,
@@ -103,23 +103,23 @@ impl<'a> Collector<'a> {
     /// `abort` with the reason when the run should end.
     pub fn collect(
         &mut self,
-        parcels: &Receiver<Parcel>,
-        returns: &[Returns],
+        chunks: &Receiver<Chunk>,
+        returns: &[ChunkReturn],
         now: impl Fn() -> Instant,
         mut tell: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
     ) {
         let memory = Memory::find();
         loop {
-            if let Ok(parcel) = parcels.try_recv() {
+            if let Ok(chunk) = chunks.try_recv() {
                 self.pace.came_at_once();
-                self.take(parcel, returns);
+                self.take(chunk, returns);
             } else {
                 let wait = self.next_checkpoint.since(now());
-                let parcel = parcels.recv_timeout(wait.to_std());
+                let chunk = chunks.recv_timeout(wait.to_std());
                 self.pace.rested();
-                match parcel {
-                    Ok(parcel) => self.take(parcel, returns),
+                match chunk {
+                    Ok(chunk) => self.take(chunk, returns),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -133,14 +133,14 @@ impl<'a> Collector<'a> {
             self.seat.look(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                self.facts.connections_open.push(self.standing().connections);
+                self.facts.connections_open.push(self.live_counts().connections);
                 if self.facts.memory_short.is_none() {
                     let short = memory.is_short();
                     self.facts.memory_short =
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
                 self.checkpoint(now);
-                tell(&Progress { now, fold: &self.fold, standing: self.standing() });
+                tell(&Progress { now, fold: &self.fold, live: self.live_counts() });
                 if let Some(reason) = self.broken_abort(now) {
                     self.facts.interrupted.get_or_insert(reason);
                     abort();
@@ -149,16 +149,16 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn take(&mut self, mut parcel: Parcel, returns: &[Returns]) {
-        for piece in parcel.samples.chunks(PIECE) {
+    fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
+        for piece in chunk.samples.chunks(PIECE) {
             self.record(piece);
             self.pace.breathe();
         }
-        self.note(&parcel.notes);
-        self.beats[parcel.worker] = parcel.beat;
-        parcel.samples.clear();
+        self.note(&chunk.notes);
+        self.live[chunk.worker] = chunk.live;
+        chunk.samples.clear();
         // A worker that has ended takes nothing back.
-        let _ = returns[parcel.worker].try_send(parcel.samples);
+        let _ = returns[chunk.worker].try_send(chunk.samples);
     }
 
     /// Folds samples, and keeps them as far as they are asked for.
@@ -187,11 +187,11 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn standing(&self) -> Beat {
-        self.beats.iter().fold(Beat::default(), |sum, beat| Beat {
-            connections: sum.connections + beat.connections,
-            in_system: sum.in_system + beat.in_system,
-            connects: sum.connects + beat.connects,
+    fn live_counts(&self) -> LiveCounts {
+        self.live.iter().fold(LiveCounts::default(), |sum, worker| LiveCounts {
+            connections: sum.connections + worker.connections,
+            in_system: sum.in_system + worker.in_system,
+            connects: sum.connects + worker.connects,
         })
     }
 

@@ -75,7 +75,7 @@ impl Meters {
 
     /// Reads how long the worker has waited for a processor so far; done now and then, so that of a long stall it is known
     /// how much of it was such a wait.
-    pub fn beat(&mut self) {
+    pub fn heartbeat(&mut self) {
         self.waited_before = thread_waited();
     }
 

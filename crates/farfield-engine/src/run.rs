@@ -12,10 +12,10 @@ use crate::meters::Phases;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
-use crate::outbox::Outbox;
 use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
+use crate::sample_channel::SampleSender;
 use crate::simulated;
 use crate::sockets::Sources;
 use crate::workers::Workers;
@@ -176,14 +176,14 @@ pub fn run_with_clocks(
     let workers = Workers { settings, phases, halt: &halt, capture: capture.as_ref() };
     let users = workers.make_users()?;
     let worker_count = users.len();
-    let (out, parcels) = Outbox::channel(worker_count);
-    let (outboxes, returns): (Vec<_>, Vec<_>) =
-        (0..worker_count).map(|number| Outbox::new(number, out.clone())).unzip();
+    let (out, chunks) = SampleSender::channel(worker_count);
+    let (senders, returns): (Vec<_>, Vec<_>) =
+        (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
     let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
-    let threads = workers.start(users, clock, outboxes)?;
+    let threads = workers.start(users, clock, senders)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.telling_states(settings.itinerary.states());
@@ -215,9 +215,9 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
-    collector.collect(&parcels, &returns, now, tell, end);
+    collector.collect(&chunks, &returns, now, tell, end);
     end();
-    drop(parcels);
+    drop(chunks);
     let finished: Vec<Finished> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 

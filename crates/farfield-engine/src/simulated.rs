@@ -10,9 +10,9 @@ use crate::finished::{DoorCounts, Finished, Network};
 use crate::memory::Memory;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
-use crate::outbox::Beat;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
+use crate::sample_channel::LiveCounts;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
@@ -100,14 +100,14 @@ fn collect(
     mut tell: impl FnMut(&Progress<'_>),
 ) {
     let (clock, memory) = (Clock::starting_in(Duration::ZERO), Memory::find());
-    let (mut now, mut standing) = (Instant::ZERO, Standing::default());
+    let (mut now, mut live) = (Instant::ZERO, Standing::default());
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
         match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
             Ok(Handed::Batch(batch)) => {
                 collector.record(&batch.samples);
                 collector.note(&batch.notes);
-                (now, standing) = (batch.now, batch.standing);
+                (now, live) = (batch.now, batch.standing);
             }
             Ok(Handed::GoesOn(at, answer)) => {
                 let broken = collector.broken_abort(at);
@@ -125,23 +125,23 @@ fn collect(
             continue;
         }
         next_look = wall + LOOK;
-        if let Some(reason) = reason_to_end(now, standing, &memory, stop) {
+        if let Some(reason) = reason_to_end(now, live, &memory, stop) {
             collector.facts.interrupted.get_or_insert(reason);
             remote.stop();
         }
         if wall >= next_checkpoint {
             next_checkpoint = wall + CHECKPOINT;
             collector.checkpoint(now);
-            let Standing { connections, in_system, connects } = standing;
-            let standing = Beat { connections, in_system, connects };
-            tell(&Progress { now, fold: &collector.fold, standing });
+            let Standing { connections, in_system, connects } = live;
+            let live = LiveCounts { connections, in_system, connects };
+            tell(&Progress { now, fold: &collector.fold, live });
             remote.ask_for_batch();
         }
     }
 }
 
 /// Why the simulation should end before its time, if it should.
-fn reason_to_end(now: Instant, standing: Standing, memory: &Memory, stop: &AtomicBool) -> Option<String> {
+fn reason_to_end(now: Instant, live: Standing, memory: &Memory, stop: &AtomicBool) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
     }
@@ -150,7 +150,7 @@ fn reason_to_end(now: Instant, standing: Standing, memory: &Memory, stop: &Atomi
         "at {:.3} s of its time {short}, with {} requests under way; offer no more than the model of the server takes, or \
          bound those under way with load.users-max",
         now.as_secs_f64(),
-        standing.in_system
+        live.in_system
     ))
 }
 

@@ -9,9 +9,9 @@ use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::Outbox;
 use crate::place::Queue;
 use crate::run::{Plane, RunError, Settings};
+use crate::sample_channel::SampleSender;
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
@@ -89,7 +89,7 @@ impl Workers<'_> {
         &self,
         users: Vec<Users>,
         clock: Clock,
-        outboxes: Vec<Outbox>,
+        senders: Vec<SampleSender>,
     ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
         let mut queues = match &self.settings.plane {
             Plane::Emulated(emulated) => emulated.place.queues(),
@@ -98,15 +98,15 @@ impl Workers<'_> {
         // Taken from the end, the first worker gets the first.
         queues.reverse();
         let mut threads = Vec::with_capacity(users.len());
-        for (number, (users, outbox)) in users.into_iter().zip(outboxes).enumerate() {
+        for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
             let thread = match (users, &self.settings.plane) {
                 (Users::Sockets(population), Plane::Sockets { target, sources }) => {
-                    let worker = self.sockets_worker(*population, *target, sources, clock, outbox)?;
+                    let worker = self.sockets_worker(*population, *target, sources, clock, samples)?;
                     spawn(number, move || worker.run())
                 }
                 (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
                     let queue = queues.pop().expect("the gateway has a queue for each worker");
-                    let worker = self.emulated_worker(*shard, queue, clock, outbox);
+                    let worker = self.emulated_worker(*shard, queue, clock, samples);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
                     let worker = worker.taking_precedence(emulated.placement.precedence);
@@ -134,11 +134,11 @@ impl Workers<'_> {
         target: SocketAddr,
         sources: &Sources,
         clock: Clock,
-        outbox: Outbox,
+        samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
         let no_delay = self.settings.policy.requests_max() > 1;
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
-        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, outbox)
+        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
         Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
     }
@@ -148,11 +148,11 @@ impl Workers<'_> {
         shard: Shard,
         queue: Queue,
         clock: Clock,
-        outbox: Outbox,
+        samples: SampleSender,
     ) -> emulated::worker::Worker {
         let door = Door::new(queue, clock, self.phases.window);
         let inlet = self.capture.map(CaptureFile::inlet);
-        emulated::worker::Worker::new(shard, door, clock, self.phases, outbox, inlet, Arc::clone(self.halt))
+        emulated::worker::Worker::new(shard, door, clock, self.phases, samples, inlet, Arc::clone(self.halt))
     }
 
     /// The part of the users that worker `number` has.

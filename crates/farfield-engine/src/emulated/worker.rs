@@ -13,7 +13,7 @@ use crate::finished::{Finished, Network};
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::{Beat, Outbox};
+use crate::sample_channel::{LiveCounts, SampleSender};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::{Lateness, Packet, Shard};
 use farfield_measure::Histogram;
@@ -31,7 +31,7 @@ const READS_A_TURN: usize = 64;
 /// something due, and reads must go on.
 const STEPS_A_READ: usize = 4;
 /// The collector hears from a worker at least this often.
-const BEAT: Duration = Duration::from_ms(100);
+const HEARTBEAT: Duration = Duration::from_ms(100);
 /// What is due sooner than this is waited for without sleeping: being woken takes some 10 µs, and while the worker sleeps
 /// the collector, where it shares the processor, gets on with its work instead of taking the time for it when something
 /// is due.
@@ -48,14 +48,14 @@ pub(crate) struct Worker {
     breaks: Breaks,
     clock: Clock,
     phases: Phases,
-    outbox: Outbox,
+    samples: SampleSender,
     capture: Option<CaptureInlet>,
     halt: Arc<AtomicBool>,
     lags: Lags,
     turns: Histogram,
     meters: Meters,
     packets: Vec<Packet>,
-    next_beat: Instant,
+    next_heartbeat: Instant,
 }
 
 struct Lags {
@@ -84,7 +84,7 @@ impl Worker {
         door: Door,
         clock: Clock,
         phases: Phases,
-        outbox: Outbox,
+        samples: SampleSender,
         capture: Option<CaptureInlet>,
         halt: Arc<AtomicBool>,
     ) -> Worker {
@@ -98,14 +98,14 @@ impl Worker {
             breaks: Breaks::none(),
             clock,
             phases,
-            outbox,
+            samples,
             capture,
             halt,
             lags: Lags { window, begun: Histogram::new(), arrived: Histogram::new() },
             turns: Histogram::new(),
             meters: Meters::new(window),
             packets: Vec::new(),
-            next_beat: Instant::ZERO + BEAT,
+            next_heartbeat: Instant::ZERO + HEARTBEAT,
         }
     }
 
@@ -141,8 +141,8 @@ impl Worker {
                 break;
             }
             let worked = self.do_what_is_due();
-            self.post_samples();
-            self.beat(turn);
+            self.send_samples();
+            self.heartbeat(turn);
             let clock = self.clock;
             self.breaks.take_if_due(turn, || clock.now());
             match self.take_packets() {
@@ -238,15 +238,15 @@ impl Worker {
         self.shard.next_at().map_or(now, |due| due.min(now))
     }
 
-    fn post_samples(&mut self) {
+    fn send_samples(&mut self) {
         if let Some(capture) = &self.capture {
             capture.push(self.shard.take_captured());
         }
         for sample in self.shard.take_samples() {
-            self.outbox.push(sample);
+            self.samples.push(sample);
         }
         for note in self.shard.take_notes() {
-            self.outbox.note(note);
+            self.samples.note(note);
         }
     }
 
@@ -273,7 +273,7 @@ impl Worker {
         self.meters.away(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let next = self.shard.next_at().into_iter().chain(links_at).min();
-        let until = next.unwrap_or(Instant::MAX).min(self.next_beat);
+        let until = next.unwrap_or(Instant::MAX).min(self.next_heartbeat);
         let wait = until.since(before);
         if self.polls || wait <= TOO_SOON_TO_SLEEP {
             return;
@@ -310,18 +310,18 @@ impl Worker {
         }
     }
 
-    fn beat(&mut self, now: Instant) {
-        if now < self.next_beat {
+    fn heartbeat(&mut self, now: Instant) {
+        if now < self.next_heartbeat {
             return;
         }
-        self.next_beat = now + BEAT;
-        self.meters.beat();
-        self.outbox.beat = self.standing();
-        self.outbox.post();
+        self.next_heartbeat = now + HEARTBEAT;
+        self.meters.heartbeat();
+        self.samples.live = self.live_counts();
+        self.samples.flush();
     }
 
-    fn standing(&self) -> Beat {
-        Beat {
+    fn live_counts(&self) -> LiveCounts {
+        LiveCounts {
             connections: self.shard.population().connections() as u64,
             in_system: self.shard.population().in_system(),
             connects: self.shard.connects(),
@@ -336,9 +336,9 @@ impl Worker {
         if let Some(exchange) = &self.exchange {
             drops.add(&exchange.drops());
         }
-        self.post_samples();
-        self.outbox.beat = self.standing();
-        self.outbox.post();
+        self.send_samples();
+        self.samples.live = self.live_counts();
+        self.samples.flush();
         Finished {
             facts: self.meters.facts(now),
             lateness: self.lags.begun,
@@ -347,7 +347,7 @@ impl Worker {
             last_received: self.shard.population().last_received(),
             received: self.shard.population().received().clone(),
             in_system_area: self.shard.in_system_area(now),
-            stalls: self.outbox.stalls,
+            stalls: self.samples.stalls,
             network: Some(Network {
                 departed: self.door.lateness,
                 arrived: self.lags.arrived,

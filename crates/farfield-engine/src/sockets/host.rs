@@ -2,7 +2,7 @@
 
 use crate::os::clock::Clock;
 use crate::os::socket::{Progress, begin_connect};
-use crate::outbox::Outbox;
+use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Sample};
@@ -22,7 +22,7 @@ pub(crate) struct SocketsHost {
     pub wheel: Wheel<Wake>,
     /// What the kernel said at once; handed to the population once it has returned.
     pub told: VecDeque<Told>,
-    pub outbox: Outbox,
+    pub samples: SampleSender,
     pub connects: u64,
     /// When something was last sent.
     pub last_sent: Instant,
@@ -76,14 +76,14 @@ impl SocketsHost {
         sources: Sources,
         no_delay: bool,
         open_max: u64,
-        outbox: Outbox,
+        samples: SampleSender,
     ) -> Result<SocketsHost, Errno> {
         Ok(SocketsHost {
             clock,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             wheel: Wheel::new(),
             told: VecDeque::new(),
-            outbox,
+            samples,
             connects: 0,
             last_sent: Instant::ZERO,
             quiet_until: Instant::ZERO,
@@ -270,11 +270,11 @@ impl Host for SocketsHost {
     }
 
     fn record(&mut self, sample: Sample) {
-        self.outbox.push(sample);
+        self.samples.push(sample);
     }
 
     fn note(&mut self, note: Note) {
-        self.outbox.note(note);
+        self.samples.note(note);
     }
 }
 
@@ -305,11 +305,11 @@ mod tests {
     #[test]
     fn a_wake_may_be_due_from_when_it_was_asked_for() {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        let (out, _parcels) = Outbox::channel(1);
-        let (outbox, _returns) = Outbox::new(0, out);
+        let (out, _parcels) = SampleSender::channel(1);
+        let (samples, _returns) = SampleSender::new(0, out);
         let target = SocketAddr::from(([127, 0, 0, 1], 80));
         let clock = Clock::starting_in(Duration::ZERO);
-        let mut host = SocketsHost::new(clock, target, Sources::default(), true, 1, outbox).unwrap();
+        let mut host = SocketsHost::new(clock, target, Sources::default(), true, 1, samples).unwrap();
         assert!(host.may_be_due(at(0)), "it has not looked yet");
         assert_eq!(host.look_ahead(), Instant::MAX);
         assert!(!host.may_be_due(at(1_000_000)));

@@ -19,7 +19,7 @@ use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::Beat;
+use crate::sample_channel::LiveCounts;
 use crate::sockets::host::{Read, SocketsHost, Told};
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
@@ -42,7 +42,7 @@ const WELL_AHEAD: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
-const BEAT: Duration = Duration::from_ms(100);
+const HEARTBEAT: Duration = Duration::from_ms(100);
 /// What is read in one turn before the users hear of it.
 const READ_BUFFER: usize = 512 * 1024;
 /// Room for a reply without which no further socket is read first.
@@ -63,7 +63,7 @@ pub(crate) struct Worker {
     heard: Vec<Heard>,
     /// Connections that may have more than was read.
     unread: VecDeque<ConnectionKey>,
-    next_beat: Instant,
+    next_heartbeat: Instant,
     meters: Meters,
 }
 
@@ -104,7 +104,7 @@ impl Worker {
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
             unread: VecDeque::new(),
-            next_beat: Instant::ZERO + BEAT,
+            next_heartbeat: Instant::ZERO + HEARTBEAT,
             meters: Meters::new(phases.window),
         }
     }
@@ -123,7 +123,7 @@ impl Worker {
             if self.is_over(turn) {
                 break;
             }
-            self.beat(turn);
+            self.heartbeat(turn);
             self.sleep(turn, &mut events);
             let woken = self.host.clock.now();
             let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
@@ -314,7 +314,7 @@ impl Worker {
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
         self.meters.away(turn, before);
-        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
+        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_heartbeat);
         // Who has something left to read does not wait.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
         let timeout = Timespec {
@@ -328,18 +328,18 @@ impl Worker {
         self.meters.away(until.max(before), woken);
     }
 
-    fn beat(&mut self, now: Instant) {
-        if now < self.next_beat {
+    fn heartbeat(&mut self, now: Instant) {
+        if now < self.next_heartbeat {
             return;
         }
-        self.next_beat = now + BEAT;
-        self.meters.beat();
-        self.host.outbox.beat = self.standing();
-        self.host.outbox.post();
+        self.next_heartbeat = now + HEARTBEAT;
+        self.meters.heartbeat();
+        self.host.samples.live = self.live_counts();
+        self.host.samples.flush();
     }
 
-    fn standing(&self) -> Beat {
-        Beat {
+    fn live_counts(&self) -> LiveCounts {
+        LiveCounts {
             connections: self.population.connections() as u64,
             in_system: self.population.in_system(),
             connects: self.host.connects,
@@ -349,8 +349,8 @@ impl Worker {
     fn wind_up(mut self) -> Finished {
         let now = self.host.clock.now();
         self.population.cut(&mut self.host, now);
-        self.host.outbox.beat = self.standing();
-        self.host.outbox.post();
+        self.host.samples.live = self.live_counts();
+        self.host.samples.flush();
         Finished {
             facts: self.meters.facts(now),
             lateness: self.lateness,
@@ -359,7 +359,7 @@ impl Worker {
             last_received: self.population.last_received(),
             received: self.population.received().clone(),
             in_system_area: self.population.in_system_area(now),
-            stalls: self.host.outbox.stalls,
+            stalls: self.host.samples.stalls,
             network: None,
         }
     }
