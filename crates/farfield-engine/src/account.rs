@@ -187,9 +187,9 @@ fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
     all.departure_lateness.merge(&part.departed);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
-    all.packets_up += part.door.sent;
-    all.packets_down += part.door.received;
-    all.overruns += part.door.refused + part.door.malformed;
+    all.packets_up += part.port.sent;
+    all.packets_down += part.port.received;
+    all.overruns += part.port.refused + part.port.malformed;
     let (dropped, more) = (&mut all.drops, &part.drops);
     dropped.lost += more.lost;
     dropped.queue_full += more.queue_full;

@@ -1,13 +1,13 @@
 //! The emulated plane: users on emulated clients, across an emulated network, against the real kernel of a server.
 //!
 //! A `worker` is one thread with its shard of the network and its own queue of the gateway; workers share
-//! nothing but the channel on which samples leave. The `door` is the shard's side of the gateway: packets out
+//! nothing but the channel on which samples leave. The `gateway_port` is the shard's side of the gateway: packets out
 //! with how late they were, packets in as the kernel hands them over. Where clients of several shards share links,
 //! the `exchange` hands packets to the worker that holds these, and back.
 
 pub(crate) mod breaks;
-pub(crate) mod door;
 pub(crate) mod exchange;
+pub(crate) mod gateway_port;
 pub(crate) mod worker;
 
 use crate::os::init;

@@ -35,7 +35,7 @@ pub(crate) struct Network {
     pub arrived: Histogram,
     /// How late packets were taken over from other workers, where these share links.
     pub crossed: Histogram,
-    pub door: DoorCounts,
+    pub port: PortCounts,
     pub drops: Drops,
     /// Why the worker ended before its time.
     pub failed: Option<io::Error>,
@@ -43,7 +43,7 @@ pub(crate) struct Network {
 
 /// Packets that passed a worker's side of the gateway, over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct DoorCounts {
+pub(crate) struct PortCounts {
     /// Handed to the server's kernel.
     pub sent: u64,
     /// Refused by it: the emulator's fault.

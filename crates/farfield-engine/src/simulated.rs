@@ -6,7 +6,7 @@
 
 use crate::account;
 use crate::collector::{Collector, Keeping, Pace, Progress};
-use crate::finished::{DoorCounts, Finished, Network};
+use crate::finished::{Finished, Network, PortCounts};
 use crate::memory::Memory;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
@@ -52,11 +52,11 @@ pub(crate) fn run(
     tell: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
     let simulation = simulation(settings, plane, phases);
-    let mut refused = None;
-    let mut door = None;
+    let mut captured = None;
+    let mut tap = None;
     if let Some((path, capture)) = capture_path(settings, plane) {
-        let (begun, told) = Door::begin(&path, capture).map_err(RunError::Capture)?;
-        (door, refused) = (Some(begun), Some(told));
+        let (begun, ended) = CaptureTap::begin(&path, capture).map_err(RunError::Capture)?;
+        (tap, captured) = (Some(begun), Some(ended));
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
@@ -66,17 +66,17 @@ pub(crate) fn run(
     collector.facts.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let simulated = thread::scope(|scope| {
-        let mut outlet = Outlet::new(batches, settings, phases);
+        let mut sink = CollectorSink::new(batches, settings, phases);
         let remote = &remote;
-        let turning = scope.spawn(move || match door {
-            None => simulate_into(&simulation, (), &mut outlet, remote),
-            Some(door) => simulate_into(&simulation, door, &mut outlet, remote),
+        let turning = scope.spawn(move || match tap {
+            None => simulate_into(&simulation, (), &mut sink, remote),
+            Some(tap) => simulate_into(&simulation, tap, &mut sink, remote),
         });
         collect(&mut collector, &to_collect, remote, stop, tell);
         turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
     .map_err(RunError::Simulation)?;
-    let captured = refused.map(|told| told.recv().expect("the door tells how it ended"));
+    let captured = captured.map(|ended| ended.recv().expect("a tap reports how it ended"));
     if let Some(Err(error)) = captured {
         collector.facts.warnings.push(format!("capture.pcapng is cut short: {error}"));
     }
@@ -94,7 +94,7 @@ pub(crate) fn run(
 /// Takes batches until the simulation has ended.
 fn collect(
     collector: &mut Collector<'_>,
-    batches: &Receiver<Handed>,
+    batches: &Receiver<CollectorMessage>,
     remote: &Remote,
     stop: &AtomicBool,
     mut tell: impl FnMut(&Progress<'_>),
@@ -104,12 +104,12 @@ fn collect(
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
         match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
-            Ok(Handed::Batch(batch)) => {
+            Ok(CollectorMessage::Batch(batch)) => {
                 collector.record(&batch.samples);
                 collector.note(&batch.notes);
                 (now, live) = (batch.now, batch.standing);
             }
-            Ok(Handed::GoesOn(at, answer)) => {
+            Ok(CollectorMessage::GoesOn(at, answer)) => {
                 let broken = collector.broken_abort(at);
                 // Whoever asked waits for it.
                 let _ = answer.send(broken.is_none());
@@ -155,7 +155,7 @@ fn reason_to_end(now: Instant, live: Standing, memory: &Memory, stop: &AtomicBoo
 }
 
 /// What the simulation hands to the collector.
-enum Handed {
+enum CollectorMessage {
     /// Samples.
     Batch(Batch),
     /// All samples up to this virtual time were handed over: does the run go on?
@@ -163,23 +163,23 @@ enum Handed {
 }
 
 /// Hands batches to the collector, and waits for it where it is behind.
-struct Outlet {
-    collector: SyncSender<Handed>,
+struct CollectorSink {
+    collector: SyncSender<CollectorMessage>,
     /// When the thresholds that end the run are held against what was measured, each second of virtual time.
     next_look: Instant,
 }
 
-impl Outlet {
-    fn new(collector: SyncSender<Handed>, settings: &Settings, phases: Phases) -> Outlet {
+impl CollectorSink {
+    fn new(collector: SyncSender<CollectorMessage>, settings: &Settings, phases: Phases) -> CollectorSink {
         let first = phases.window.measure_from + CHECKPOINT;
-        Outlet { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
+        CollectorSink { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
     }
 }
 
-impl Sink for Outlet {
+impl Sink for CollectorSink {
     fn take(&mut self, batch: Batch) {
         // A collector that is gone has failed, which the run reports.
-        let _ = self.collector.send(Handed::Batch(batch));
+        let _ = self.collector.send(CollectorMessage::Batch(batch));
     }
 
     fn next_look(&self) -> Instant {
@@ -191,7 +191,7 @@ impl Sink for Outlet {
             self.next_look += CHECKPOINT;
         }
         let (answer, answered) = sync_channel(1);
-        let asked = self.collector.send(Handed::GoesOn(now, answer));
+        let asked = self.collector.send(CollectorMessage::GoesOn(now, answer));
         asked.is_err() || answered.recv().unwrap_or(true)
     }
 }
@@ -242,10 +242,10 @@ fn finished(simulated: &Simulated) -> Finished {
             departed: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),
-            door: DoorCounts {
+            port: PortCounts {
                 sent: simulated.server.packets_in,
                 received: simulated.server.packets_out,
-                ..DoorCounts::default()
+                ..PortCounts::default()
             },
             drops: simulated.drops,
             failed: None,
@@ -263,27 +263,27 @@ fn capture_path<'a>(
 
 /// Writes what passes the server's door, in virtual time from 1970 on: nothing in the file depends on when it was made.
 #[derive(Debug)]
-struct Door {
+struct CaptureTap {
     /// Gone once the disk has refused.
     writer: Option<Writer<BufWriter<File>>>,
     refused: Option<io::Error>,
     ended: SyncSender<io::Result<()>>,
 }
 
-impl Door {
+impl CaptureTap {
     fn begin(
         path: &std::path::Path,
         capture: &Capture,
-    ) -> io::Result<(Door, std::sync::mpsc::Receiver<io::Result<()>>)> {
+    ) -> io::Result<(CaptureTap, std::sync::mpsc::Receiver<io::Result<()>>)> {
         let mut writer = Writer::new(BufWriter::new(File::create(path)?), "farfield")?;
         let snap_len = capture.snap.unwrap_or(0);
         writer.add_interface(&Interface { name: "gateway".to_owned(), link: LinkType::RAW, snap_len })?;
-        let (ended, told) = sync_channel(1);
-        Ok((Door { writer: Some(writer), refused: None, ended }, told))
+        let (ended, has_ended) = sync_channel(1);
+        Ok((CaptureTap { writer: Some(writer), refused: None, ended }, has_ended))
     }
 }
 
-impl Tap for Door {
+impl Tap for CaptureTap {
     fn see(&mut self, at: Instant, inbound: bool, packet: &Packet) {
         let Some(writer) = &mut self.writer else { return };
         // Inbound for the server is outbound for the gateway.
@@ -296,7 +296,7 @@ impl Tap for Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for CaptureTap {
     fn drop(&mut self) {
         let ended = match (self.writer.take(), self.refused.take()) {
             (_, Some(error)) => Err(error),

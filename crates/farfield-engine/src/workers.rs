@@ -2,8 +2,8 @@
 
 use crate::capture_file::CaptureFile;
 use crate::descriptors;
-use crate::emulated::door::Door;
 use crate::emulated::exchange::Exchange;
+use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::{self, Emulated};
 use crate::finished::Finished;
 use crate::meters::Phases;
@@ -150,9 +150,9 @@ impl Workers<'_> {
         clock: Clock,
         samples: SampleSender,
     ) -> emulated::worker::Worker {
-        let door = Door::new(queue, clock, self.phases.window);
+        let port = GatewayPort::new(queue, clock, self.phases.window);
         let inlet = self.capture.map(CaptureFile::inlet);
-        emulated::worker::Worker::new(shard, door, clock, self.phases, samples, inlet, Arc::clone(self.halt))
+        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, inlet, Arc::clone(self.halt))
     }
 
     /// The part of the users that worker `number` has.

@@ -1,14 +1,14 @@
 //! A worker of the emulated plane: one thread, its shard's event loop from the first arrival to the last reply.
 //!
-//! The loop does what is due, each thing at its own instant; hands to the server what has come to its door; takes what
+//! The loop does what is due, each thing at its own instant; hands to the server what has arrived at its gateway port; takes what
 //! the server sends; and sleeps until the next of either. Shortly before something is due it does not sleep any more:
 //! being woken takes longer. Where shards share links, the loop of the first does also what is due there, and all
 //! [exchange](super::exchange) packets.
 
 use crate::capture_file::CaptureInlet;
 use crate::emulated::breaks::Breaks;
-use crate::emulated::door::Door;
 use crate::emulated::exchange::Exchange;
+use crate::emulated::gateway_port::GatewayPort;
 use crate::finished::{Finished, Network};
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
@@ -39,7 +39,7 @@ const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
 
 pub(crate) struct Worker {
     shard: Shard,
-    door: Door,
+    port: GatewayPort,
     exchange: Option<Exchange>,
     /// It never sleeps.
     polls: bool,
@@ -81,7 +81,7 @@ impl Lateness for Lags {
 impl Worker {
     pub fn new(
         shard: Shard,
-        door: Door,
+        port: GatewayPort,
         clock: Clock,
         phases: Phases,
         samples: SampleSender,
@@ -91,7 +91,7 @@ impl Worker {
         let window = phases.window;
         Worker {
             shard,
-            door,
+            port,
             exchange: None,
             polls: false,
             takes_precedence: false,
@@ -195,13 +195,13 @@ impl Worker {
         }
     }
 
-    /// Hands over what has come to shared links, and to the server what has come to its door.
+    /// Hands over what has come to shared links, and to the server what has arrived at its gateway port.
     fn let_out(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             exchange.hand_over(&mut self.shard);
         }
         while let Some(departure) = self.shard.poll_departure() {
-            self.door.send(&departure);
+            self.port.send(&departure);
         }
     }
 
@@ -209,7 +209,7 @@ impl Worker {
     fn take_packets(&mut self) -> io::Result<bool> {
         for read in 0..READS_A_TURN {
             let packets = &mut self.packets;
-            if !self.door.receive(|packet| packets.push(packet))? {
+            if !self.port.receive(|packet| packets.push(packet))? {
                 return Ok(read > 0);
             }
             let at = self.catch_up(self.clock.now());
@@ -298,9 +298,9 @@ impl Worker {
             tv_sec: (wait.as_ns() / 1_000_000_000) as i64,
             tv_nsec: (wait.as_ns() % 1_000_000_000) as i64,
         };
-        let door = self.door.as_fd();
-        let mut listened = [Some(door), self.exchange.as_ref().map(Exchange::as_fd)]
-            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(door), PollFlags::IN));
+        let gateway = self.port.as_fd();
+        let mut listened = [Some(gateway), self.exchange.as_ref().map(Exchange::as_fd)]
+            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(gateway), PollFlags::IN));
         let sources = if self.exchange.is_some() { 2 } else { 1 };
         // Interrupted, it comes back with nothing, and the turn goes on.
         let _ = poll(&mut listened[..sources], Some(&timeout));
@@ -349,10 +349,10 @@ impl Worker {
             in_system_area: self.shard.in_system_area(now),
             stalls: self.samples.stalls,
             network: Some(Network {
-                departed: self.door.lateness,
+                departed: self.port.lateness,
                 arrived: self.lags.arrived,
                 crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
-                door: self.door.counts,
+                port: self.port.counts,
                 drops,
                 failed,
             }),
