@@ -2,8 +2,8 @@
 
 use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
-use crate::place::RunningServer;
 use crate::run::{Plane, Settings};
+use crate::testbed::RunningServer;
 use farfield_base::{Bytes, Instant, Window};
 use farfield_measure::facts::{Arrivals, ServerLimits};
 use farfield_measure::sessions::WholeRun;
@@ -88,7 +88,7 @@ fn crowded(bound: NonZeroU32, dropped: u64) -> Option<String> {
 
 /// What a reader should know of a server that shared its processors: shards that go first are on time beside other work,
 /// so that no check of the verdict speaks of it, but the server is not. What else the server needs, such as a database that
-/// runs outside the place, cannot be told from other work.
+/// runs outside the testbed, cannot be told from other work.
 pub(crate) fn shared_processors(facts: &EngineFacts) -> Option<String> {
     /// Less is what a machine does beside.
     const SHARE: f64 = 0.1;
@@ -136,8 +136,8 @@ pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &settings.plane else { return };
-    network.gateway = Some(emulated.place.report().device.clone());
-    match emulated.place.drops() {
+    network.gateway = Some(emulated.testbed.report().device.clone());
+    match emulated.testbed.drops() {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
         Err(error) => facts.warnings.push(format!("cannot tell what the gateway lost: {error}")),
     }

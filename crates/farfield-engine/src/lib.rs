@@ -1,7 +1,7 @@
 //! The planes, threads and clocks: the only room that touches a clock, a socket, entropy or the operating system.
 //!
 //! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. The planes are the
-//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [place].
+//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [testbed].
 
 mod account;
 mod capture_file;
@@ -17,7 +17,6 @@ mod machine;
 mod memory;
 mod meters;
 pub mod os;
-pub mod place;
 pub mod placement;
 pub mod plane;
 pub mod preflight;
@@ -27,6 +26,7 @@ pub mod run_directory;
 mod sample_channel;
 mod simulated;
 pub mod sockets;
+pub mod testbed;
 mod workers;
 
 pub use collector::Progress;

@@ -6,7 +6,7 @@
 
 use crate::os::clock::process_cpu;
 use crate::os::processors;
-use crate::place::RunningServer;
+use crate::testbed::RunningServer;
 use farfield_base::Duration;
 use farfield_measure::MachineFacts;
 use std::fs;

@@ -91,7 +91,7 @@ impl Placement {
         placement
     }
 
-    /// Nothing bound: who asks for a place without a scenario.
+    /// Nothing bound, for a testbed without a scenario.
     pub fn unbound(shards: usize) -> Placement {
         Placement { shards: vec![Vec::new(); shards], ..Placement::default() }
     }

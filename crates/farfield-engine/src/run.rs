@@ -12,12 +12,12 @@ use crate::meters::Phases;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
-use crate::place::RunningServer;
 use crate::plane::SimulatedPlane;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
 use crate::simulated;
 use crate::sockets::Sources;
+use crate::testbed::RunningServer;
 use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
@@ -314,7 +314,7 @@ impl Plane {
     fn placement_in_words(&self) -> Option<String> {
         let Plane::Emulated(emulated) = self else { return None };
         let reason = &emulated.placement.reason;
-        (!reason.is_empty()).then(|| emulated.place.report().placed(reason))
+        (!reason.is_empty()).then(|| emulated.testbed.report().placed(reason))
     }
 
     /// Names of the classes of clients that results are told apart by.

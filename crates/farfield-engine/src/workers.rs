@@ -9,12 +9,12 @@ use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::place::Queue;
 use crate::run::{Plane, RunError, Settings};
 use crate::sample_channel::SampleSender;
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
+use crate::testbed::Queue;
 use farfield_emulator::{Directory, Shard, SharedLinks};
 use farfield_user::{Plan, Population};
 use std::net::SocketAddr;
@@ -92,7 +92,7 @@ impl Workers<'_> {
         senders: Vec<SampleSender>,
     ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
         let mut queues = match &self.settings.plane {
-            Plane::Emulated(emulated) => emulated.place.queues(),
+            Plane::Emulated(emulated) => emulated.testbed.queues(),
             _ => Vec::new(),
         };
         // Taken from the end, the first worker gets the first.

@@ -5,7 +5,7 @@
 
 use crate::finished::PortCounts;
 use crate::os::clock::Clock;
-use crate::place::Queue;
+use crate::testbed::Queue;
 use bytes::BytesMut;
 use farfield_base::Window;
 use farfield_emulator::offload::{Frame, take_apart};

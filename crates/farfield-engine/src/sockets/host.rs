@@ -202,11 +202,11 @@ impl SocketsHost {
             broken: None,
             unread: false,
         };
-        let place = key.slot as usize;
-        if self.sockets.len() <= place {
-            self.sockets.resize_with(place + 1, || None);
+        let slot = key.slot as usize;
+        if self.sockets.len() <= slot {
+            self.sockets.resize_with(slot + 1, || None);
         }
-        self.sockets[place] = Some(socket);
+        self.sockets[slot] = Some(socket);
         self.open += 1;
         Ok(progress)
     }

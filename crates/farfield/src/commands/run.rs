@@ -9,9 +9,9 @@ use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
 use crate::scenario::{self, Plane, Resolved, Scenario};
-use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
 use farfield_engine::run as engine;
+use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{
     Emulated, Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
     preflight,
@@ -159,7 +159,7 @@ pub(super) fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated,
         // It stays if the server left its last words there.
         let _ = std::fs::remove_dir(directory);
         match error {
-            SetUpError::Place(error) => Problem::forbidden(error),
+            SetUpError::Testbed(error) => Problem::forbidden(error),
             SetUpError::Server(error) => Problem::failed(error),
         }
     })

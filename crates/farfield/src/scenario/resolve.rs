@@ -8,11 +8,11 @@ use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
-use farfield_engine::place::{Command, Limits, PlaceSpec, Prefix, Ready, ServerSpec};
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, PlaneSettings, Server, ServerModel, SimulatedPlane,
 };
 use farfield_engine::sockets::Sources;
+use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{Settings, preflight, reach};
 use farfield_http::http1::Version;
 use farfield_measure::{Heading, LoadKind};
@@ -230,16 +230,16 @@ impl Scenario {
             return Ok(PlaneSettings::Simulated(Box::new(SimulatedPlane { network, server })));
         }
         let server = self.started_server(around[1].is_some(), built_in)?;
-        let place = self.place(around);
-        Ok(PlaneSettings::Emulated(Box::new(EmulatedPlane { network, place, server })))
+        let testbed = self.testbed(around);
+        Ok(PlaneSettings::Emulated(Box::new(EmulatedPlane { network, testbed, server })))
     }
 
-    /// The place that the server's part of the scenario describes, with `around` for clients.
-    fn place(&self, around: [Option<Block>; 2]) -> PlaceSpec {
+    /// The testbed that the server's part of the scenario describes, with `around` for clients.
+    fn testbed(&self, around: [Option<Block>; 2]) -> TestbedSpec {
         let network = self.network.clone().unwrap_or_default();
         let server = self.server.clone().unwrap_or_default();
         let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
-        let mut place = PlaceSpec {
+        let mut testbed = TestbedSpec {
             server_v4: server.ipv4,
             server_v6: server.ipv6,
             queues: shards,
@@ -250,16 +250,16 @@ impl Scenario {
             tcp: server.tcp(),
             receive_asked: server.receive_processors.is_some(),
             receive_processors: server.receive_processors.unwrap_or_default(),
-            ..PlaceSpec::default()
+            ..TestbedSpec::default()
         };
         let fits = "a block has no bits past its length";
         for block in around.into_iter().flatten() {
             match block.network() {
-                IpAddr::V4(network) => place.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
-                IpAddr::V6(network) => place.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V4(network) => testbed.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V6(network) => testbed.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
             }
         }
-        place
+        testbed
     }
 
     /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.

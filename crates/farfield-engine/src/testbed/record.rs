@@ -1,4 +1,4 @@
-//! What is written down of each place while it stands, so that the next start clears away what a killed run left.
+//! What is written down of each testbed while it stands, so that the next start clears away what a killed run left.
 //!
 //! A namespace of ours goes with its last process and descriptor, which a run that is killed takes along: what can be
 //! left is a server that would not be contained, control groups, and settings in a namespace that is not ours.
@@ -25,7 +25,7 @@ use std::{env, fs, io};
 /// No record is longer: what is longer was not written by us.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The file of a place that stands, locked. Dropped, it is removed.
+/// The file of a testbed that stands, locked. Dropped, it is removed.
 #[derive(Debug)]
 pub(super) struct Record {
     folder: PathBuf,
@@ -67,7 +67,7 @@ impl Process {
     }
 }
 
-/// A name that no other run on this machine has at once, nor a second place of this one.
+/// A name that no other run on this machine has at once, nor a second testbed of this one.
 pub(super) fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
@@ -77,7 +77,7 @@ pub(super) fn unique_name() -> String {
 }
 
 impl Record {
-    /// Writes a place down. `None` where no directory lets us: a place needs no record to work.
+    /// Writes a testbed down. `None` where no directory lets us: a testbed needs no record to work.
     pub fn write(namespace: &Namespace, host: Option<u32>) -> Option<Record> {
         let facts = Facts {
             boot: boot()?,
@@ -120,7 +120,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         // If it cannot be removed, the next start finds that its owner is gone, and nothing of it.
         let _ = rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty());
-        // It stays while other places stand.
+        // It stays while other testbeds stand.
         let _ = fs::remove_dir(&self.folder);
     }
 }

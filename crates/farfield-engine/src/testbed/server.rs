@@ -1,4 +1,4 @@
-//! The server's processes: started inside the place, ready before clients come, and gone afterwards whatever happens.
+//! The server's processes: started inside the testbed, ready before clients come, and gone afterwards whatever happens.
 
 use super::processes;
 use super::{LimitUse, Limits};
@@ -382,7 +382,7 @@ impl RunningServer {
         &self.containment
     }
 
-    /// The process above its first one, as this process numbers it. It is in the place's namespace, and in the PID
+    /// The process above its first one, as this process numbers it. It is in the testbed's namespace, and in the PID
     /// namespace of the server.
     pub fn pid(&self) -> u32 {
         self.init

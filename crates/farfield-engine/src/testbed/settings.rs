@@ -1,6 +1,6 @@
-//! The kernel settings of a place, through `/proc/sys`, whose `net` part shows each thread its own namespace.
+//! The kernel settings of a testbed, through `/proc/sys`, whose `net` part shows each thread its own namespace.
 
-use crate::place::{PlaceError, ServerSetting, ServerTcp};
+use crate::testbed::{ServerSetting, ServerTcp, TestbedError};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ impl fmt::Display for SettingName {
 pub(super) struct Wanted {
     pub name: String,
     pub value: String,
-    /// Whether the user asked for it; else the place does without where it is not to be had.
+    /// Whether the user asked for it; else the testbed does without where it is not to be had.
     pub asked: bool,
 }
 
@@ -144,7 +144,7 @@ fn grown(name: &str, max: Bytes) -> String {
 ///
 /// # Errors
 /// When one that was asked for is refused; those before it are put back.
-pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, PlaceError> {
+pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, TestbedError> {
     let mut before = Vec::new();
     for Wanted { name, value, asked } in wanted {
         let old = read(name);
@@ -158,7 +158,7 @@ pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, PlaceErro
             Err(source) if *asked => {
                 restore(&before);
                 let (name, value) = (name.clone(), value.clone());
-                return Err(PlaceError::Setting { remedy: remedy(&name, &source), name, value, source });
+                return Err(TestbedError::Setting { remedy: remedy(&name, &source), name, value, source });
             }
             Err(_) => {}
         }
