@@ -66,7 +66,7 @@ pub struct Sample {
     /// What became of it.
     pub outcome: Outcome,
     /// How its connection fared, where the plane tells.
-    pub tcp: Option<TcpFacts>,
+    pub tcp: Option<TcpStats>,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -130,7 +130,7 @@ impl PagePart {
 /// stands at its largest. It is packed so that a sample is no longer than it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(Rust, packed(2))]
-pub struct TcpFacts {
+pub struct TcpStats {
     /// SYNs sent, the first among them.
     pub syn_tries: NonZeroU8,
     /// Segments with data or FIN that the client sent again.

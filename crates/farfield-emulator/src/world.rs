@@ -11,7 +11,7 @@ use crate::plan::NetworkPlan;
 use crate::server::Alarm;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Instant, Note, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_net::{Cause, Lines, Link, Wheel};
 use farfield_tcp::Connection;
@@ -61,7 +61,7 @@ pub(crate) struct World {
     /// What users are to hear once they have returned.
     pub told: VecDeque<Told>,
     /// How the connection fared whose failure a user is being told of.
-    pub parting: Option<(ConnectionKey, TcpFacts)>,
+    pub parting: Option<(ConnectionKey, TcpStats)>,
     pub samples: Vec<Sample>,
     /// What happened in sessions.
     pub notes: Vec<Note>,
@@ -146,7 +146,7 @@ pub(crate) enum Told {
     Received(ConnectionKey, Bytes),
     Closed(ConnectionKey),
     /// With how it fared, if it was ever begun.
-    Failed(ConnectionKey, Failure, Option<TcpFacts>),
+    Failed(ConnectionKey, Failure, Option<TcpStats>),
 }
 
 /// A packet that has come to the server's door.

@@ -102,8 +102,8 @@ fn write_all(
         for Captured { at, interface, outbound, packet } in batch {
             let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
             let at_unix_ns = start_unix_ns + at.as_ns();
-            let facts = PacketFacts { interface: InterfaceId(interface), at_unix_ns, direction, drops: 0 };
-            writer.packet(&facts, &[&packet.to_bytes()])?;
+            let header = PacketFacts { interface: InterfaceId(interface), at_unix_ns, direction, drops: 0 };
+            writer.packet(&header, &[&packet.to_bytes()])?;
             seen[interface as usize] += 1;
             last = last.max(at);
         }

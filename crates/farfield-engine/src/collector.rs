@@ -13,7 +13,7 @@ use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
 use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
-use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
+use farfield_measure::{EngineStats, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
 pub(crate) use seat::Seat;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
@@ -49,7 +49,7 @@ pub(crate) struct Keeping {
 
 pub(crate) struct Collector<'a> {
     pub fold: Fold,
-    pub facts: EngineFacts,
+    pub stats: EngineStats,
     pub keeping: Option<Keeping>,
     pub asked: Asked<'a>,
     /// Breaking one of these ends the run.
@@ -80,7 +80,7 @@ impl<'a> Collector<'a> {
         });
         Collector {
             fold,
-            facts: EngineFacts::default(),
+            stats: EngineStats::default(),
             keeping,
             asked,
             aborts,
@@ -133,16 +133,16 @@ impl<'a> Collector<'a> {
             self.seat.look(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                self.facts.connections_open.push(self.live_counts().connections);
-                if self.facts.memory_short.is_none() {
+                self.stats.connections_open.push(self.live_counts().connections);
+                if self.stats.memory_short.is_none() {
                     let short = memory.is_short();
-                    self.facts.memory_short =
+                    self.stats.memory_short =
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
                 self.checkpoint(now);
                 tell(&Progress { now, fold: &self.fold, live: self.live_counts() });
                 if let Some(reason) = self.broken_abort(now) {
-                    self.facts.interrupted.get_or_insert(reason);
+                    self.stats.interrupted.get_or_insert(reason);
                     abort();
                 }
             }
@@ -204,7 +204,7 @@ impl<'a> Collector<'a> {
         }
         let Some(keeping) = &mut self.keeping else { return };
         let pause = || self.pace.breathe();
-        let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.facts, now, &pause);
+        let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();
         pause();
@@ -215,7 +215,7 @@ impl<'a> Collector<'a> {
         }
         if let Some(files) = &mut keeping.side_files {
             refused = refused.or(files.write(&keeping.directory).err());
-            files.copy(&self.fold, &self.facts, now, &pause);
+            files.copy(&self.fold, &self.stats, now, &pause);
         }
         if let Some(error) = refused {
             keeping.reserve.release();
@@ -237,7 +237,7 @@ impl<'a> Collector<'a> {
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         // What the side files' thread still has is written anew.
         let Keeping { directory, mut samples, keep, .. } = self.keeping.take()?;
-        let written = match (self.samples_refused.take(), &self.facts.interrupted) {
+        let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.
             (None, Some(_)) => samples.checkpoint(),
@@ -247,13 +247,13 @@ impl<'a> Collector<'a> {
         let lost = asked_for(keep, kept + left_out).saturating_sub(kept);
         match written {
             Err(error) => {
-                self.facts.samples_lost += lost;
-                self.facts.samples_refused = Some(format!(
+                self.stats.samples_lost += lost;
+                self.stats.samples_refused = Some(format!(
                     "{error}; samples.parquet holds the {kept} samples that it took before, and {lost} are lost; \
                      free some space, choose another place with --out or keep fewer with output.samples"
                 ));
             }
-            Ok(()) if lost > 0 => self.facts.warnings.push(format!(
+            Ok(()) if lost > 0 => self.stats.warnings.push(format!(
                 "the disk budget is spent: samples.parquet holds {kept} samples; {left_out} were left out"
             )),
             Ok(()) => {}

@@ -3,14 +3,14 @@
 use farfield_base::{Instant, Tenths};
 use farfield_emulator::Drops;
 use farfield_measure::Histogram;
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Tally;
 use std::io;
 
 /// What a worker says of itself, on any plane.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub facts: WorkerFacts,
+    pub stats: WorkerStats,
     /// How late load was begun.
     pub lateness: Histogram,
     /// How long turns of the event loop took.

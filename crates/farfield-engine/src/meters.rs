@@ -2,7 +2,7 @@
 
 use crate::os::clock::{thread_cpu, thread_waited};
 use farfield_base::{Duration, Instant, Window};
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 
 /// When the parts of a run begin and end.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ impl Meters {
     }
 
     /// What the worker used in the window, or from its start if the window never began.
-    pub fn facts(&self, now: Instant) -> WorkerFacts {
+    pub fn stats(&self, now: Instant) -> WorkerStats {
         let end = self.readings[1].unwrap_or(Reading {
             at: now,
             cpu: thread_cpu(),
@@ -106,7 +106,7 @@ impl Meters {
             waited: Some(Duration::ZERO),
         };
         let start = self.readings[0].unwrap_or(nothing);
-        WorkerFacts {
+        WorkerStats {
             cpu: end.cpu - start.cpu,
             wall: end.at.since(start.at),
             slept: end.slept - start.slept,

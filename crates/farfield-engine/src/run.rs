@@ -23,7 +23,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::Asked;
-use farfield_measure::{EngineFacts, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_measure::{EngineStats, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
@@ -197,10 +197,10 @@ pub fn run_with_clocks(
         Pace::beside_workers(clock),
     );
     let mut collector = collector.seated(settings.plane.seat());
-    collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.processors = settings.worker_processors();
-    collector.facts.placement = settings.plane.placement_in_words();
-    collector.facts.warnings = settings.warnings.clone();
+    collector.stats.plane = settings.plane.name().to_owned();
+    collector.stats.processors = settings.worker_processors();
+    collector.stats.placement = settings.plane.placement_in_words();
+    collector.stats.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
     let _ = processors::stand_back();
     // Once the workers are to end, nobody waits for a processor any more but whoever waits for the result.
@@ -223,23 +223,23 @@ pub fn run_with_clocks(
 
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
-        collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
+        collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
     }
-    collector.facts.load_ended = collector.facts.interrupted.is_none();
-    account::add_up(&mut collector.facts, settings, window, finished);
-    account::describe_network(&mut collector.facts, settings);
-    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
-    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
+    collector.stats.load_ended = collector.stats.interrupted.is_none();
+    account::add_up(&mut collector.stats, settings, window, finished);
+    account::describe_network(&mut collector.stats, settings);
+    collector.stats.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
+    collector.stats.machine = before.and_then(|before| before.since(settings.plane.started_server()));
     if settings.plane.started_server().is_some() {
-        collector.facts.warnings.extend(account::shared_processors(&collector.facts));
+        collector.stats.warnings.extend(account::shared_processors(&collector.stats));
     }
-    collector.facts.server = account::server(&settings.plane, clock, collector.facts.machine);
-    collector.facts.warnings.extend(account::out_of_memory(&collector.facts));
-    collector.facts.warnings.extend(clocks::moved(&clocks_before, &clocks()));
-    account::describe_server_limits(&mut collector.facts, settings);
+    collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
+    collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
+    collector.stats.warnings.extend(clocks::moved(&clocks_before, &clocks()));
+    account::describe_server_limits(&mut collector.stats, settings);
     if let Some(capture) = capture {
-        end_capture(&mut collector.facts, capture);
+        end_capture(&mut collector.stats, capture);
     }
     Ok(finish(collector, until, started))
 }
@@ -355,14 +355,14 @@ fn begin_capture(settings: &Settings, started: u64) -> Result<Option<CaptureFile
         .map_err(RunError::Capture)
 }
 
-fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
+fn end_capture(stats: &mut EngineStats, capture: CaptureFile) {
     match capture.finish() {
         Ok(lost) => {
-            if let Some(network) = &mut facts.network {
+            if let Some(network) = &mut stats.network {
                 network.capture_drops = lost;
             }
         }
-        Err(error) => facts.warnings.push(format!("capture.pcapng is cut short: {error}")),
+        Err(error) => stats.warnings.push(format!("capture.pcapng is cut short: {error}")),
     }
 }
 
@@ -371,7 +371,7 @@ fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let refused = collector.take_directory_refused();
-    let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
+    let mut summary = Summary::new(collector.asked, &collector.fold, &collector.stats, until);
     let Some(directory) = directory else { return summary };
     match leave_files(&directory, &collector, &summary, until, started) {
         Ok(()) => {}
@@ -399,12 +399,12 @@ fn leave_files(
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
     directory.leave_failures(&collector.fold)?;
-    let rows = collector.fold.series().rows(&collector.facts.connections_open);
+    let rows = collector.fold.series().rows(&collector.stats.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");
     directory.replace(SERIES, &parquet)?;
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
-    hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
+    hlog::write(&collector.fold, &collector.stats, started, until, &mut log).expect("memory takes all");
     directory.replace(HISTOGRAMS, &log)
 }

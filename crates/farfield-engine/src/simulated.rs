@@ -19,7 +19,7 @@ use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::{Fold, Histogram, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
 use std::fs::File;
@@ -62,8 +62,8 @@ pub(crate) fn run(
     let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
-    collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.warnings = settings.warnings.clone();
+    collector.stats.plane = settings.plane.name().to_owned();
+    collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let simulated = thread::scope(|scope| {
         let mut sink = CollectorSink::new(batches, settings, phases);
@@ -78,16 +78,16 @@ pub(crate) fn run(
     .map_err(RunError::Simulation)?;
     let captured = captured.map(|ended| ended.recv().expect("a tap reports how it ended"));
     if let Some(Err(error)) = captured {
-        collector.facts.warnings.push(format!("capture.pcapng is cut short: {error}"));
+        collector.stats.warnings.push(format!("capture.pcapng is cut short: {error}"));
     }
-    collector.facts.load_ended = collector.facts.interrupted.is_none();
+    collector.stats.load_ended = collector.stats.interrupted.is_none();
     let until = simulated.ended.min(phases.window.measure_to);
-    account::add_up(&mut collector.facts, settings, phases.window, vec![finished(&simulated)]);
-    account::describe_network(&mut collector.facts, settings);
-    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
-    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
+    account::add_up(&mut collector.stats, settings, phases.window, vec![finished(&simulated)]);
+    account::describe_network(&mut collector.stats, settings);
+    collector.stats.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // There is no thread that could have been too busy.
-    collector.facts.workers.clear();
+    collector.stats.workers.clear();
     Ok(finish(collector, until, started))
 }
 
@@ -114,7 +114,7 @@ fn collect(
                 // Whoever asked waits for it.
                 let _ = answer.send(broken.is_none());
                 if let Some(reason) = broken {
-                    collector.facts.interrupted.get_or_insert(reason);
+                    collector.stats.interrupted.get_or_insert(reason);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -126,7 +126,7 @@ fn collect(
         }
         next_look = wall + LOOK;
         if let Some(reason) = reason_to_end(now, live, &memory, stop) {
-            collector.facts.interrupted.get_or_insert(reason);
+            collector.stats.interrupted.get_or_insert(reason);
             remote.stop();
         }
         if wall >= next_checkpoint {
@@ -230,7 +230,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
 /// The account of the one who turned it all, who is never late.
 fn finished(simulated: &Simulated) -> Finished {
     Finished {
-        facts: WorkerFacts::default(),
+        stats: WorkerStats::default(),
         lateness: Histogram::new(),
         turns: Histogram::new(),
         tally: simulated.tally,
@@ -288,8 +288,8 @@ impl Tap for CaptureTap {
         let Some(writer) = &mut self.writer else { return };
         // Inbound for the server is outbound for the gateway.
         let direction = if inbound { Direction::Outbound } else { Direction::Inbound };
-        let facts = PacketFacts { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
-        if let Err(error) = writer.packet(&facts, &[&packet.to_bytes()]) {
+        let header = PacketFacts { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
+        if let Err(error) = writer.packet(&header, &[&packet.to_bytes()]) {
             self.refused = Some(error);
             self.writer = None;
         }

@@ -1,6 +1,6 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use farfield_http::http1::{Answering, ReplyReader};
 use smallvec::SmallVec;
 
@@ -77,7 +77,7 @@ pub(crate) struct Connection {
     pub connect_begun: Instant,
     pub connected: Stamp,
     /// How it fared, once it is given up.
-    pub tcp: Option<TcpFacts>,
+    pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.

@@ -340,7 +340,7 @@ impl Worker {
         self.samples.live = self.live_counts();
         self.samples.flush();
         Finished {
-            facts: self.meters.facts(now),
+            stats: self.meters.stats(now),
             lateness: self.lags.begun,
             turns: self.turns,
             tally: self.shard.tally(),

@@ -352,7 +352,7 @@ impl Worker {
         self.host.samples.live = self.live_counts();
         self.host.samples.flush();
         Finished {
-            facts: self.meters.facts(now),
+            stats: self.meters.stats(now),
             lateness: self.lateness,
             turns: self.turns,
             tally: self.population.tally(),

@@ -7,7 +7,7 @@
 
 use super::advice::Situation;
 use super::{Check, Unit};
-use crate::facts::{EngineFacts, OutOfMemory};
+use crate::engine_stats::{EngineStats, OutOfMemory};
 use crate::summary::LoadKind;
 use farfield_base::{Duration, Instant};
 
@@ -16,9 +16,9 @@ const RESPONSES: u64 = 3;
 /// Shorter times are never silence.
 const LEAST: Duration = Duration::from_ms(200);
 
-pub fn ended(facts: &EngineFacts) -> Check {
+pub fn ended(stats: &EngineStats) -> Check {
     let (name, what) = ("server-ended", "The server was there to the end of the run.");
-    let Some(server) = &facts.server else {
+    let Some(server) = &stats.server else {
         return Check::skipped(name, what, 0.0, Unit::Count, "the server's process is not known");
     };
     let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, Unit::Count) };
@@ -48,13 +48,13 @@ pub fn silent(run: &Situation<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
     let limit = limit(run);
     let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
-    if run.facts.plane == "simulated" {
+    if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
     if run.asked.heading.load == LoadKind::Overload {
         return skip("an overload may silence a server: that is what it measures");
     }
-    let Some(last_byte) = run.facts.last_received.map(|at| Instant::ZERO + at) else {
+    let Some(last_byte) = run.stats.last_received.map(|at| Instant::ZERO + at) else {
         return skip("nothing ever came from the server");
     };
     let load_over = run.fold.window().measure_to.min(run.fold.unanswered().until);
@@ -62,7 +62,7 @@ pub fn silent(run: &Situation<'_>) -> Check {
     let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
     let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
     let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
-    let killed = run.facts.machine.is_some_and(|machine| machine.oom_kills > 0);
+    let killed = run.stats.machine.is_some_and(|machine| machine.oom_kills > 0);
     let memory = if killed { ", and the kernel killed for want of memory during the run" } else { "" };
     let note =
         (silence > limit).then(|| format!("nothing came from the server after second {seconds:.1}{memory}"));

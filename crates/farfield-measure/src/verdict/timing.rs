@@ -6,7 +6,7 @@
 
 use super::advice::Situation;
 use super::{Check, Unit};
-use crate::facts::NetworkFacts;
+use crate::engine_stats::NetworkStats;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
@@ -35,13 +35,13 @@ fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none:
 pub fn send_lateness(run: &Situation<'_>) -> Check {
     let what = "The p99 of how late the generator acted, against when it meant to, is small.";
     let (limit, none) = (run.asked.limits.lateness_p99, "nothing was scheduled by time");
-    p99_at_most("send-lateness", what, &run.facts.lateness, limit, none).advised(|| run.keep_up())
+    p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
 }
 
 pub fn loop_lag(run: &Situation<'_>) -> Check {
     let what = "The p99 of how long a turn of an event loop took is small.";
     let (limit, none) = (run.asked.limits.loop_lag_p99, "no turn of an event loop was timed");
-    p99_at_most("loop-lag", what, &run.facts.loop_lag, limit, none).advised(|| run.keep_up())
+    p99_at_most("loop-lag", what, &run.stats.loop_lag, limit, none).advised(|| run.keep_up())
 }
 
 pub fn worker_busy(run: &Situation<'_>) -> Check {
@@ -59,7 +59,7 @@ pub fn worker_busy(run: &Situation<'_>) -> Check {
 pub fn longest_stall(run: &Situation<'_>) -> Check {
     let what = "No worker was away from its events for long, not even once.";
     let (name, limit) = ("longest-stall", run.asked.limits.longest_stall);
-    match run.facts.workers.iter().filter_map(|worker| worker.stall).max() {
+    match run.stats.workers.iter().filter_map(|worker| worker.stall).max() {
         Some(stall) => {
             let check = Check::at_most(name, what, stall.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
             check.advised(|| run.nothing_stops(stall))
@@ -95,10 +95,10 @@ fn packets(
     name: &str,
     what: &str,
     limit: Duration,
-    times: impl FnOnce(&NetworkFacts) -> &Histogram,
+    times: impl FnOnce(&NetworkStats) -> &Histogram,
     none: &str,
 ) -> Check {
-    match &run.facts.network {
+    match &run.stats.network {
         Some(network) => p99_at_most(name, what, times(network), limit, none).advised(|| run.keep_up()),
         None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
     }
@@ -107,7 +107,7 @@ fn packets(
 /// What the network itself drops is what the scenario asks for, and is not judged.
 pub fn gateway_overruns(run: &Situation<'_>) -> Check {
     let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
-    match &run.facts.network {
+    match &run.stats.network {
         Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, Unit::Count),
         None => Check::skipped(name, what, 0.0, Unit::Count, NO_NETWORK),
     }
