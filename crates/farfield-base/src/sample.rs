@@ -111,7 +111,7 @@ impl PagePart {
     }
 
     /// Whether it is known which page it is of.
-    pub const fn is_told(self) -> bool {
+    pub const fn is_known(self) -> bool {
         !matches!(self, PagePart::Apart)
     }
 

@@ -260,21 +260,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_nobody_asked_for_is_told_where_it_drops_arrivals() {
+    fn a_bound_that_nobody_asked_for_is_reported_where_it_drops_arrivals() {
         let bound = NonZeroU32::new(32_000).unwrap();
         assert_eq!(crowded(bound, 0), None);
-        let told = crowded(bound, 17).unwrap();
+        let text = crowded(bound, 17).unwrap();
         assert!(
-            told.starts_with("17 arrivals were dropped: without load.users-max") && told.contains("32000"),
-            "{told}"
+            text.starts_with("17 arrivals were dropped: without load.users-max") && text.contains("32000"),
+            "{text}"
         );
     }
 
     #[test]
-    fn a_storm_of_newcomers_is_told_with_its_number_and_the_key_that_bounds_it() {
-        let told = storm([215_000, 300_000], 5.0, false).unwrap();
+    fn a_storm_of_newcomers_is_reported_with_its_number_and_the_key_that_bounds_it() {
+        let text = storm([215_000, 300_000], 5.0, false).unwrap();
         let begins = "set load.users-max: no visitor was idle for 43000 of 60000 arrivals a second";
-        assert!(told.starts_with(begins), "{told}");
+        assert!(text.starts_with(begins), "{text}");
         // Bounded, few of all, few at all, and nothing.
         let none = [
             storm([215_000, 300_000], 5.0, true),

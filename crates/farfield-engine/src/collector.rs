@@ -99,14 +99,14 @@ impl<'a> Collector<'a> {
         Collector { seat, ..self }
     }
 
-    /// Collects until all workers are gone. `now` tells the time of the run; `tell` is called once a second, and
+    /// Collects until all workers are gone. `now` tells the time of the run; `on_progress` is called once a second, and
     /// `abort` with the reason when the run should end.
     pub fn collect(
         &mut self,
         chunks: &Receiver<Chunk>,
         returns: &[ChunkReturn],
         now: impl Fn() -> Instant,
-        mut tell: impl FnMut(&Progress<'_>),
+        mut on_progress: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
     ) {
         let memory = Memory::find();
@@ -140,7 +140,7 @@ impl<'a> Collector<'a> {
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
                 self.checkpoint(now);
-                tell(&Progress { now, fold: &self.fold, live: self.live_counts() });
+                on_progress(&Progress { now, fold: &self.fold, live: self.live_counts() });
                 if let Some(reason) = self.broken_abort(now) {
                     self.stats.interrupted.get_or_insert(reason);
                     abort();

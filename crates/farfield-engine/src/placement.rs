@@ -202,7 +202,7 @@ mod tests {
         Asked { shards: &[], server: &[], receive: None, server_runs: false, precedence: false };
 
     /// `server | receive | a shard; a shard | collector`, with `?` where the collector looks for time.
-    fn told(placement: &Placement) -> String {
+    fn shown(placement: &Placement) -> String {
         let shards: Vec<String> = placement.shards.iter().map(|shard| listed(shard)).collect();
         let (server, receive) = (listed(&placement.server), listed(&placement.receive));
         let looks = if placement.collector_looks { "?" } else { "" };
@@ -239,7 +239,7 @@ mod tests {
         ];
         for (processors, shards, asked, expected) in table {
             let placement = Placement::choose(processors, *shards, *asked);
-            assert_eq!(told(&placement), *expected, "{processors:?}, {shards} shards, {asked:?}");
+            assert_eq!(shown(&placement), *expected, "{processors:?}, {shards} shards, {asked:?}");
         }
     }
 

@@ -139,13 +139,13 @@ pub enum RunError {
     Worker(#[source] io::Error),
 }
 
-/// Makes the run. `stop` ends it early with what was measured until then; `tell` hears once a second how it goes.
+/// Makes the run. `stop` ends it early with what was measured until then; `on_progress` is called once a second.
 pub fn run(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
-    run_with_clocks(settings, stop, tell, Readings::now)
+    run_with_clocks(settings, stop, on_progress, Readings::now)
 }
 
 /// Makes the run, where `clocks` reads the machine's clocks before and after it, to find out whether the wall clock was set
@@ -153,7 +153,7 @@ pub fn run(
 pub fn run_with_clocks(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
     let _restored_at_the_end = processors::Confinement::remember();
@@ -166,7 +166,7 @@ pub fn run_with_clocks(
     let begin = |output| begin_files(output, &settings.heading, started);
     let keeping = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(settings, plane, phases, keeping, started, stop, tell);
+        return simulated::run(settings, plane, phases, keeping, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
     let capture = begin_capture(settings, started)?;
@@ -186,7 +186,7 @@ pub fn run_with_clocks(
     let threads = workers.start(users, clock, senders)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
-    let fold = fold.telling_states(settings.itinerary.states());
+    let fold = fold.naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let collector = Collector::new(
         fold,
@@ -215,7 +215,7 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
-    collector.collect(&chunks, &returns, now, tell, end);
+    collector.collect(&chunks, &returns, now, on_progress, end);
     end();
     drop(chunks);
     let finished: Vec<Finished> =

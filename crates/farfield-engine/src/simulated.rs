@@ -49,7 +49,7 @@ pub(crate) fn run(
     keeping: Option<Keeping>,
     started: u64,
     stop: &AtomicBool,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
     let simulation = simulation(settings, plane, phases);
     let mut captured = None;
@@ -59,7 +59,7 @@ pub(crate) fn run(
         (tap, captured) = (Some(begun), Some(ended));
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
-    let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
+    let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
     collector.stats.plane = settings.plane.name().to_owned();
@@ -72,7 +72,7 @@ pub(crate) fn run(
             None => simulate_into(&simulation, (), &mut sink, remote),
             Some(tap) => simulate_into(&simulation, tap, &mut sink, remote),
         });
-        collect(&mut collector, &to_collect, remote, stop, tell);
+        collect(&mut collector, &to_collect, remote, stop, on_progress);
         turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
     .map_err(RunError::Simulation)?;
@@ -97,7 +97,7 @@ fn collect(
     batches: &Receiver<CollectorMessage>,
     remote: &Remote,
     stop: &AtomicBool,
-    mut tell: impl FnMut(&Progress<'_>),
+    mut on_progress: impl FnMut(&Progress<'_>),
 ) {
     let (clock, memory) = (Clock::starting_in(Duration::ZERO), Memory::find());
     let (mut now, mut live) = (Instant::ZERO, Standing::default());
@@ -134,7 +134,7 @@ fn collect(
             collector.checkpoint(now);
             let Standing { connections, in_system, connects } = live;
             let live = LiveCounts { connections, in_system, connects };
-            tell(&Progress { now, fold: &collector.fold, live });
+            on_progress(&Progress { now, fold: &collector.fold, live });
             remote.ask_for_batch();
         }
     }

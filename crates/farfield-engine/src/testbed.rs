@@ -242,7 +242,7 @@ fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) ->
         congestion_control: spec.tcp.congestion_control.clone(),
         initial_window: spec.tcp.initial_window,
         receive_processors: spec.receive_processors.clone(),
-        receive_work: gateway.receive.told().to_owned(),
+        receive_work: gateway.receive.description().to_owned(),
         receive_refused: gateway.receive.refused(),
         settings: settings::report(wanted),
     }

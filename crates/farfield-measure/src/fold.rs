@@ -250,7 +250,7 @@ impl Fold {
 
     /// The same, counting the states of sessions apart, whose names these are, by number. Takes 0.3 MiB more for each
     /// that is asked for.
-    pub fn telling_states(self, names: Vec<String>) -> Fold {
+    pub fn naming_states(self, names: Vec<String>) -> Fold {
         let (sessions, failures) = (Sessions::named(names.clone()), Failures::named(names.clone()));
         Fold { states: States::named(names), sessions, failures, ..self }
     }

@@ -54,7 +54,7 @@ mod tests {
 
     /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls is
     /// over.
-    fn told(took_ms: u64, pauses_ms: &[(u64, u64)], judged: bool) -> Option<String> {
+    fn warned(took_ms: u64, pauses_ms: &[(u64, u64)], judged: bool) -> Option<String> {
         let mut stats = EngineStats::default();
         let requests: Vec<Sample> = (0..500)
             .map(|n| {
@@ -75,31 +75,31 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_told_with_its_seconds() {
-        assert_eq!(told(5, &[], true), None);
+    fn a_pause_is_reported_with_its_seconds() {
+        assert_eq!(warned(5, &[], true), None);
         let one = "nothing came from the server between second 2.0 and 3.5, while requests waited";
-        assert_eq!(told(5, &[(2_000, 3_500)], true).as_deref(), Some(one));
+        assert_eq!(warned(5, &[(2_000, 3_500)], true).as_deref(), Some(one));
         let three = format!("{one}; 2 more such pauses make it 2.8 s in all");
-        assert_eq!(told(5, &[(1_200, 1_900), (2_000, 3_500), (7_000, 7_600)], true), Some(three));
+        assert_eq!(warned(5, &[(1_200, 1_900), (2_000, 3_500), (7_000, 7_600)], true), Some(three));
         // Shorter than 300 ms, or as long as ten of its usual response times.
-        assert_eq!(told(5, &[(2_000, 2_290)], true), None);
-        assert_eq!(told(200, &[(2_000, 3_500)], true), None);
+        assert_eq!(warned(5, &[(2_000, 2_290)], true), None);
+        assert_eq!(warned(200, &[(2_000, 3_500)], true), None);
     }
 
     #[test]
-    fn a_silence_at_the_end_is_told_where_nothing_judges_it() {
+    fn a_silence_at_the_end_is_reported_where_nothing_judges_it() {
         let pause = [(7_000, u64::MAX)];
-        assert_eq!(told(5, &pause, true), None);
-        let told = told(5, &pause, false);
+        assert_eq!(warned(5, &pause, true), None);
+        let warning = warned(5, &pause, false);
         assert_eq!(
-            told.as_deref(),
+            warning.as_deref(),
             Some("nothing came from the server after second 7.0, while requests waited")
         );
     }
 
     /// A server that nobody asks is not silent.
     #[test]
-    fn where_nothing_waits_nothing_is_told() {
+    fn where_nothing_waits_nothing_is_reported() {
         let mut stats = EngineStats::default();
         let requests = [sample(0, 5 * MS), sample(4_000 * MS, 4_005 * MS)];
         requests.iter().for_each(|request| stats.received.add(request.done));

@@ -141,7 +141,7 @@ mod tests {
 
     fn fold(samples: &[Sample]) -> Fold {
         let names = ["home", "never", "buy"].map(str::to_owned).to_vec();
-        let mut fold = Fold::new(window(10, 20)).telling_states(names);
+        let mut fold = Fold::new(window(10, 20)).naming_states(names);
         samples.iter().for_each(|sample| fold.record(sample));
         fold
     }
@@ -151,13 +151,13 @@ mod tests {
     fn a_state_counts_its_requests_of_the_measured_part() {
         let fold = fold(&samples());
         let counted: Vec<_> = fold.states().counted().collect();
-        let told = counted.iter().map(|(name, state)| {
+        let shown = counted.iter().map(|(name, state)| {
             let state = state.map(|state| (state.requests(), state.error_share(false), state.response.max()));
             (*name, state)
         });
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            shown.collect::<Vec<_>>(),
             [("home", Some((4, Some(0.5), ms(5)))), ("never", None), ("buy", Some((1, Some(0.0), ms(7))))]
         );
     }

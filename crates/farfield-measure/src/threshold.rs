@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_state_is_measured_alone() {
         let names = ["home", "login", "never"].map(str::to_owned).to_vec();
-        let mut fold = Fold::new(window(0, 1000)).telling_states(names);
+        let mut fold = Fold::new(window(0, 1000)).naming_states(names);
         for n in 0..100 {
             let (request, outcome) =
                 (u32::from(n >= 90), if n == 99 { Outcome::TimedOut } else { Outcome::Ok });

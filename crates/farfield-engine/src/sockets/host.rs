@@ -21,7 +21,7 @@ pub(crate) struct SocketsHost {
     pub epoll: OwnedFd,
     pub wheel: Wheel<Wake>,
     /// What the kernel said at once; handed to the population once it has returned.
-    pub told: VecDeque<Told>,
+    pub upcalls: VecDeque<Upcall>,
     pub samples: SampleSender,
     pub connects: u64,
     /// When something was last sent.
@@ -43,7 +43,7 @@ struct Socket {
     serial: u32,
     connecting: bool,
     /// The poll also tells when it can be written.
-    told_writable: bool,
+    polls_writable: bool,
     unsent: VecDeque<Bytes>,
     /// What the kernel said when nothing more could be sent. It says so once, and then of a reset only that there is
     /// nothing more to read, once that is so.
@@ -54,7 +54,7 @@ struct Socket {
 
 /// Something that happened to a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Told {
+pub(crate) enum Upcall {
     Connected(ConnectionKey, Instant),
     Failed(ConnectionKey, Failure),
     /// Nothing more can be sent, and what the server sent before is still to be read.
@@ -82,7 +82,7 @@ impl SocketsHost {
             clock,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             wheel: Wheel::new(),
-            told: VecDeque::new(),
+            upcalls: VecDeque::new(),
             samples,
             connects: 0,
             last_sent: Instant::ZERO,
@@ -167,7 +167,7 @@ impl SocketsHost {
             Err(errno) => {
                 socket.broken = Some(failure(errno));
                 socket.unsent.clear();
-                self.told.push_back(Told::Broken(key));
+                self.upcalls.push_back(Upcall::Broken(key));
                 return false;
             }
         };
@@ -175,11 +175,11 @@ impl SocketsHost {
             return true;
         }
         socket.unsent.push_front(bytes.slice(sent..));
-        if !socket.told_writable {
-            socket.told_writable = true;
+        if !socket.polls_writable {
+            socket.polls_writable = true;
             let interest = READABLE | EventFlags::OUT;
             if epoll::modify(&self.epoll, &socket.fd, data_of(key), interest).is_err() {
-                self.told.push_back(Told::Failed(key, Failure::NoDescriptor));
+                self.upcalls.push_back(Upcall::Failed(key, Failure::NoDescriptor));
             }
         }
         false
@@ -197,7 +197,7 @@ impl SocketsHost {
             fd,
             serial: key.serial,
             connecting,
-            told_writable: connecting,
+            polls_writable: connecting,
             unsent: VecDeque::new(),
             broken: None,
             unread: false,
@@ -233,9 +233,9 @@ impl Host for SocketsHost {
         let begun = self.clock.now();
         self.connects += 1;
         match self.begin(key, user) {
-            Ok(Progress::Connected) => self.told.push_back(Told::Connected(key, self.clock.now())),
+            Ok(Progress::Connected) => self.upcalls.push_back(Upcall::Connected(key, self.clock.now())),
             Ok(Progress::UnderWay) => {}
-            Err(errno) => self.told.push_back(Told::Failed(key, failure(errno))),
+            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
         }
         begun
     }

@@ -20,7 +20,7 @@ use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
 use crate::sample_channel::LiveCounts;
-use crate::sockets::host::{Read, SocketsHost, Told};
+use crate::sockets::host::{Read, SocketsHost, Upcall};
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_user::{ConnectionKey, Failure, Population};
@@ -127,12 +127,12 @@ impl Worker {
             self.sleep(turn, &mut events);
             let woken = self.host.clock.now();
             let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
-            let mut told = events.drain(..).peekable();
-            while told.peek().is_some() {
-                self.hear(&mut told, behind);
+            let mut ready = events.drain(..).peekable();
+            while ready.peek().is_some() {
+                self.hear(&mut ready, behind);
                 self.hand_on(behind);
             }
-            drop(told);
+            drop(ready);
             self.read_unread(behind);
             let handled = self.host.clock.now();
             if self.phases.window.contains(woken) {
@@ -152,20 +152,20 @@ impl Worker {
                 self.lateness.record(now.since(due));
             }
             self.population.handle_wake(&mut self.host, now, due, wake);
-            self.tell();
+            self.deliver_upcalls();
         }
     }
 
     /// Hands on what the kernel said at once, while the population was asking for something else.
-    fn tell(&mut self) {
-        while let Some(told) = self.host.told.pop_front() {
-            match told {
-                Told::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
-                Told::Failed(key, failure) => {
+    fn deliver_upcalls(&mut self) {
+        while let Some(upcall) = self.host.upcalls.pop_front() {
+            match upcall {
+                Upcall::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
+                Upcall::Failed(key, failure) => {
                     let now = self.host.clock.now();
                     self.population.handle_failed(&mut self.host, now, key, failure);
                 }
-                Told::Broken(key) => {
+                Upcall::Broken(key) => {
                     self.population.handle_ending(key);
                     self.read_later(key);
                 }
@@ -245,7 +245,7 @@ impl Worker {
                     }
                 }
             }
-            self.tell();
+            self.deliver_upcalls();
             if !behind && self.host.may_be_due(at.max(self.host.last_sent) + WELL_AHEAD) {
                 self.fire_due(WAKES_A_REPLY);
             }
@@ -259,7 +259,7 @@ impl Worker {
             let Some(key) = self.unread.pop_front() else { return };
             self.host.note_unread(key, false);
             self.read_on(key);
-            self.tell();
+            self.deliver_upcalls();
             if !behind {
                 self.fire_due(WAKES_A_REPLY);
             }

@@ -42,7 +42,7 @@ pub(super) enum ReceiveWork {
 
 impl ReceiveWork {
     /// In words.
-    pub fn told(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         match self {
             ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
             ReceiveWork::Threads => "in a thread for each queue",

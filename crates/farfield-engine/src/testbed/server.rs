@@ -297,16 +297,16 @@ impl RunningServer {
         let command = command(spec, user.as_ref())?;
         let groups = group.as_ref().map_or(Ok(Vec::new()), ControlGroup::entries);
         let server = Become { groups: groups.map_err(|source| refused(&spec.limits, source))?, user };
-        let (tell, told) = mpsc::sync_channel(1);
+        let (sender, started) = mpsc::sync_channel(1);
         let (inside, processors) = (namespace.clone(), spec.processors.clone());
         let ending = Arc::new(OnceLock::new());
         let ends = Arc::clone(&ending);
         let failed = |source| ServerError::Start { command: spec.command.to_string(), source };
         let keeper = thread::Builder::new()
             .name("farfield server".into())
-            .spawn(move || keep(&inside, &processors, command, server, &tell, &ends))
+            .spawn(move || keep(&inside, &processors, command, server, &sender, &ends))
             .map_err(failed)?;
-        let started = match told.recv() {
+        let started = match started.recv() {
             Ok(started) => started,
             Err(_) => {
                 let error = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -481,7 +481,7 @@ fn keep(
     processors: &[usize],
     mut command: process::Command,
     server: Become,
-    tell: &mpsc::SyncSender<Started>,
+    sender: &mpsc::SyncSender<Started>,
     ending: &OnceLock<Ending>,
 ) -> io::Result<ExitStatus> {
     namespace.enter()?;
@@ -504,7 +504,7 @@ fn keep(
         }
     };
     // Whoever started us waits for this.
-    let _ = tell.send(Started { init, descriptor, containment });
+    let _ = sender.send(Started { init, descriptor, containment });
     let status = child.wait()?;
     let _ = ending.set(Ending { status, at_ns: monotonic_ns() });
     Ok(status)

@@ -347,7 +347,7 @@ impl SampleFile for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_leaves_the_last_checkpoint() {
+fn a_full_disk_is_reported_once_and_leaves_the_last_checkpoint() {
     let samples = run(0..GROUP_ROWS + 90_000);
     let mut whole = writer(Keep::All);
     whole.write(&samples).unwrap();

@@ -70,7 +70,7 @@ fn nothing_measured_makes_no_number_up() {
 
 /// Each class against its samples counted one by one.
 #[test]
-fn classes_are_told_apart() {
+fn classes_are_distinguished() {
     const MS: u64 = 1_000_000;
     let names = ["fibre", "modem"].map(str::to_owned);
     let samples: Vec<Sample> = (0..200_u64)
@@ -113,7 +113,7 @@ fn a_checkpoint_is_not_complete() {
 }
 
 #[test]
-fn absurd_times_are_told() {
+fn absurd_times_are_reported() {
     let absurd = Sample { done: Instant::MAX, ..sample(0, 1) };
     let summary = summary(&fold(window(0, 1000), &[absurd]), &EngineStats::default(), END);
     assert_eq!(summary.warnings.len(), 2);
@@ -149,7 +149,7 @@ fn redirects_that_nobody_follows_are_warned_of() {
     assert_eq!(warned(&fold(window(0, 1000), &samples(4))), None);
     let warning = warned(&fold(window(0, 1000), &samples(5))).expect("half of them are");
     assert!(warning.starts_with("5 of 10 replies") && warning.contains("[session]"), "{warning}");
-    let mut followed = Fold::new(window(0, 1000)).telling_states(vec!["home".to_owned()]);
+    let mut followed = Fold::new(window(0, 1000)).naming_states(vec!["home".to_owned()]);
     samples(10).iter().for_each(|sample| followed.record(sample));
     assert_eq!(warned(&followed), None);
 }

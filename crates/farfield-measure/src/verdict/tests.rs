@@ -365,7 +365,7 @@ fn a_full_worker_says_how_much_it_can() {
 
 /// Arrivals that find no idle connection open one each: told with their number and the key that bounds them.
 #[test]
-fn a_storm_of_connections_is_told() {
+fn a_storm_of_connections_is_reported() {
     let samples: Vec<_> = (0..1000)
         .map(|n: u32| Sample {
             connection: n,

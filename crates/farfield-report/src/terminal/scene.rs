@@ -145,7 +145,7 @@ impl Scene {
     }
 
     pub fn fold(&self) -> Fold {
-        let mut fold = Fold::of_classes(WINDOW, &self.classes).telling_states(self.states.clone());
+        let mut fold = Fold::of_classes(WINDOW, &self.classes).naming_states(self.states.clone());
         self.samples.iter().for_each(|sample| fold.record(sample));
         self.notes.iter().for_each(|note| fold.note(note));
         fold
