@@ -1,9 +1,9 @@
 //! What a run's workers say of themselves, added up to the engine's own account of the run.
 
-use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
 use crate::run::{Plane, Settings};
 use crate::testbed::RunningServer;
+use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Instant, Window};
 use farfield_measure::engine_stats::{Arrivals, ServerLimits};
 use farfield_measure::sessions::WholeRun;
@@ -12,7 +12,12 @@ use farfield_traffic::load::{LoadModel, Restart};
 use std::num::NonZeroU32;
 
 /// Adds up what the workers say of themselves.
-pub(crate) fn add_up(stats: &mut EngineStats, settings: &Settings, window: Window, finished: Vec<Finished>) {
+pub(crate) fn add_up(
+    stats: &mut EngineStats,
+    settings: &Settings,
+    window: Window,
+    finished: Vec<WorkerReport>,
+) {
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
     let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
     let mut area = 0;
@@ -49,13 +54,15 @@ pub(crate) fn add_up(stats: &mut EngineStats, settings: &Settings, window: Windo
     let bounded = matches!(&settings.load, LoadModel::Open { users_max: Some(_), .. });
     let asked = bounded && settings.visitors_bound.is_none();
     // The first cause of all else that such a run has, so the first that is told.
-    stats.warnings.splice(0..0, storm(later, half_s, asked));
-    stats.warnings.extend(settings.visitors_bound.and_then(|bound| crowded(bound, arrivals.dropped)));
+    stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
+    stats
+        .warnings
+        .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
 }
 
 /// What an open population does to a server that is full: an arrival that finds no idle visitor brings a new one, with a
 /// connection of its own, which costs the server two or three times what a request on a kept one does; so it stays full.
-fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
+fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
     /// Below, a server that answers slowly has the same look: more visitors wait than there were.
     const NEWCOMERS_A_SECOND: f64 = 1_000.0;
     const SHARE: f64 = 0.25;
@@ -76,7 +83,7 @@ fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<St
 }
 
 /// What a reader should know of arrivals that were dropped for a bound that nobody asked for.
-fn crowded(bound: NonZeroU32, dropped: u64) -> Option<String> {
+fn dropped_arrivals(bound: NonZeroU32, dropped: u64) -> Option<String> {
     (dropped > 0).then(|| {
         format!(
             "{dropped} arrivals were dropped: without load.users-max there are at most {bound} visitors at once, which half \
@@ -182,7 +189,7 @@ pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>)
     Some(ServerStatus { ended })
 }
 
-fn add_network(stats: &mut EngineStats, part: &finished::Network) {
+fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     let all = stats.network.get_or_insert_default();
     all.departure_lateness.merge(&part.departed);
     all.arrival_lateness.merge(&part.arrived);
@@ -216,7 +223,7 @@ pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<Strin
 }
 
 /// The warning that no session went its whole way, with what to do.
-pub(crate) fn unreached(settings: &Settings, fold: &Fold) -> Option<String> {
+pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<String> {
     let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
     if begun == 0 || completed > 0 || !settings.itinerary.sessions_end() {
         return None;
@@ -244,7 +251,7 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NonZeroU32, crowded, shared_processors, storm};
+    use super::{NonZeroU32, connection_storm, dropped_arrivals, shared_processors};
     use farfield_measure::EngineStats;
     use farfield_measure::MachineStats;
 
@@ -262,8 +269,8 @@ mod tests {
     #[test]
     fn a_bound_that_nobody_asked_for_is_reported_where_it_drops_arrivals() {
         let bound = NonZeroU32::new(32_000).unwrap();
-        assert_eq!(crowded(bound, 0), None);
-        let text = crowded(bound, 17).unwrap();
+        assert_eq!(dropped_arrivals(bound, 0), None);
+        let text = dropped_arrivals(bound, 17).unwrap();
         assert!(
             text.starts_with("17 arrivals were dropped: without load.users-max") && text.contains("32000"),
             "{text}"
@@ -272,15 +279,15 @@ mod tests {
 
     #[test]
     fn a_storm_of_newcomers_is_reported_with_its_number_and_the_key_that_bounds_it() {
-        let text = storm([215_000, 300_000], 5.0, false).unwrap();
+        let text = connection_storm([215_000, 300_000], 5.0, false).unwrap();
         let begins = "set load.users-max: no visitor was idle for 43000 of 60000 arrivals a second";
         assert!(text.starts_with(begins), "{text}");
         // Bounded, few of all, few at all, and nothing.
         let none = [
-            storm([215_000, 300_000], 5.0, true),
-            storm([6_000, 300_000], 5.0, false),
-            storm([400, 500], 5.0, false),
-            storm([0, 0], 0.0, false),
+            connection_storm([215_000, 300_000], 5.0, true),
+            connection_storm([6_000, 300_000], 5.0, false),
+            connection_storm([400, 500], 5.0, false),
+            connection_storm([0, 0], 0.0, false),
         ];
         assert_eq!(none, [None, None, None, None]);
     }

@@ -4,10 +4,10 @@
 //! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
 
 mod pace;
-mod seat;
+mod processor;
 mod side_files;
 
-use crate::memory::Memory;
+use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
 use farfield_base::{Duration, Instant, Note, Sample};
@@ -15,7 +15,7 @@ use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::Asked;
 use farfield_measure::{EngineStats, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
-pub(crate) use seat::Seat;
+pub(crate) use processor::CollectorProcessor;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -36,7 +36,7 @@ pub struct Progress<'a> {
 }
 
 /// What a run keeps on disk.
-pub(crate) struct Keeping {
+pub(crate) struct RunFiles {
     pub directory: RunDirectory,
     pub samples: SamplesWriter<DiskSamples>,
     /// Which samples were asked for.
@@ -50,7 +50,7 @@ pub(crate) struct Keeping {
 pub(crate) struct Collector<'a> {
     pub fold: Fold,
     pub stats: EngineStats,
-    pub keeping: Option<Keeping>,
+    pub files: Option<RunFiles>,
     pub asked: Asked<'a>,
     /// Breaking one of these ends the run.
     pub aborts: &'a [Threshold],
@@ -61,7 +61,7 @@ pub(crate) struct Collector<'a> {
     failures_left: usize,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
-    seat: Seat,
+    processor: CollectorProcessor,
 }
 
 impl<'a> Collector<'a> {
@@ -70,18 +70,18 @@ impl<'a> Collector<'a> {
         workers: usize,
         asked: Asked<'a>,
         aborts: &'a [Threshold],
-        keeping: Option<Keeping>,
+        files: Option<RunFiles>,
         pace: Pace,
     ) -> Collector<'a> {
         let pace = Rc::new(pace);
-        let keeping = keeping.map(|keeping| {
+        let files = files.map(|files| {
             let pace = Rc::clone(&pace);
-            Keeping { samples: keeping.samples.pausing(move || pace.breathe()), ..keeping }
+            RunFiles { samples: files.samples.pausing(move || pace.breathe()), ..files }
         });
         Collector {
             fold,
             stats: EngineStats::default(),
-            keeping,
+            files,
             asked,
             aborts,
             live: vec![LiveCounts::default(); workers],
@@ -90,13 +90,13 @@ impl<'a> Collector<'a> {
             failures_left: 0,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
-            seat: Seat::anywhere(),
+            processor: CollectorProcessor::unbound(),
         }
     }
 
-    /// The same, working where `seat` takes it.
-    pub fn seated(self, seat: Seat) -> Collector<'a> {
-        Collector { seat, ..self }
+    /// The same, on `processor`.
+    pub fn on_processor(self, processor: CollectorProcessor) -> Collector<'a> {
+        Collector { processor, ..self }
     }
 
     /// Collects until all workers are gone. `now` tells the time of the run; `on_progress` is called once a second, and
@@ -109,7 +109,7 @@ impl<'a> Collector<'a> {
         mut on_progress: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
     ) {
-        let memory = Memory::find();
+        let memory = MemoryBounds::find();
         loop {
             if let Ok(chunk) = chunks.try_recv() {
                 self.pace.came_at_once();
@@ -125,17 +125,17 @@ impl<'a> Collector<'a> {
                 }
             }
             let now = now();
-            if let Some(Keeping { side_files: Some(files), directory, .. }) = &mut self.keeping
-                && let Err(error) = files.write(directory)
+            if let Some(RunFiles { side_files: Some(side_files), directory, .. }) = &mut self.files
+                && let Err(error) = side_files.write(directory)
             {
                 self.directory_refused.get_or_insert(error);
             }
-            self.seat.look(now, self.pace.at_once());
+            self.processor.reconsider(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.stats.connections_open.push(self.live_counts().connections);
                 if self.stats.memory_short.is_none() {
-                    let short = memory.is_short();
+                    let short = memory.shortage();
                     self.stats.memory_short =
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
@@ -167,8 +167,8 @@ impl<'a> Collector<'a> {
             self.fold.record(sample);
         }
         // After an error it counts what it does not take.
-        if let Some(keeping) = &mut self.keeping
-            && let Err(error) = keeping.samples.write(samples)
+        if let Some(files) = &mut self.files
+            && let Err(error) = files.samples.write(samples)
         {
             self.refuse_samples(error);
         }
@@ -182,8 +182,8 @@ impl<'a> Collector<'a> {
     /// The disk has taken its last sample. What is held in reserve is for the result.
     fn refuse_samples(&mut self, error: SamplesWriteError) {
         self.samples_refused.get_or_insert(error);
-        if let Some(keeping) = &mut self.keeping {
-            keeping.reserve.release();
+        if let Some(files) = &mut self.files {
+            files.reserve.release();
         }
     }
 
@@ -198,27 +198,27 @@ impl<'a> Collector<'a> {
     /// Leaves on disk what was measured so far. A disk that refuses does not end the run: what was measured is still
     /// told at its end, and what was lost makes it invalid.
     pub fn checkpoint(&mut self, now: Instant) {
-        let Some(keeping) = &mut self.keeping else { return };
-        if let Err(error) = keeping.samples.checkpoint() {
+        let Some(files) = &mut self.files else { return };
+        if let Err(error) = files.samples.checkpoint() {
             self.refuse_samples(error);
         }
-        let Some(keeping) = &mut self.keeping else { return };
+        let Some(files) = &mut self.files else { return };
         let pause = || self.pace.breathe();
         let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();
         pause();
-        let mut refused = keeping.directory.replace("summary.json", text.as_bytes()).err();
+        let mut refused = files.directory.replace("summary.json", text.as_bytes()).err();
         let kept = self.fold.failures().kept();
         if std::mem::replace(&mut self.failures_left, kept) < kept {
-            refused = refused.or(keeping.directory.leave_failures(&self.fold).err());
+            refused = refused.or(files.directory.leave_failures(&self.fold).err());
         }
-        if let Some(files) = &mut keeping.side_files {
-            refused = refused.or(files.write(&keeping.directory).err());
-            files.copy(&self.fold, &self.stats, now, &pause);
+        if let Some(side_files) = &mut files.side_files {
+            refused = refused.or(side_files.write(&files.directory).err());
+            side_files.copy(&self.fold, &self.stats, now, &pause);
         }
         if let Some(error) = refused {
-            keeping.reserve.release();
+            files.reserve.release();
             self.directory_refused.get_or_insert(error);
         }
     }
@@ -236,7 +236,7 @@ impl<'a> Collector<'a> {
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         // What the side files' thread still has is written anew.
-        let Keeping { directory, mut samples, keep, .. } = self.keeping.take()?;
+        let RunFiles { directory, mut samples, keep, .. } = self.files.take()?;
         let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.

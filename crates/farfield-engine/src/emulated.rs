@@ -12,7 +12,7 @@ pub(crate) mod worker;
 
 use crate::os::init;
 use crate::os::processors;
-use crate::placement::{Asked, Placement};
+use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
 use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError};
 use rustix::fd::OwnedFd;
@@ -100,7 +100,7 @@ impl EmulatedPlane {
         let receive = self.testbed.receive_asked.then_some(self.testbed.receive_processors.as_slice());
         let server_runs = matches!(self.server, Server::Running(_));
         let precedence = self.network.real_time && processors::may_take_precedence();
-        let asked = Asked { shards: &self.network.processors, server, receive, server_runs, precedence };
+        let asked = Requested { shards: &self.network.processors, server, receive, server_runs, precedence };
         Placement::choose(&processors, shards, asked)
     }
 }

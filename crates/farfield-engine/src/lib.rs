@@ -11,7 +11,6 @@ pub mod descriptors;
 pub mod doctor;
 pub mod emulated;
 pub mod environment;
-mod finished;
 pub mod interrupt;
 mod machine;
 mod memory;
@@ -27,6 +26,7 @@ mod sample_channel;
 mod simulated;
 pub mod sockets;
 pub mod testbed;
+mod worker_report;
 mod workers;
 
 pub use collector::Progress;

@@ -13,18 +13,18 @@ pub(crate) struct Phases {
 }
 
 /// The cause of a shorter stall is not looked for.
-const WORTH_A_LOOK: Duration = Duration::from_ms(20);
+const EXAMINED_STALL_MIN: Duration = Duration::from_ms(20);
 
 /// A worker that is held up as the load ends gets so long to begin what was due before: it loses no arrival by a late wake,
 /// and one that is too slow for its load is not driving the server all through the drain.
-const CATCH_UP: Duration = Duration::from_secs(1);
+const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
 impl Phases {
     /// True once no more load is to be begun at `now`: the load is over, and what was due before its end, of which the
     /// next is due at `next`, has been begun or had its time.
     pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
         let end = self.window.measure_to;
-        now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP)
+        now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP_MAX)
     }
 }
 
@@ -80,13 +80,13 @@ impl Meters {
     }
 
     /// Notes that the worker did not look at its events from `from` to `to`, of which the part in the window counts.
-    pub fn away(&mut self, from: Instant, to: Instant) {
+    pub fn record_stall(&mut self, from: Instant, to: Instant) {
         let stall = self.window.overlap(from, to);
         if stall <= self.stall {
             return;
         }
         self.stall = stall;
-        if stall >= WORTH_A_LOOK {
+        if stall >= EXAMINED_STALL_MIN {
             self.stall_waited = thread_waited().zip(self.waited_before).map(|(now, before)| now - before);
         }
     }

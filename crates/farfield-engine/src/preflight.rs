@@ -6,7 +6,7 @@
 
 use crate::descriptors;
 use crate::environment;
-use crate::memory::Memory;
+use crate::memory::MemoryBounds;
 use crate::plane::PlaneSettings;
 use crate::run::{Plane, Settings};
 use farfield_base::{Bytes, Instant};
@@ -96,7 +96,7 @@ pub fn check(settings: &Settings, plane: &PlaneSettings) -> Result<(), Lack> {
             ports_suffice(users, sources.count(), local_ports())?;
         }
     }
-    let free = Memory::find().left().map(|free| (free.left, free.by));
+    let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
     memory_suffices(users, if on_sockets { SOCKET_BYTES } else { USER_BYTES }, free)
 }
 
@@ -116,7 +116,7 @@ pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
     if users_max.is_some() {
         return None;
     }
-    *users_max = visitors(Memory::find().left().map(|free| free.left));
+    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free));
     *users_max
 }
 

@@ -3,10 +3,11 @@
 use crate::account;
 use crate::capture_file::CaptureFile;
 use crate::clocks;
-use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
+use crate::collector::{
+    Collector, CollectorProcessor, HISTOGRAMS, Pace, Progress, RunFiles, SERIES, SideFiles,
+};
 use crate::emulated::Emulated;
 use crate::environment::Environment;
-use crate::finished::Finished;
 use crate::machine::MachineBefore;
 use crate::meters::Phases;
 use crate::os::allocator;
@@ -18,6 +19,7 @@ use crate::sample_channel::SampleSender;
 use crate::simulated;
 use crate::sockets::Sources;
 use crate::testbed::RunningServer;
+use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
@@ -164,9 +166,9 @@ pub fn run_with_clocks(
     let phases = Phases { window, drain_until };
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
-    let keeping = settings.output.as_ref().map(begin).transpose()?;
+    let files = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(settings, plane, phases, keeping, started, stop, on_progress);
+        return simulated::run(settings, plane, phases, files, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
     let capture = begin_capture(settings, started)?;
@@ -193,10 +195,10 @@ pub fn run_with_clocks(
         worker_count,
         asked(settings),
         &settings.aborts,
-        keeping,
+        files,
         Pace::beside_workers(clock),
     );
-    let mut collector = collector.seated(settings.plane.seat());
+    let mut collector = collector.on_processor(settings.plane.collector_processor());
     collector.stats.plane = settings.plane.name().to_owned();
     collector.stats.processors = settings.worker_processors();
     collector.stats.placement = settings.plane.placement_in_words();
@@ -218,7 +220,7 @@ pub fn run_with_clocks(
     collector.collect(&chunks, &returns, now, on_progress, end);
     end();
     drop(chunks);
-    let finished: Vec<Finished> =
+    let finished: Vec<WorkerReport> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
     let until = clock.now().min(window.measure_to);
@@ -228,7 +230,7 @@ pub fn run_with_clocks(
     collector.stats.load_ended = collector.stats.interrupted.is_none();
     account::add_up(&mut collector.stats, settings, window, finished);
     account::describe_network(&mut collector.stats, settings);
-    collector.stats.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     collector.stats.machine = before.and_then(|before| before.since(settings.plane.started_server()));
     if settings.plane.started_server().is_some() {
@@ -266,7 +268,7 @@ fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
 }
 
 /// Writes what is known before the run, and opens what grows during it.
-fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keeping, RunError> {
+fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFiles, RunError> {
     let directory = output.directory.clone();
     directory.replace("scenario.toml", output.scenario.as_bytes())?;
     let environment = serde_json::to_string_pretty(&Environment::read()).expect("plain data");
@@ -275,7 +277,7 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keepi
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
     let reserve = directory.reserve()?;
     let side_files = SideFiles::start(Duration::from_secs(started)).ok();
-    Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
+    Ok(RunFiles { directory, samples, keep: output.keep, reserve, side_files })
 }
 
 impl Settings {
@@ -296,16 +298,16 @@ impl Settings {
 
 impl Plane {
     /// Takes the calling thread to where the collector is to work.
-    fn seat(&self) -> Seat {
-        let Plane::Emulated(emulated) = self else { return Seat::anywhere() };
+    fn collector_processor(&self) -> CollectorProcessor {
+        let Plane::Emulated(emulated) = self else { return CollectorProcessor::unbound() };
         let placement = &emulated.placement;
         match placement.collector.as_slice() {
-            [server, shard] if placement.collector_looks => Seat::beside(*server, *shard),
-            [] => Seat::anywhere(),
+            [server, shard] if placement.collector_moves => CollectorProcessor::choosing(*server, *shard),
+            [] => CollectorProcessor::unbound(),
             some => {
                 // Refused, it stays where it is.
                 let _ = processors::confine(some);
-                Seat::anywhere()
+                CollectorProcessor::unbound()
             }
         }
     }

@@ -5,14 +5,14 @@
 //! in what the run leaves at its end.
 
 use crate::account;
-use crate::collector::{Collector, Keeping, Pace, Progress};
-use crate::finished::{Finished, Network, PortCounts};
-use crate::memory::Memory;
+use crate::collector::{Collector, Pace, Progress, RunFiles};
+use crate::memory::MemoryBounds;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, asked, finish};
 use crate::sample_channel::LiveCounts;
+use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
@@ -46,7 +46,7 @@ pub(crate) fn run(
     settings: &Settings,
     plane: &SimulatedPlane,
     phases: Phases,
-    keeping: Option<Keeping>,
+    files: Option<RunFiles>,
     started: u64,
     stop: &AtomicBool,
     on_progress: impl FnMut(&Progress<'_>),
@@ -61,7 +61,7 @@ pub(crate) fn run(
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
+    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, files, Pace::alone());
     collector.stats.plane = settings.plane.name().to_owned();
     collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
@@ -84,7 +84,7 @@ pub(crate) fn run(
     let until = simulated.ended.min(phases.window.measure_to);
     account::add_up(&mut collector.stats, settings, phases.window, vec![finished(&simulated)]);
     account::describe_network(&mut collector.stats, settings);
-    collector.stats.warnings.extend(account::unreached(settings, &collector.fold));
+    collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // There is no thread that could have been too busy.
     collector.stats.workers.clear();
@@ -99,7 +99,7 @@ fn collect(
     stop: &AtomicBool,
     mut on_progress: impl FnMut(&Progress<'_>),
 ) {
-    let (clock, memory) = (Clock::starting_in(Duration::ZERO), Memory::find());
+    let (clock, memory) = (Clock::starting_in(Duration::ZERO), MemoryBounds::find());
     let (mut now, mut live) = (Instant::ZERO, Standing::default());
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
@@ -141,11 +141,11 @@ fn collect(
 }
 
 /// Why the simulation should end before its time, if it should.
-fn reason_to_end(now: Instant, live: Standing, memory: &Memory, stop: &AtomicBool) -> Option<String> {
+fn reason_to_end(now: Instant, live: Standing, memory: &MemoryBounds, stop: &AtomicBool) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
     }
-    let short = memory.is_short()?;
+    let short = memory.shortage()?;
     Some(format!(
         "at {:.3} s of its time {short}, with {} requests under way; offer no more than the model of the server takes, or \
          bound those under way with load.users-max",
@@ -228,8 +228,8 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
 }
 
 /// The account of the one who turned it all, who is never late.
-fn finished(simulated: &Simulated) -> Finished {
-    Finished {
+fn finished(simulated: &Simulated) -> WorkerReport {
+    WorkerReport {
         stats: WorkerStats::default(),
         lateness: Histogram::new(),
         turns: Histogram::new(),
@@ -238,7 +238,7 @@ fn finished(simulated: &Simulated) -> Finished {
         received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,
         stalls: 0,
-        network: Some(Network {
+        network: Some(NetworkReport {
             departed: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),

@@ -5,7 +5,6 @@ use crate::descriptors;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::{self, Emulated};
-use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::os::processors;
@@ -15,6 +14,7 @@ use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
 use crate::testbed::Queue;
+use crate::worker_report::WorkerReport;
 use farfield_emulator::{Directory, Shard, SharedLinks};
 use farfield_user::{Plan, Population};
 use std::net::SocketAddr;
@@ -90,7 +90,7 @@ impl Workers<'_> {
         users: Vec<Users>,
         clock: Clock,
         senders: Vec<SampleSender>,
-    ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
+    ) -> Result<Vec<JoinHandle<WorkerReport>>, RunError> {
         let mut queues = match &self.settings.plane {
             Plane::Emulated(emulated) => emulated.testbed.queues(),
             _ => Vec::new(),
@@ -175,8 +175,8 @@ impl Workers<'_> {
 
 fn spawn(
     number: usize,
-    run: impl FnOnce() -> Finished + Send + 'static,
-) -> Result<JoinHandle<Finished>, RunError> {
+    run: impl FnOnce() -> WorkerReport + Send + 'static,
+) -> Result<JoinHandle<WorkerReport>, RunError> {
     let builder = std::thread::Builder::new().name(format!("worker-{number}"));
     builder.spawn(run).map_err(RunError::Worker)
 }

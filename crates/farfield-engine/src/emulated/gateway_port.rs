@@ -3,9 +3,9 @@
 //! Nothing here allocates a packet: what comes lies in chunks of memory that packets share, and what leaves is
 //! written from where it lies.
 
-use crate::finished::PortCounts;
 use crate::os::clock::Clock;
 use crate::testbed::Queue;
+use crate::worker_report::PortCounts;
 use bytes::BytesMut;
 use farfield_base::Window;
 use farfield_emulator::offload::{Frame, take_apart};

@@ -9,11 +9,11 @@ use crate::capture_file::CaptureInlet;
 use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
-use crate::finished::{Finished, Network};
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
 use crate::sample_channel::{LiveCounts, SampleSender};
+use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::{Lateness, Packet, Shard};
 use farfield_measure::Histogram;
@@ -51,20 +51,20 @@ pub(crate) struct Worker {
     samples: SampleSender,
     capture: Option<CaptureInlet>,
     halt: Arc<AtomicBool>,
-    lags: Lags,
+    lateness: LatenessHistograms,
     turns: Histogram,
     meters: Meters,
     packets: Vec<Packet>,
     next_heartbeat: Instant,
 }
 
-struct Lags {
+struct LatenessHistograms {
     window: Window,
     begun: Histogram,
     arrived: Histogram,
 }
 
-impl Lateness for Lags {
+impl Lateness for LatenessHistograms {
     fn begun(&mut self, due: Instant, late: Duration) {
         if self.window.contains(due) {
             self.begun.record(late);
@@ -101,7 +101,7 @@ impl Worker {
             samples,
             capture,
             halt,
-            lags: Lags { window, begun: Histogram::new(), arrived: Histogram::new() },
+            lateness: LatenessHistograms { window, begun: Histogram::new(), arrived: Histogram::new() },
             turns: Histogram::new(),
             meters: Meters::new(window),
             packets: Vec::new(),
@@ -125,7 +125,7 @@ impl Worker {
     }
 
     /// Runs until the load is over and drained.
-    pub fn run(mut self) -> Finished {
+    pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
         let _ = processors::wake_sharply();
         if self.takes_precedence {
@@ -151,7 +151,7 @@ impl Worker {
                     if self.phases.window.contains(turn) {
                         self.turns.record(turned.since(turn));
                     }
-                    self.meters.away(turn, turned);
+                    self.meters.record_stall(turn, turned);
                 }
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
@@ -177,11 +177,11 @@ impl Worker {
 
     /// Does the next thing that is due by `wall`, here or at the shared links that are held here.
     fn step(&mut self, wall: Instant) -> bool {
-        let (own, lags) = (&mut self.shard, &mut self.lags);
-        let Some(exchange) = &mut self.exchange else { return own.step(wall, lags) };
+        let (own, lateness) = (&mut self.shard, &mut self.lateness);
+        let Some(exchange) = &mut self.exchange else { return own.step(wall, lateness) };
         match (exchange.next_at(), own.next_at()) {
             (Some(links_at), own_at) if own_at.is_none_or(|own_at| links_at < own_at) => exchange.step(wall),
-            _ => own.step(wall, lags),
+            _ => own.step(wall, lateness),
         }
     }
 
@@ -270,7 +270,7 @@ impl Worker {
     fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
         self.meters.slept = self.meters.slept + before.since(turn);
-        self.meters.away(turn, before);
+        self.meters.record_stall(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let next = self.shard.next_at().into_iter().chain(links_at).min();
         let until = next.unwrap_or(Instant::MAX).min(self.next_heartbeat);
@@ -281,7 +281,7 @@ impl Worker {
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
         let woken = self.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.away(until, woken);
+        self.meters.record_stall(until, woken);
         self.breaks.slept(before, woken);
     }
 
@@ -328,7 +328,7 @@ impl Worker {
         }
     }
 
-    fn wind_up(mut self, failed: Option<io::Error>) -> Finished {
+    fn wind_up(mut self, failed: Option<io::Error>) -> WorkerReport {
         let now = self.clock.now();
         self.shard.cut(now);
         self.let_out();
@@ -339,18 +339,18 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts();
         self.samples.flush();
-        Finished {
+        WorkerReport {
             stats: self.meters.stats(now),
-            lateness: self.lags.begun,
+            lateness: self.lateness.begun,
             turns: self.turns,
             tally: self.shard.tally(),
             last_received: self.shard.population().last_received(),
             received: self.shard.population().received().clone(),
             in_system_area: self.shard.in_system_area(now),
             stalls: self.samples.stalls,
-            network: Some(Network {
+            network: Some(NetworkReport {
                 departed: self.port.lateness,
-                arrived: self.lags.arrived,
+                arrived: self.lateness.arrived,
                 crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
                 port: self.port.counts,
                 drops,

@@ -15,12 +15,12 @@
 //! socket in error the kernel still gives what had come. And no connection is read for longer than a share of a turn:
 //! what is left waits in a list for the next, so that a reply without end holds up neither the others nor time limits.
 
-use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
 use crate::sample_channel::LiveCounts;
 use crate::sockets::host::{Read, SocketsHost, Upcall};
+use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_user::{ConnectionKey, Failure, Population};
@@ -110,7 +110,7 @@ impl Worker {
     }
 
     /// Runs until the load is over and drained.
-    pub fn run(mut self) -> Finished {
+    pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
         let _ = processors::wake_sharply();
         wait_for_start(self.host.clock);
@@ -138,7 +138,7 @@ impl Worker {
             if self.phases.window.contains(woken) {
                 self.turns.record(handled.since(woken));
             }
-            self.meters.away(woken, handled);
+            self.meters.record_stall(woken, handled);
         }
         self.wind_up()
     }
@@ -313,7 +313,7 @@ impl Worker {
     /// Sleeps until something is due or comes, after the part of a turn from `turn` on in which wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
-        self.meters.away(turn, before);
+        self.meters.record_stall(turn, before);
         let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_heartbeat);
         // Who has something left to read does not wait.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
@@ -325,7 +325,7 @@ impl Worker {
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
         let woken = self.host.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.away(until.max(before), woken);
+        self.meters.record_stall(until.max(before), woken);
     }
 
     fn heartbeat(&mut self, now: Instant) {
@@ -346,12 +346,12 @@ impl Worker {
         }
     }
 
-    fn wind_up(mut self) -> Finished {
+    fn wind_up(mut self) -> WorkerReport {
         let now = self.host.clock.now();
         self.population.cut(&mut self.host, now);
         self.host.samples.live = self.live_counts();
         self.host.samples.flush();
-        Finished {
+        WorkerReport {
             stats: self.meters.stats(now),
             lateness: self.lateness,
             turns: self.turns,

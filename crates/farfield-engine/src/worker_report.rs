@@ -9,7 +9,7 @@ use std::io;
 
 /// What a worker says of itself, on any plane.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct WorkerReport {
     pub stats: WorkerStats,
     /// How late load was begun.
     pub lateness: Histogram,
@@ -23,12 +23,12 @@ pub(crate) struct Finished {
     pub in_system_area: u128,
     pub stalls: u64,
     /// On the emulated plane.
-    pub network: Option<Network>,
+    pub network: Option<NetworkReport>,
 }
 
 /// What a worker says of its part of an emulated network.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct NetworkReport {
     /// How late packets left for the server.
     pub departed: Histogram,
     /// How late packets reached clients.
