@@ -29,12 +29,12 @@ pub(crate) struct CaptureFile {
 
 /// A shard's way into the file.
 #[derive(Debug, Clone)]
-pub(crate) struct CaptureInlet {
+pub(crate) struct CaptureSender {
     tap: SyncSender<Vec<Captured>>,
     lost: Arc<AtomicU64>,
 }
 
-impl CaptureInlet {
+impl CaptureSender {
     /// Hands packets to the writer, or counts them as lost if it is behind.
     pub fn push(&self, packets: Vec<Captured>) {
         if packets.is_empty() {
@@ -67,18 +67,18 @@ impl CaptureFile {
         let count = Arc::clone(&lost);
         let writer = std::thread::Builder::new().name("capture".to_owned()).spawn(move || {
             // A courtesy to the workers; where it is refused, lateness shows what it cost.
-            let _ = processors::stand_back();
+            let _ = processors::set_background();
             write_all(writer, interfaces, &packets, start_unix_ns, &count)
         })?;
         Ok(CaptureFile { taps, lost, writer })
     }
 
     /// A way into the file for one shard.
-    pub fn inlet(&self) -> CaptureInlet {
-        CaptureInlet { tap: self.taps.clone(), lost: Arc::clone(&self.lost) }
+    pub fn sender(&self) -> CaptureSender {
+        CaptureSender { tap: self.taps.clone(), lost: Arc::clone(&self.lost) }
     }
 
-    /// Ends the file once all inlets are gone; tells how many packets were lost to it.
+    /// Ends the file once all senders are gone; tells how many packets were lost to it.
     ///
     /// # Errors
     /// When the disk refused: the file holds what was written before.

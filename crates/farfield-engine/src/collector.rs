@@ -211,7 +211,7 @@ impl<'a> Collector<'a> {
         let mut refused = files.directory.replace("summary.json", text.as_bytes()).err();
         let kept = self.fold.failures().kept();
         if std::mem::replace(&mut self.failures_left, kept) < kept {
-            refused = refused.or(files.directory.leave_failures(&self.fold).err());
+            refused = refused.or(files.directory.write_failures(&self.fold).err());
         }
         if let Some(side_files) = &mut files.side_files {
             refused = refused.or(side_files.write(&files.directory).err());

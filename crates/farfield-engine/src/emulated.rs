@@ -99,8 +99,8 @@ impl EmulatedPlane {
         };
         let receive = self.testbed.receive_asked.then_some(self.testbed.receive_processors.as_slice());
         let server_runs = matches!(self.server, Server::Running(_));
-        let precedence = self.network.real_time && processors::may_take_precedence();
-        let asked = Requested { shards: &self.network.processors, server, receive, server_runs, precedence };
+        let real_time = self.network.real_time && processors::may_be_real_time();
+        let asked = Requested { shards: &self.network.processors, server, receive, server_runs, real_time };
         Placement::choose(&processors, shards, asked)
     }
 }

@@ -26,7 +26,7 @@ pub struct Requested<'a> {
     /// The server runs already, and stays where it is.
     pub server_runs: bool,
     /// Shards may have a real-time priority.
-    pub precedence: bool,
+    pub real_time: bool,
 }
 
 /// Who runs where, by the system's numbers. An empty set is not bound.
@@ -43,7 +43,7 @@ pub struct Placement {
     /// The collector goes to whichever of its processors idles: the first is the server's, the second a shard's.
     pub collector_moves: bool,
     /// Shards have a real-time priority: each has its processor to itself, so that no server waits for it.
-    pub precedence: bool,
+    pub real_time: bool,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -80,10 +80,10 @@ impl Placement {
             receive,
             collector_moves: collector.1,
             collector: collector.0,
-            precedence: false,
+            real_time: false,
             reason: String::new(),
         };
-        placement.precedence = asked.precedence && !asked.server_runs && placement.shards_are_alone();
+        placement.real_time = asked.real_time && !asked.server_runs && placement.shards_are_alone();
         placement.reason = placement.in_words(processors.len(), asked);
         if asked.server_runs {
             placement.server.clear();
@@ -138,9 +138,9 @@ impl Placement {
         };
         let given = !(asked.shards.is_empty() && asked.server.is_empty() && asked.receive.is_none());
         let as_asked = if given { ", as asked" } else { "" };
-        let real_time = if self.precedence { "real-time " } else { "" };
+        let priority = if self.real_time { "real-time " } else { "" };
         format!(
-            "{are}{as_asked}: {server}{receive}, {real_time}{shards} on {}, collector {collector}",
+            "{are}{as_asked}: {server}{receive}, {priority}{shards} on {}, collector {collector}",
             listed(&own)
         )
     }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     const FREE: Requested<'_> =
-        Requested { shards: &[], server: &[], receive: None, server_runs: false, precedence: false };
+        Requested { shards: &[], server: &[], receive: None, server_runs: false, real_time: false };
 
     /// `server | receive | a shard; a shard | collector`, with `?` where the collector looks for time.
     fn shown(placement: &Placement) -> String {
@@ -264,12 +264,12 @@ mod tests {
     #[test]
     fn shards_go_first_only_where_they_are_alone() {
         let first = |processors: &[usize], shards, asked: Requested<'_>| {
-            Placement::choose(processors, shards, Requested { precedence: true, ..asked }).precedence
+            Placement::choose(processors, shards, Requested { real_time: true, ..asked }).real_time
         };
         assert!(first(&[0, 1], 1, FREE));
         assert!(first(&[0, 1, 2, 3], 3, FREE));
         assert!(first(&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }));
-        assert!(!Placement::choose(&[0, 1], 1, FREE).precedence);
+        assert!(!Placement::choose(&[0, 1], 1, FREE).real_time);
         assert!(!first(&[0], 1, FREE));
         assert!(!first(&[0, 1], 2, FREE));
         assert!(!first(&[0, 1], 1, Requested { receive: Some(&[0, 1]), ..FREE }));

@@ -158,7 +158,7 @@ pub fn run_with_clocks(
     on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
-    let _restored_at_the_end = processors::Confinement::remember();
+    let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
@@ -204,11 +204,11 @@ pub fn run_with_clocks(
     collector.stats.placement = settings.plane.placement_in_words();
     collector.stats.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
-    let _ = processors::stand_back();
+    let _ = processors::set_background();
     // Once the workers are to end, nobody waits for a processor any more but whoever waits for the result.
     let end = || {
         if !halt.swap(true, Ordering::Relaxed) {
-            let _ = processors::come_forward();
+            let _ = processors::set_normal();
         }
     };
     let now = || {
@@ -238,7 +238,7 @@ pub fn run_with_clocks(
     }
     collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
     collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
-    collector.stats.warnings.extend(clocks::moved(&clocks_before, &clocks()));
+    collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
     account::describe_server_limits(&mut collector.stats, settings);
     if let Some(capture) = capture {
         end_capture(&mut collector.stats, capture);
@@ -400,7 +400,7 @@ fn leave_files(
     started: u64,
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
-    directory.leave_failures(&collector.fold)?;
+    directory.write_failures(&collector.fold)?;
     let rows = collector.fold.series().rows(&collector.stats.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");

@@ -25,7 +25,9 @@ pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryL
 pub use prefix::{Family, Prefix, PrefixError};
 pub use queue::Queue;
 pub use report::{GatewayDrops, ServerSetting, TestbedReport};
-pub use server::{Command, Containment, Ending, Ready, ReadyError, RunningServer, ServerError, ServerSpec};
+pub use server::{
+    Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerExit, ServerSpec,
+};
 pub use settings::{SettingName, SettingNameError};
 pub use spec::{Device, ServerTcp, TestbedSpec};
 
@@ -34,7 +36,7 @@ use crate::os::namespace;
 use crate::os::netlink::Netlink;
 use gateway::Gateway;
 use record::Record;
-use settings::Wanted;
+use settings::WantedSetting;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -202,14 +204,14 @@ struct Built {
 
 fn build_inside(spec: &TestbedSpec, own: bool) -> Result<Built, TestbedError> {
     if own {
-        settings::make(&settings::of_own_namespace())?;
+        settings::apply(&settings::of_own_namespace())?;
         loopback_up().map_err(|source| TestbedError::Interface { what: "loopback".into(), source })?;
     }
     let v6 = spec.mtu >= MTU_MIN_V6 && settings::has_ipv6();
     let mut gateway = Gateway::open(spec)?;
     gateway.set_up(spec, v6)?;
     let wanted = settings::of_tcp(&spec.tcp);
-    let before = settings::make(&wanted)?;
+    let before = settings::apply(&wanted)?;
     let report = report(spec, &gateway, v6, &wanted);
     Ok(Built { gateway, report, server: gateway::addresses(spec, v6), before })
 }
@@ -220,7 +222,7 @@ fn loopback_up() -> io::Result<()> {
     netlink.up(loopback)
 }
 
-fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[Wanted]) -> TestbedReport {
+fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[WantedSetting]) -> TestbedReport {
     let tun = gateway.queue_bytes.is_none();
     let clients = [Some(spec.clients_v4.to_string()), v6.then(|| spec.clients_v6.to_string())];
     let program = if tun { "eBPF" } else { "classic BPF" };

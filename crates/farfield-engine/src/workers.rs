@@ -109,7 +109,7 @@ impl Workers<'_> {
                     let worker = self.emulated_worker(*shard, queue, clock, samples);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
-                    let worker = worker.taking_precedence(emulated.placement.precedence);
+                    let worker = worker.at_real_time_priority(emulated.placement.real_time);
                     let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
                     spawn(number, move || {
                         if !placed.is_empty() {
@@ -151,8 +151,8 @@ impl Workers<'_> {
         samples: SampleSender,
     ) -> emulated::worker::Worker {
         let port = GatewayPort::new(queue, clock, self.phases.window);
-        let inlet = self.capture.map(CaptureFile::inlet);
-        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, inlet, Arc::clone(self.halt))
+        let sender = self.capture.map(CaptureFile::sender);
+        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, sender, Arc::clone(self.halt))
     }
 
     /// The part of the users that worker `number` has.

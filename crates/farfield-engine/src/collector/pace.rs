@@ -58,7 +58,7 @@ impl Pace {
         let behind = self.at_once.get();
         let worked = clock.now().since(self.worked_from.get());
         if behind < BEHIND && worked >= WORK.times(u64::from(behind) + 1) {
-            processors::step_aside();
+            processors::yield_briefly();
             self.work_begins();
         }
     }

@@ -60,7 +60,7 @@ impl SideFiles {
         let (done, encoded) = channel();
         Builder::new().name("side-files".to_owned()).spawn(move || {
             // Where it is refused, the thread takes its share of a processor for some milliseconds a second.
-            let _ = processors::idle_only();
+            let _ = processors::set_idle();
             for copied in to_encode {
                 // What fails here fails at the end of the run as well, where it is reported.
                 let Ok(encoded) = encode(copied) else { return };

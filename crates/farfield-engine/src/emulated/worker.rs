@@ -5,7 +5,7 @@
 //! being woken takes longer. Where shards share links, the loop of the first does also what is due there, and all
 //! [exchange](super::exchange) packets.
 
-use crate::capture_file::CaptureInlet;
+use crate::capture_file::CaptureSender;
 use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
@@ -44,12 +44,12 @@ pub(crate) struct Worker {
     /// It never sleeps.
     polls: bool,
     /// It asks for a real-time priority.
-    takes_precedence: bool,
+    real_time: bool,
     breaks: Breaks,
     clock: Clock,
     phases: Phases,
     samples: SampleSender,
-    capture: Option<CaptureInlet>,
+    capture: Option<CaptureSender>,
     halt: Arc<AtomicBool>,
     lateness: LatenessHistograms,
     turns: Histogram,
@@ -85,7 +85,7 @@ impl Worker {
         clock: Clock,
         phases: Phases,
         samples: SampleSender,
-        capture: Option<CaptureInlet>,
+        capture: Option<CaptureSender>,
         halt: Arc<AtomicBool>,
     ) -> Worker {
         let window = phases.window;
@@ -94,7 +94,7 @@ impl Worker {
             port,
             exchange: None,
             polls: false,
-            takes_precedence: false,
+            real_time: false,
             breaks: Breaks::none(),
             clock,
             phases,
@@ -120,16 +120,16 @@ impl Worker {
     }
 
     /// This worker at a real-time priority, if the system allows one.
-    pub fn taking_precedence(self, takes_precedence: bool) -> Worker {
-        Worker { takes_precedence, ..self }
+    pub fn at_real_time_priority(self, real_time: bool) -> Worker {
+        Worker { real_time, ..self }
     }
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::wake_sharply();
-        if self.takes_precedence {
-            self.breaks = Breaks::with_precedence();
+        let _ = processors::reduce_wake_latency();
+        if self.real_time {
+            self.breaks = Breaks::at_real_time_priority();
         }
         wait_for_start(self.clock);
         self.shard.start();

@@ -37,8 +37,8 @@ fn place_threads(interface: &str, queues: usize, before: &[Pid], processors: &[u
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
     threads.into_iter().try_for_each(|thread| {
-        processors::put(Some(thread), processors)?;
-        processors::take_turns(thread)
+        processors::set_affinity(Some(thread), processors)?;
+        processors::set_batch(thread)
     })
 }
 

@@ -112,7 +112,7 @@ impl Worker {
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::wake_sharply();
+        let _ = processors::reduce_wake_latency();
         wait_for_start(self.host.clock);
         self.population.start(&mut self.host);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);

@@ -1,6 +1,6 @@
 //! The gateway's device: TUN, or packet sockets on a veth pair, with addresses, routes and queues.
 
-use super::settings::{self, Wanted};
+use super::settings::{self, WantedSetting};
 use crate::os::namespace::Namespace;
 use crate::os::netlink::{Netlink, Route, VethEnd};
 use crate::os::packet_socket;
@@ -241,7 +241,7 @@ fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<Re
         return Ok(ReceiveWork::NoThreads("the gateway is made of packet sockets".to_owned()));
     }
     let queues = if tun { spec.queues.get() } else { 1 };
-    receive_steering::put_on(interface, queues, processors)?;
+    receive_steering::steer_to(interface, queues, processors)?;
     Ok(ReceiveWork::Steered)
 }
 
@@ -261,12 +261,12 @@ fn wait_until_local(netlink: &mut Netlink, address: IpAddr) -> io::Result<()> {
 
 /// Brings the far end up, silent, with a socket for each queue.
 fn sockets_at_far_end(name: &str, spec: &TestbedSpec, bytes: usize) -> io::Result<Vec<OwnedFd>> {
-    let quiet = ["all", "default"].map(|which| Wanted {
+    let quiet = ["all", "default"].map(|which| WantedSetting {
         name: format!("net.ipv6.conf.{which}.disable_ipv6"),
         value: "1".into(),
         asked: false,
     });
-    settings::make(&quiet).expect("none of these was asked for");
+    settings::apply(&quiet).expect("none of these was asked for");
     let mut netlink = Netlink::open()?;
     let interface = netlink.index_of(name)?;
     netlink.size(interface, spec.mtu, None)?;
