@@ -79,7 +79,7 @@ pub struct Sample {
 pub enum PagePart {
     /// Pages are not told apart.
     #[default]
-    Apart = 0,
+    Untracked = 0,
     /// What its page began with.
     Begins = 1,
     /// Something that its page led to.
@@ -93,7 +93,7 @@ pub enum PagePart {
 impl PagePart {
     /// All of them, in order of their codes.
     pub const ALL: [PagePart; 5] =
-        [PagePart::Apart, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
+        [PagePart::Untracked, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
 
     /// That of a request which begins or ends its page, or both.
     pub const fn of(begins: bool, ends: bool) -> PagePart {
@@ -112,7 +112,7 @@ impl PagePart {
 
     /// Whether it is known which page it is of.
     pub const fn is_known(self) -> bool {
-        !matches!(self, PagePart::Apart)
+        !matches!(self, PagePart::Untracked)
     }
 
     /// Whether its page began with it.

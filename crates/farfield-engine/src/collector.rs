@@ -12,7 +12,7 @@ use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
 use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
-use farfield_measure::summary::Asked;
+use farfield_measure::summary::SummaryContext;
 use farfield_measure::{EngineStats, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
 pub(crate) use processor::CollectorProcessor;
@@ -51,7 +51,7 @@ pub(crate) struct Collector<'a> {
     pub fold: Fold,
     pub stats: EngineStats,
     pub files: Option<RunFiles>,
-    pub asked: Asked<'a>,
+    pub context: SummaryContext<'a>,
     /// Breaking one of these ends the run.
     pub aborts: &'a [Threshold],
     live: Vec<LiveCounts>,
@@ -68,7 +68,7 @@ impl<'a> Collector<'a> {
     pub fn new(
         fold: Fold,
         workers: usize,
-        asked: Asked<'a>,
+        context: SummaryContext<'a>,
         aborts: &'a [Threshold],
         files: Option<RunFiles>,
         pace: Pace,
@@ -82,7 +82,7 @@ impl<'a> Collector<'a> {
             fold,
             stats: EngineStats::default(),
             files,
-            asked,
+            context,
             aborts,
             live: vec![LiveCounts::default(); workers],
             samples_refused: None,
@@ -204,7 +204,7 @@ impl<'a> Collector<'a> {
         }
         let Some(files) = &mut self.files else { return };
         let pause = || self.pace.breathe();
-        let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.stats, now, &pause);
+        let summary = Summary::checkpoint(self.context, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();
         pause();

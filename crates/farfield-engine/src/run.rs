@@ -24,7 +24,7 @@ use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
-use farfield_measure::summary::Asked;
+use farfield_measure::summary::SummaryContext;
 use farfield_measure::{EngineStats, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
@@ -193,7 +193,7 @@ pub fn run_with_clocks(
     let collector = Collector::new(
         fold,
         worker_count,
-        asked(settings),
+        summary_context(settings),
         &settings.aborts,
         files,
         Pace::beside_workers(clock),
@@ -247,8 +247,8 @@ pub fn run_with_clocks(
 }
 
 /// What the summary is to say beside what was measured.
-pub(crate) fn asked(settings: &Settings) -> Asked<'_> {
-    Asked {
+pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
+    SummaryContext {
         heading: &settings.heading,
         limits: &settings.limits,
         thresholds: &settings.thresholds,
@@ -373,7 +373,7 @@ fn end_capture(stats: &mut EngineStats, capture: CaptureFile) {
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let refused = collector.take_directory_refused();
-    let mut summary = Summary::new(collector.asked, &collector.fold, &collector.stats, until);
+    let mut summary = Summary::new(collector.context, &collector.fold, &collector.stats, until);
     let Some(directory) = directory else { return summary };
     match leave_files(&directory, &collector, &summary, until, started) {
         Ok(()) => {}

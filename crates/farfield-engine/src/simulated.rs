@@ -10,7 +10,7 @@ use crate::memory::MemoryBounds;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
-use crate::run::{RunError, Settings, asked, finish};
+use crate::run::{RunError, Settings, finish, summary_context};
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
@@ -61,7 +61,8 @@ pub(crate) fn run(
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, files, Pace::alone());
+    let mut collector =
+        Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());
     collector.stats.plane = settings.plane.name().to_owned();
     collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));

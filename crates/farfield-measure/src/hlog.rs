@@ -6,7 +6,7 @@
 //! alone, so what is read back has HDR's own minimum and mean, not the exact ones of the summary.
 
 use crate::engine_stats::EngineStats;
-use crate::fold::{Fold, Part};
+use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::timing::Timing;
 use base64::Engine;
@@ -86,7 +86,7 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line
     let warm_up = Span { from: Instant::ZERO, length: warm_up_end.since(Instant::ZERO) };
     let steady = Span { from: warm_up_end, length: window.elapsed(until) };
     let line = |tag: String, times: &'a Histogram, span| Line { tag, times: Cow::Borrowed(times), span };
-    let part = |name: &str, part: &'a Part, span| {
+    let part = |name: &str, part: &'a PhaseStats, span| {
         let of =
             |(timing, times): (Timing, &'a Histogram)| line(format!("{name}.{}", timing.name()), times, span);
         part.times.iter().map(of).collect::<Vec<_>>()

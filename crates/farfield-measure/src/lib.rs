@@ -36,7 +36,7 @@ pub use engine_stats::{
     Arrivals, EngineStats, MachineStats, NetworkDrops, NetworkStats, OutOfMemory, ServerEnd, ServerStatus,
     WorkerStats,
 };
-pub use fold::{Fold, Part};
+pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;
 pub use quantile::Quantile;
 pub use summary::{Heading, LoadKind, Summary};

@@ -161,14 +161,14 @@ mod tests {
 
     #[test]
     fn a_page_is_timed_from_its_first_request_to_its_last() {
-        use PagePart::{Apart, Begins, Ends, Inside, Whole};
+        use PagePart::{Begins, Ends, Inside, Untracked, Whole};
         let samples = [
             part(1, Begins, [10, 20, 30], Outcome::Ok),
             part(2, Begins, [10, 20, 30], Outcome::Ok),
             part(1, Inside, [30, 55, 58], Outcome::Ok),
             part(2, Ends, [30, 31, 32], Outcome::TimedOut),
             part(3, Whole, [40, 45, 47], Outcome::Ok),
-            part(4, Apart, [0, 900, 900], Outcome::Ok),
+            part(4, Untracked, [0, 900, 900], Outcome::Ok),
             part(1, Ends, [30, 50, 70], Outcome::Ok),
             part(5, Whole, [1000, 1001, 1002], Outcome::Ok),
             part(6, Inside, [30, 31, 33], Outcome::Ok),

@@ -4,8 +4,8 @@
 //! count as requests, since each is asked and answered on its own. A histogram is 304 KiB: only a state that was asked for
 //! gets one, and no more than [`States::MAX`] states are told apart.
 
-use crate::censored::{self, Ages};
-use crate::fold::Part;
+use crate::censored::{self, CensoredAges};
+use crate::fold::PhaseStats;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
 use crate::timing::Timing;
@@ -27,8 +27,8 @@ pub struct StateCount {
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Response times of those that went well.
     pub response: Histogram,
-    /// Ages of those that were given up or were open at the end of the run.
-    pub censored: Ages,
+    /// CensoredAges of those that were given up or were open at the end of the run.
+    pub censored: CensoredAges,
 }
 
 impl StateCount {
@@ -47,9 +47,9 @@ impl StateCount {
         Estimate::of(&self.response, self.censored.histogram()?)
     }
 
-    /// The share that went wrong, as [`Part::error_share`] has it.
+    /// The share that went wrong, as [`PhaseStats::error_share`] has it.
     pub fn error_share(&self, ignores_unfinished: bool) -> Option<f64> {
-        Part::error_share_of(&self.outcomes, ignores_unfinished)
+        PhaseStats::error_share_of(&self.outcomes, ignores_unfinished)
     }
 }
 

@@ -211,7 +211,7 @@ pub struct Summary {
 
 /// What a summary is made of, besides the fold and the engine's stats.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct SummaryContext<'a> {
     /// What the run was.
     pub heading: &'a Heading,
     /// The limits of the verdict.
@@ -224,30 +224,30 @@ pub struct Asked<'a> {
 
 impl Summary {
     /// The summary of a run that ended at `until`.
-    pub fn new(asked: Asked<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
-        let mut summary = Summary::pausing(asked, fold, stats, until, &|| {});
+    pub fn new(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
+        let mut summary = Summary::pausing(context, fold, stats, until, &|| {});
         summary.warnings.extend(change::warning(fold, until));
         summary
     }
 
     fn pausing(
-        asked: Asked<'_>,
+        context: SummaryContext<'_>,
         fold: &Fold,
         stats: &EngineStats,
         until: Instant,
         pause: &dyn Fn(),
     ) -> Summary {
-        let verdict = Verdict::judge(asked, fold, stats, until);
+        let verdict = Verdict::judge(context, fold, stats, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, until);
         Summary {
             schema_version: SCHEMA_VERSION,
-            heading: asked.heading.clone(),
+            heading: context.heading.clone(),
             complete: incomplete_reason.is_none(),
             incomplete_reason,
             phases,
-            thresholds: asked.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
+            thresholds: context.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
             steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause),
             classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
@@ -255,7 +255,7 @@ impl Summary {
             states: StateSummary::of_all(fold, pause),
             sessions: SessionsSummary::of(fold),
             failures: FailureSummary::of_all(fold),
-            failures_file: asked
+            failures_file: context
                 .series_file
                 .and_then(|_| (fold.failures().kept() > 0).then(|| FAILURES_FILE.to_owned())),
             drained_requests: fold.drained(),
@@ -267,7 +267,7 @@ impl Summary {
             generator: generator(stats, phases),
             network: stats.network.as_ref().map(NetworkSummary::of),
             server_limits: stats.server_limits,
-            series_file: asked.series_file.map(str::to_owned),
+            series_file: context.series_file.map(str::to_owned),
             warnings: warnings(fold, stats, &verdict, until),
             verdict,
         }
@@ -276,7 +276,7 @@ impl Summary {
     /// The summary so far of a run that still goes on: what is left behind if it is killed. `pause` is called between
     /// pieces of work, tens of microseconds each.
     pub fn checkpoint(
-        asked: Asked<'_>,
+        context: SummaryContext<'_>,
         fold: &Fold,
         stats: &mut EngineStats,
         until: Instant,
@@ -285,7 +285,7 @@ impl Summary {
         // The stats hold histograms, which are too much to copy.
         let so_far = "the run had not ended when this was written".to_owned();
         let interrupted = stats.interrupted.replace(so_far);
-        let summary = Summary::pausing(asked, fold, stats, until, pause);
+        let summary = Summary::pausing(context, fold, stats, until, pause);
         stats.interrupted = interrupted;
         summary
     }

@@ -23,8 +23,8 @@ pub use limits::{ChangedLimit, VerdictLimits};
 
 use crate::engine_stats::{Arrivals, EngineStats};
 use crate::fold::Fold;
-use crate::summary::Asked;
-use advice::Situation;
+use crate::summary::SummaryContext;
+use advice::RunView;
 use farfield_base::{Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,36 +97,36 @@ pub struct Verdict {
 
 impl Verdict {
     /// Judges the run that ended (or has come) at `until`.
-    pub fn judge(asked: Asked<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
-        let limits = asked.limits;
-        let situation = Situation { asked, fold, stats, until };
+    pub fn judge(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
+        let limits = context.limits;
+        let run = RunView { context, fold, stats, until };
         let mut checks = vec![
             completed(stats, fold, until),
             generator_lacked(fold, stats, limits),
             server::ended(stats),
-            server::silent(&situation),
-            machine::busy(&situation),
-            machine::steal(&situation),
-            timing::worker_busy(&situation),
-            timing::longest_stall(&situation),
-            timing::loop_lag(&situation),
-            timing::send_lateness(&situation),
-            timing::departure_lateness(&situation),
-            timing::arrival_lateness(&situation),
-            timing::crossing_lateness(&situation),
-            timing::gateway_overruns(&situation),
+            server::silent(&run),
+            machine::busy(&run),
+            machine::steal(&run),
+            timing::worker_busy(&run),
+            timing::longest_stall(&run),
+            timing::loop_lag(&run),
+            timing::send_lateness(&run),
+            timing::departure_lateness(&run),
+            timing::arrival_lateness(&run),
+            timing::crossing_lateness(&run),
+            timing::gateway_overruns(&run),
             dropped_arrivals(stats, limits),
-            achieved_rate(&situation),
+            achieved_rate(&run),
             samples_lost(stats),
             littles_law(fold, stats, limits),
             something_measured(fold),
-            succeeded::something_succeeded(asked, fold),
-            response_time_law::response_time_law(asked, fold, stats, until),
+            succeeded::something_succeeded(context, fold),
+            response_time_law::response_time_law(context, fold, stats, until),
             unfinished::unfinished(fold),
         ];
-        let explains = |cause: &str, check: &str| machine::explains(&situation, cause, check);
+        let explains = |cause: &str, check: &str| machine::explains(&run, cause, check);
         machine::excuse_punctual(&mut checks, explains);
-        causes::name(&mut checks, explains);
+        causes::note_causes(&mut checks, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);
         Verdict { valid, checks, changed_limits: limits.changed() }
     }
@@ -211,9 +211,9 @@ fn something_measured(fold: &Fold) -> Check {
 const CLOSED_ONLY: &str = "users of this load do not come back when they are answered";
 const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
 
-fn achieved_rate(situation: &Situation<'_>) -> Check {
+fn achieved_rate(run: &RunView<'_>) -> Check {
     let what = "As many arrivals were begun as the load scheduled.";
-    let (stats, limit) = (situation.stats, situation.asked.limits.rate_error.as_f64());
+    let (stats, limit) = (run.stats, run.context.limits.rate_error.as_f64());
     let skip = |why| Check::skipped("achieved-rate", what, limit, Unit::Share, why);
     match stats.arrivals {
         None => skip(CLOSED),
@@ -223,7 +223,7 @@ fn achieved_rate(situation: &Situation<'_>) -> Check {
             let error = (begun - scheduled).abs() / scheduled.max(1.0);
             let note = (error > limit).then(|| format!("{begun} of {scheduled} arrivals were begun"));
             let check = Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note);
-            check.advised(|| situation.keep_up())
+            check.advised(|| run.keep_up())
         }
     }
 }

@@ -163,7 +163,7 @@ impl Connection {
             status: 0,
             outcome: Outcome::Ok,
             tcp: self.tcp,
-            page: PagePart::Apart,
+            page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
     }

@@ -21,13 +21,13 @@ fn heading() -> Heading {
 fn summary(fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
     let thresholds = ["p99<200ms".parse().expect("a threshold")];
     let (heading, limits) = (heading(), VerdictLimits::default());
-    let asked = Asked {
+    let context = SummaryContext {
         heading: &heading,
         limits: &limits,
         thresholds: &thresholds,
         series_file: Some("series.parquet"),
     };
-    Summary::new(asked, fold, stats, until)
+    Summary::new(context, fold, stats, until)
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn classes_are_distinguished() {
 fn a_checkpoint_is_not_complete() {
     let (fold, stats) = good_run();
     let (heading, limits) = (heading(), VerdictLimits::default());
-    let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-    let summary = Summary::checkpoint(asked, &fold, &mut stats.clone(), END, &|| {});
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    let summary = Summary::checkpoint(context, &fold, &mut stats.clone(), END, &|| {});
     assert!(!summary.complete && !summary.verdict.valid);
     assert!(summary.incomplete_reason.expect("a reason").contains("not ended"));
 }

@@ -5,7 +5,7 @@
 
 use crate::engine_stats::{EngineStats, WorkerStats};
 use crate::fold::Fold;
-use crate::summary::{Asked, LoadKind};
+use crate::summary::{LoadKind, SummaryContext};
 use farfield_base::{Duration, Instant};
 
 /// A worker that is busier than this is late because of what it has to do.
@@ -17,14 +17,14 @@ const PUNCTUAL: f64 = 0.6;
 const STORM: f64 = 500.0;
 
 /// A run, as the checks see it.
-pub struct Situation<'a> {
-    pub asked: Asked<'a>,
+pub struct RunView<'a> {
+    pub context: SummaryContext<'a>,
     pub fold: &'a Fold,
     pub stats: &'a EngineStats,
     pub until: Instant,
 }
 
-impl Situation<'_> {
+impl RunView<'_> {
     /// The worker with the least time to spare.
     pub fn busiest(&self) -> Option<&WorkerStats> {
         self.stats.workers.iter().max_by(|one, other| one.busy().total_cmp(&other.busy()))
@@ -80,7 +80,7 @@ impl Situation<'_> {
     /// An open load before a server that is full: each arrival that finds no idle connection opens one, which costs
     /// both sides several times what a request costs.
     fn storm(&self) -> Option<String> {
-        let open = matches!(self.asked.heading.load, LoadKind::Open | LoadKind::Hybrid);
+        let open = matches!(self.context.heading.load, LoadKind::Open | LoadKind::Hybrid);
         let steady = &self.fold.steady().events;
         let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
         if seconds == 0.0 {
@@ -113,7 +113,7 @@ impl Situation<'_> {
     /// How much load would leave the worker time, and what would let it do more.
     fn offer_less(&self, busiest: &WorkerStats) -> String {
         let part = PUNCTUAL / busiest.computing();
-        let less = match (self.rate(), self.asked.heading.load) {
+        let less = match (self.rate(), self.context.heading.load) {
             (Some(rate), LoadKind::Open | LoadKind::Hybrid) => {
                 format!("offer at most about {}/s here", rounded(rate * part))
             }

@@ -17,7 +17,7 @@
 use super::{CLOSED_ONLY, Check, CheckState, Unit, VerdictLimits};
 use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
-use crate::summary::{Asked, LoadKind};
+use crate::summary::{LoadKind, SummaryContext};
 use farfield_base::Instant;
 
 /// Fewer requests than this say nothing about a mean.
@@ -25,12 +25,17 @@ const REQUESTS_MIN: u64 = 100;
 /// Mean response times that the measured part must be long.
 const GENERATIONS_MIN: f64 = 5.0;
 
-pub fn response_time_law(asked: Asked<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Check {
+pub fn response_time_law(
+    context: SummaryContext<'_>,
+    fold: &Fold,
+    stats: &EngineStats,
+    until: Instant,
+) -> Check {
     let name = "response-time-law";
     let what = "The mean response time is the one that the users' number and rate ask for: R = N/X - Z.";
-    let limit = limit(asked.limits);
+    let limit = limit(context.limits);
     let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
-    if asked.heading.load != LoadKind::Closed {
+    if context.heading.load != LoadKind::Closed {
         return skip(CLOSED_ONLY);
     }
     let part = fold.steady();
@@ -103,8 +108,9 @@ mod tests {
             started_at: String::new(),
         };
         let limits = VerdictLimits::default();
-        let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-        response_time_law(asked, &fold, &stats, window.measure_to)
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+        response_time_law(context, &fold, &stats, window.measure_to)
     }
 
     /// Users who ask again as soon as they are answered, from 0 to the end of the load.

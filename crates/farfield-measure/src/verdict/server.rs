@@ -5,7 +5,7 @@
 //! times the longest response time, only while the load goes on, and only from when something was due. Errors of the
 //! kernel (a refused connection) are not bytes of the server.
 
-use super::advice::Situation;
+use super::advice::RunView;
 use super::{Check, Unit};
 use crate::engine_stats::{EngineStats, OutOfMemory};
 use crate::summary::LoadKind;
@@ -44,14 +44,14 @@ pub fn ended(stats: &EngineStats) -> Check {
         .advised(|| advice.to_owned())
 }
 
-pub fn silent(run: &Situation<'_>) -> Check {
+pub fn silent(run: &RunView<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
     let limit = limit(run);
     let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
-    if run.asked.heading.load == LoadKind::Overload {
+    if run.context.heading.load == LoadKind::Overload {
         return skip("an overload may silence a server: that is what it measures");
     }
     let Some(last_byte) = run.stats.last_received.map(|at| Instant::ZERO + at) else {
@@ -79,8 +79,8 @@ pub fn silent(run: &Situation<'_>) -> Check {
 }
 
 /// How long a server may be silent.
-fn limit(run: &Situation<'_>) -> Duration {
-    let asked = run.asked.limits.server_silent;
+fn limit(run: &RunView<'_>) -> Duration {
+    let asked = run.context.limits.server_silent;
     let measured = run.fold.window().elapsed(run.until);
     let brief = Duration::from_ns(measured.as_ns() / 10).max(LEAST);
     let longest = run.fold.steady().times.response.max().unwrap_or(Duration::ZERO);

@@ -46,8 +46,9 @@ impl Asking {
         let limits = VerdictLimits { succeeded, ..VerdictLimits::default() };
         let thresholds: Vec<Threshold> =
             self.threshold.iter().map(|text| text.parse().expect("a threshold")).collect();
-        let asked = Asked { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };
-        Verdict::judge(asked, fold, stats, until)
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };
+        Verdict::judge(context, fold, stats, until)
     }
 }
 

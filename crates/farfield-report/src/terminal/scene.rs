@@ -1,7 +1,7 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
 use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Window};
-use farfield_measure::summary::Asked;
+use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
     Arrivals, EngineStats, Fold, Heading, LoadKind, MachineStats, NetworkDrops, NetworkStats, ServerEnd,
     ServerStatus, Summary, Threshold, VerdictLimits, WorkerStats,
@@ -155,10 +155,10 @@ impl Scene {
         self.made_by(Summary::new)
     }
 
-    fn made_by(&self, make: impl Fn(Asked<'_>, &Fold, &EngineStats, Instant) -> Summary) -> Summary {
+    fn made_by(&self, make: impl Fn(SummaryContext<'_>, &Fold, &EngineStats, Instant) -> Summary) -> Summary {
         let thresholds: Vec<Threshold> =
             self.thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
-        let asked = Asked {
+        let asked = SummaryContext {
             heading: &self.heading,
             limits: &self.limits,
             thresholds: &thresholds,
@@ -208,7 +208,7 @@ fn request(n: u64) -> Sample {
         status: 200,
         outcome: Outcome::Ok,
         tcp: None,
-        page: farfield_base::PagePart::Apart,
+        page: farfield_base::PagePart::Untracked,
         session: Sample::NO_SESSION,
     }
 }
