@@ -5,7 +5,7 @@ use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};
 use crate::transit::Event;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Note, Sample, TcpFacts};
+use farfield_base::{Duration, Instant, Note, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
@@ -67,7 +67,7 @@ impl Host for ClientSide {
         self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
     }
 
-    fn facts(&self, key: ConnectionKey) -> Option<TcpFacts> {
+    fn facts(&self, key: ConnectionKey) -> Option<TcpStats> {
         match self.socket_of(key) {
             Some(slot) => Some(facts_of(&self.connections[slot.index()].tcp)),
             None => self.parting.filter(|(of, _)| *of == key).map(|(_, facts)| facts),
@@ -225,11 +225,11 @@ impl ClientSide {
 }
 
 /// What a sample keeps of what a connection counted.
-pub(crate) fn facts_of(tcp: &Connection) -> TcpFacts {
+pub(crate) fn facts_of(tcp: &Connection) -> TcpStats {
     let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     let facts = tcp.facts();
     let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
-    TcpFacts {
+    TcpStats {
         syn_tries: NonZeroU8::new(facts.syns_sent).unwrap_or(NonZeroU8::MIN),
         retransmits: short(facts.retransmits),
         out_of_order: short(facts.out_of_order),

@@ -1,8 +1,8 @@
 //! What a run needs to know of the plane that carries it: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
-use crate::place::{PlaceSpec, ServerSpec};
 use crate::sockets::Sources;
+use crate::testbed::{ServerSpec, TestbedSpec};
 use farfield_base::Duration;
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
@@ -117,7 +117,7 @@ pub struct EmulatedPlane {
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The namespace and the gateway, with a queue for each shard.
-    pub place: PlaceSpec,
+    pub testbed: TestbedSpec,
     /// Who serves in it.
     pub server: Server,
 }

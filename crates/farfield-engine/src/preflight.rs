@@ -6,7 +6,7 @@
 
 use crate::descriptors;
 use crate::environment;
-use crate::memory::Memory;
+use crate::memory::MemoryBounds;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run::Settings;
 use farfield_base::{Bytes, Instant};
@@ -99,7 +99,7 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
         }
         Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
     };
-    let free = Memory::find().left().map(|free| (free.left, free.by));
+    let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
     memory_suffices(users, user_bytes, free)
 }
 
@@ -119,7 +119,7 @@ pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
     if users_max.is_some() {
         return None;
     }
-    *users_max = visitors(Memory::find().left().map(|free| free.left));
+    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free));
     *users_max
 }
 

@@ -3,7 +3,7 @@
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
-use farfield_engine::place::Device;
+use farfield_engine::testbed::Device;
 use farfield_net::topology::{Backbone, ConnectionSpec, Metric, TopologySpec};
 use farfield_net::{Access, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;

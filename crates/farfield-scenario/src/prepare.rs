@@ -11,11 +11,11 @@ use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::layout::Block;
 use farfield_engine::os::processors;
-use farfield_engine::place::{Command, Limits, PlaceSpec, Prefix, Ready, ServerSpec};
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
+use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{Settings, preflight, reach};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
@@ -178,11 +178,11 @@ impl Scenario {
     }
 
     /// The place that the server's part of the scenario describes, with `around` for clients.
-    fn place(&self, around: [Option<Block>; 2]) -> PlaceSpec {
+    fn place(&self, around: [Option<Block>; 2]) -> TestbedSpec {
         let network = self.network.clone().unwrap_or_default();
         let server = self.server.clone().unwrap_or_default();
         let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
-        let mut place = PlaceSpec {
+        let mut place = TestbedSpec {
             server_v4: server.ipv4,
             server_v6: server.ipv6,
             queues: shards,
@@ -193,7 +193,7 @@ impl Scenario {
             tcp: server.tcp(),
             receive_asked: server.receive_processors.is_some(),
             receive_processors: server.receive_processors.unwrap_or_default(),
-            ..PlaceSpec::default()
+            ..TestbedSpec::default()
         };
         let fits = "a block has no bits past its length";
         for block in around.into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! `[server]`: who serves on the emulated plane, and how its kernel does TCP; as written.
 
 use farfield_base::{Bytes, Duration};
-use farfield_engine::place::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
+use farfield_engine::testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use farfield_net::Mtu;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ pub struct ServerSpec {
 
 impl Default for ServerSpec {
     fn default() -> ServerSpec {
-        let place = farfield_engine::place::PlaceSpec::default();
+        let testbed = farfield_engine::testbed::TestbedSpec::default();
         ServerSpec {
             command: None,
             directory: None,
@@ -107,8 +107,8 @@ impl Default for ServerSpec {
             ready_timeout: Duration::from_secs(10),
             stop_timeout: Duration::from_secs(5),
             environment: BTreeMap::new(),
-            ipv4: place.server_v4,
-            ipv6: place.server_v6,
+            ipv4: testbed.server_v4,
+            ipv6: testbed.server_v6,
             port: None,
             processors: Vec::new(),
             receive_processors: None,

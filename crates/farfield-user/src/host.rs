@@ -2,7 +2,7 @@
 
 use crate::slots::{ConnectionSlot, UserSlot};
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Outcome, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
 
 /// A connection of a population, as its host knows it.
 ///
@@ -115,7 +115,7 @@ pub trait Host {
 
     /// How the connection has fared so far, if the plane tells. It is asked while the connection is still the user's, or
     /// when its failure is handed in.
-    fn facts(&self, _connection: ConnectionKey) -> Option<TcpFacts> {
+    fn facts(&self, _connection: ConnectionKey) -> Option<TcpStats> {
         None
     }
 

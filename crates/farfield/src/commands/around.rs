@@ -118,7 +118,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
 fn run_part(part: Settings, settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
     let run = move || farfield_engine::run(&part, stop, |_| {}).map(drop);
     let ran = match &settings.plane {
-        Plane::Emulated(emulated) => emulated.place.inside(run).map_err(|error| {
+        Plane::Emulated(emulated) => emulated.testbed.inside(run).map_err(|error| {
             Problem::failed(format!("cannot enter the server's network namespace: {error}"))
         })?,
         // In a thread of its own: the thread that runs a load lowers its priority, which it may not be allowed to raise again, and

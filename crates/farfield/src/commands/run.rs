@@ -7,8 +7,8 @@ use crate::flags::{Format, RunFlags};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use farfield_engine::place::gain_privilege;
 use farfield_engine::plane::PreparedPlane;
+use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{
     Output, PlaneKind, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
     preflight,
@@ -156,7 +156,7 @@ pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Res
         // It stays if the server left its last words there.
         let _ = std::fs::remove_dir(directory);
         match error {
-            SetUpError::Place(error) => Problem::forbidden(error),
+            SetUpError::Testbed(error) => Problem::forbidden(error),
             SetUpError::Server(error) => Problem::failed(error),
         }
     })

@@ -1,10 +1,10 @@
-//! The server's processes: started inside the place, ready before clients come, and gone afterwards whatever happens.
+//! The server's processes: started inside the testbed, ready before clients come, and gone afterwards whatever happens.
 
 use super::processes;
 use super::{LimitUse, Limits};
 use crate::os::clock::{Clock, monotonic_ns};
 use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan};
-use crate::os::init::{self, Become};
+use crate::os::init::{self, ChildSetup};
 use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
 use crate::os::user::User;
@@ -244,7 +244,7 @@ pub struct RunningServer {
     containment: Containment,
     stop_timeout: Duration,
     namespace: Namespace,
-    ending: Arc<OnceLock<Ending>>,
+    ending: Arc<OnceLock<ServerExit>>,
     log: PathBuf,
     limits: Limits,
     /// It goes after the processes in it.
@@ -253,14 +253,14 @@ pub struct RunningServer {
 
 /// How and when a server's first process and all its children ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Ending {
+pub struct ServerExit {
     /// As the init exits: as the server's first process did.
     pub status: ExitStatus,
     /// A reading of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
 }
 
-impl Ending {
+impl ServerExit {
     /// "exit status: 1", or the signal that killed it.
     pub fn in_words(&self) -> String {
         match self.signal() {
@@ -296,17 +296,17 @@ impl RunningServer {
         let user = spec.user.as_deref().map(user).transpose()?;
         let command = command(spec, user.as_ref())?;
         let groups = group.as_ref().map_or(Ok(Vec::new()), ControlGroup::entries);
-        let server = Become { groups: groups.map_err(|source| refused(&spec.limits, source))?, user };
-        let (tell, told) = mpsc::sync_channel(1);
+        let server = ChildSetup { groups: groups.map_err(|source| refused(&spec.limits, source))?, user };
+        let (sender, started) = mpsc::sync_channel(1);
         let (inside, processors) = (namespace.clone(), spec.processors.clone());
         let ending = Arc::new(OnceLock::new());
         let ends = Arc::clone(&ending);
         let failed = |source| ServerError::Start { command: spec.command.to_string(), source };
         let keeper = thread::Builder::new()
             .name("farfield server".into())
-            .spawn(move || keep(&inside, &processors, command, server, &tell, &ends))
+            .spawn(move || run_keeper(&inside, &processors, command, server, &sender, &ends))
             .map_err(failed)?;
-        let started = match told.recv() {
+        let started = match started.recv() {
             Ok(started) => started,
             Err(_) => {
                 let error = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -382,7 +382,7 @@ impl RunningServer {
         &self.containment
     }
 
-    /// The process above its first one, as this process numbers it. It is in the place's namespace, and in the PID
+    /// The process above its first one, as this process numbers it. It is in the testbed's namespace, and in the PID
     /// namespace of the server.
     pub fn pid(&self) -> u32 {
         self.init
@@ -394,14 +394,14 @@ impl RunningServer {
     }
 
     /// How it ended, if it has: by itself, while nobody has asked it to stop.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<ServerExit> {
         if self.runs() {
             return None;
         }
         // The keeper is about to say so, or has failed to hear.
         while self.ending.get().is_none() && self.keeper.as_ref().is_some_and(|keeper| !keeper.is_finished())
         {
-            processors::step_aside();
+            processors::yield_briefly();
         }
         self.ending.get().copied()
     }
@@ -423,7 +423,7 @@ impl RunningServer {
     pub fn cpu(&self) -> Duration {
         let pids = match self.containment {
             Containment::PidNamespace => processes::in_pid_namespace_of(self.init),
-            Containment::ProcessGroup { .. } => self.inhabitants(),
+            Containment::ProcessGroup { .. } => self.processes(),
         };
         processes::cpu(&pids)
     }
@@ -446,7 +446,7 @@ impl RunningServer {
             let _ = pidfd_send_signal(&self.init_descriptor, Signal::KILL);
         }
         if matches!(self.containment, Containment::ProcessGroup { .. }) {
-            for pid in self.inhabitants() {
+            for pid in self.processes() {
                 if let Ok(process) = init::descriptor_of(pid) {
                     let _ = pidfd_send_signal(process, Signal::KILL);
                 }
@@ -457,7 +457,7 @@ impl RunningServer {
         ended
     }
 
-    fn inhabitants(&self) -> Vec<u32> {
+    fn processes(&self) -> Vec<u32> {
         self.namespace.inode().map(processes::in_network_namespace).unwrap_or_default()
     }
 
@@ -476,13 +476,13 @@ impl Drop for RunningServer {
 }
 
 /// The life of the keeper: starts the init inside, tells that, and waits for its end.
-fn keep(
+fn run_keeper(
     namespace: &Namespace,
     processors: &[usize],
     mut command: process::Command,
-    server: Become,
-    tell: &mpsc::SyncSender<Started>,
-    ending: &OnceLock<Ending>,
+    server: ChildSetup,
+    sender: &mpsc::SyncSender<Started>,
+    ending: &OnceLock<ServerExit>,
 ) -> io::Result<ExitStatus> {
     namespace.enter()?;
     if !processors.is_empty() {
@@ -504,9 +504,9 @@ fn keep(
         }
     };
     // Whoever started us waits for this.
-    let _ = tell.send(Started { init, descriptor, containment });
+    let _ = sender.send(Started { init, descriptor, containment });
     let status = child.wait()?;
-    let _ = ending.set(Ending { status, at_ns: monotonic_ns() });
+    let _ = ending.set(ServerExit { status, at_ns: monotonic_ns() });
     Ok(status)
 }
 

@@ -1,7 +1,7 @@
-//! What a place is to be.
+//! What a testbed is to be.
 
 use crate::os::steering::Steering;
-use crate::place::{Prefix, SettingName};
+use crate::testbed::{Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 /// Where the server lives and how the gateway before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaceSpec {
+pub struct TestbedSpec {
     /// The server's IPv4 address.
     pub server_v4: Ipv4Addr,
     /// The server's IPv6 address.
@@ -28,7 +28,7 @@ pub struct PlaceSpec {
     /// The server's kernel may hand over, and take, TCP segments of up to 64 KiB and packets without checksums.
     pub offload: bool,
     /// Packets that a queue towards clients can hold; what exceeds it is counted in
-    /// [`GatewayDrops`](crate::place::GatewayDrops).
+    /// [`GatewayDrops`](crate::testbed::GatewayDrops).
     pub queue_packets: u32,
     /// What the gateway is made of.
     pub device: Device,
@@ -41,13 +41,13 @@ pub struct PlaceSpec {
     pub tcp: ServerTcp,
 }
 
-impl Default for PlaceSpec {
+impl Default for TestbedSpec {
     /// Addresses that are set aside for documentation (RFC 5737, RFC 3849) for the server, and for benchmarks
     /// (RFC 2544 appendix C.2.2, RFC 5180 section 8) for clients.
-    fn default() -> PlaceSpec {
+    fn default() -> TestbedSpec {
         let clients_v4 = Prefix::new(Ipv4Addr::new(198, 18, 0, 0), 15);
         let clients_v6 = Prefix::new(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48);
-        PlaceSpec {
+        TestbedSpec {
             server_v4: Ipv4Addr::new(192, 0, 2, 1),
             server_v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
             clients_v4: clients_v4.expect("no bits are set past the 15th"),
@@ -64,7 +64,7 @@ impl Default for PlaceSpec {
     }
 }
 
-impl PlaceSpec {
+impl TestbedSpec {
     /// The queue in which the kernel puts packets to `client`: the low 32 bits of its index in its prefix, modulo
     /// the number of queues.
     pub fn queue_of(&self, client: IpAddr) -> usize {

@@ -3,14 +3,14 @@
 use farfield_base::{Instant, Tenths};
 use farfield_emulator::Drops;
 use farfield_measure::Histogram;
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Tally;
 use std::io;
 
 /// What a worker says of itself, on any plane.
 #[derive(Debug)]
-pub(crate) struct Finished {
-    pub facts: WorkerFacts,
+pub(crate) struct WorkerReport {
+    pub stats: WorkerStats,
     /// How late load was begun.
     pub lateness: Histogram,
     /// How long turns of the event loop took.
@@ -23,19 +23,19 @@ pub(crate) struct Finished {
     pub in_system_area: u128,
     pub stalls: u64,
     /// On the emulated plane.
-    pub network: Option<Network>,
+    pub network: Option<NetworkReport>,
 }
 
 /// What a worker says of its part of an emulated network.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct NetworkReport {
     /// How late packets left for the server.
     pub departed: Histogram,
     /// How late packets reached clients.
     pub arrived: Histogram,
     /// How late packets were taken over from other workers, where these share links.
     pub crossed: Histogram,
-    pub door: DoorCounts,
+    pub port: PortCounts,
     pub drops: Drops,
     /// Why the worker ended before its time.
     pub failed: Option<io::Error>,
@@ -43,7 +43,7 @@ pub(crate) struct Network {
 
 /// Packets that passed a worker's side of the gateway, over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct DoorCounts {
+pub(crate) struct PortCounts {
     /// Handed to the server's kernel.
     pub sent: u64,
     /// Refused by it: the emulator's fault.

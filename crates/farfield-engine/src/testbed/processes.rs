@@ -1,4 +1,4 @@
-//! The processes of a place, found through `/proc`.
+//! The processes of a testbed, found through `/proc`.
 
 use crate::os::{init, namespace};
 use farfield_base::Duration;

@@ -1,13 +1,12 @@
 //! The server's processes: ready, stopped, and gone whatever happens to us.
 
-mod place_scene;
+mod testbed_scene;
 
 use farfield_base::{Bytes, Duration};
-use farfield_engine::place::{
-    Command, Containment, CpuLimit, Limits, MemoryLimit, Place, PlaceSpec, Ready, RunningServer, ServerError,
-    ServerSpec,
+use farfield_engine::testbed::{
+    Command, Containment, CpuLimit, Limits, MemoryLimit, Ready, RunningServer, ServerError, ServerSpec,
+    Testbed, TestbedSpec,
 };
-use place_scene::{place, skip};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -18,6 +17,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use testbed_scene::{skip, testbed};
 
 const OWNER: &str = "FARFIELD_PLACE_OWNER";
 
@@ -58,15 +58,15 @@ const SOON: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 #[test]
 fn a_server_gets_ready_and_is_gone_afterwards() {
     let test = "a_server_gets_ready_and_is_gone_afterwards";
-    let spec = PlaceSpec::default();
-    let Some(place) = place(test, &spec) else { return };
+    let spec = TestbedSpec::default();
+    let Some(testbed) = testbed(test, &spec) else { return };
     let directory = tempfile::tempdir().unwrap();
     let Some(line) = listener(test, 80) else { return };
     let ready = ServerSpec { ready: Ready::Tcp(80), ..shell(&line, directory.path()) };
-    let mut server = place.start_server(&ready).unwrap_or_else(|error| panic!("{error}"));
+    let mut server = testbed.start_server(&ready).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(*server.containment(), Containment::PidNamespace);
-    assert!(place.inside(|| TcpStream::connect((spec.server_v6, 80))).unwrap().is_err());
-    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
+    assert!(testbed.inside(|| TcpStream::connect((spec.server_v6, 80))).unwrap().is_err());
+    assert!(testbed.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
     assert!(server.runs());
     assert!(server.cpu() > Duration::from_ms(1), "an interpreter started: {}", server.cpu());
     let processes = all_of(server.pid());
@@ -74,18 +74,20 @@ fn a_server_gets_ready_and_is_gone_afterwards() {
     let status = server.stop().unwrap();
     assert_eq!(status.code(), Some(128 + 15));
     assert!(processes.iter().all(|process| has_ended(process, NOW)));
-    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_err());
+    assert!(testbed.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_err());
 }
 
 #[test]
 fn a_server_that_does_not_stop_is_killed() {
-    let Some(place) = place("a_server_that_does_not_stop_is_killed", &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed("a_server_that_does_not_stop_is_killed", &TestbedSpec::default()) else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let started = directory.path().join("started");
     rustix::fs::mkfifoat(rustix::fs::CWD, &started, rustix::fs::Mode::RWXU).unwrap();
     let line = format!("trap '' TERM; echo > {}; while :; do sleep 1000; done", started.display());
     let spec = ServerSpec { stop_timeout: Duration::from_ms(50), ..shell(&line, directory.path()) };
-    let server = place.start_server(&spec).unwrap();
+    let server = testbed.start_server(&spec).unwrap();
     // The other end is opened once the trap is set.
     fs::read(&started).unwrap();
     let processes = all_of(server.pid());
@@ -96,12 +98,12 @@ fn a_server_that_does_not_stop_is_killed() {
 #[test]
 fn a_daemon_is_stopped_as_well() {
     let test = "a_daemon_is_stopped_as_well";
-    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed(test, &TestbedSpec::default()) else { return };
     let Some(line) = listener(test, 8080) else { return };
     let directory = tempfile::tempdir().unwrap();
     let line = format!("(setsid sh -c '{line}' &) ; exit 0");
     let spec = ServerSpec { ready: Ready::Tcp(8080), ..shell(&line, directory.path()) };
-    let mut server = place.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let mut server = testbed.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
     let processes = all_of(server.pid());
     assert_eq!(server.stop().unwrap().code(), Some(0));
     assert!(processes.iter().all(|process| has_ended(process, NOW)));
@@ -109,37 +111,39 @@ fn a_daemon_is_stopped_as_well() {
 
 #[test]
 fn a_server_that_never_gets_ready_is_quoted() {
-    let Some(place) = place("a_server_that_never_gets_ready_is_quoted", &PlaceSpec::default()) else {
+    let Some(testbed) = testbed("a_server_that_never_gets_ready_is_quoted", &TestbedSpec::default()) else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     let ready_timeout = Duration::from_ms(300);
     let spec = shell("echo I would rather sleep; exec sleep 1000", directory.path());
     let spec = ServerSpec { ready: Ready::Tcp(80), ready_timeout, ..spec };
-    let said = place.start_server(&spec).unwrap_err();
+    let said = testbed.start_server(&spec).unwrap_err();
     assert!(matches!(said, ServerError::NotReady { .. }), "{said}");
     assert!(said.to_string().contains("I would rather sleep"), "{said}");
 }
 
 #[test]
 fn a_server_that_ends_at_once_is_quoted() {
-    let Some(place) = place("a_server_that_ends_at_once_is_quoted", &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed("a_server_that_ends_at_once_is_quoted", &TestbedSpec::default()) else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let spec =
         ServerSpec { ready: Ready::Tcp(80), ..shell("echo no configuration >&2; exit 4", directory.path()) };
-    let said = place.start_server(&spec).unwrap_err().to_string();
+    let said = testbed.start_server(&spec).unwrap_err().to_string();
     assert!(said.contains("exit status: 4") && said.contains("no configuration"), "{said}");
     let program = Command::Program(vec!["/no/such/server".into()]);
-    let said = place.start_server(&ServerSpec::new(program, directory.path().join("log"))).unwrap_err();
+    let said = testbed.start_server(&ServerSpec::new(program, directory.path().join("log"))).unwrap_err();
     assert!(matches!(said, ServerError::Start { .. }), "{said}");
     let spec = ServerSpec { processors: vec![1_000], ..shell("exit 0", directory.path()) };
-    let said = place.start_server(&spec).unwrap_err();
+    let said = testbed.start_server(&spec).unwrap_err();
     assert!(matches!(said, ServerError::Processors { .. }), "{said}");
 }
 
 /// Starts a server with limits; `None`, and `test` is skipped, where this machine has no control groups to write.
-fn limited(test: &str, place: &Place, spec: &ServerSpec) -> Option<RunningServer> {
-    match place.start_server(spec) {
+fn limited(test: &str, testbed: &Testbed, spec: &ServerSpec) -> Option<RunningServer> {
+    match testbed.start_server(spec) {
         Ok(server) => Some(server),
         Err(error @ ServerError::Limits { .. }) => {
             skip(test, &error.to_string());
@@ -175,7 +179,7 @@ fn groups(owner: u32) -> Vec<PathBuf> {
 fn a_server_has_the_processor_time_that_it_may() {
     let test = "a_server_has_the_processor_time_that_it_may";
     let _alone = GROUPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed(test, &TestbedSpec::default()) else { return };
     let directory = tempfile::tempdir().unwrap();
     let busy = "while :; do :; done";
     let cpu = Some(CpuLimit::try_from(0.1).unwrap());
@@ -183,7 +187,7 @@ fn a_server_has_the_processor_time_that_it_may() {
     let line = format!("setsid sh -c '{busy}' & {busy}");
     let spec = ServerSpec { limits, ..shell(&line, directory.path()) };
     let begun = std::time::Instant::now();
-    let Some(mut server) = limited(test, &place, &spec) else { return };
+    let Some(mut server) = limited(test, &testbed, &spec) else { return };
     let throttled = |server: &RunningServer| server.limits().unwrap().1;
     while throttled(&server).throttled < Duration::from_ms(1_500) {
         assert!(server.runs() && begun.elapsed().as_secs() < 60, "{:?}", throttled(&server));
@@ -204,14 +208,14 @@ fn a_server_has_the_processor_time_that_it_may() {
 fn a_server_that_wants_more_memory_loses_the_process() {
     let test = "a_server_that_wants_more_memory_loses_the_process";
     let _alone = GROUPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed(test, &TestbedSpec::default()) else { return };
     let directory = tempfile::tempdir().unwrap();
     let limit = Bytes(32 << 20);
     let limits = Limits { cpu: None, memory: Some(MemoryLimit::try_from(limit).unwrap()) };
     // What has no line end is held until its end comes.
     let line = "head -c 1G /dev/zero | tail -n 1 > /dev/null; exec sleep 1000";
     let spec = ServerSpec { limits, ..shell(line, directory.path()) };
-    let Some(server) = limited(test, &place, &spec) else { return };
+    let Some(server) = limited(test, &testbed, &spec) else { return };
     let begun = std::time::Instant::now();
     let used = loop {
         let (_, used) = server.limits().unwrap();
@@ -231,7 +235,7 @@ fn a_server_that_wants_more_memory_loses_the_process() {
 #[test]
 fn a_server_runs_as_another_user() {
     let test = "a_server_runs_as_another_user";
-    let Some(place) = place(test, &PlaceSpec::default()) else { return };
+    let Some(testbed) = testbed(test, &TestbedSpec::default()) else { return };
     let Some(line) = listener(test, 80) else { return };
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
@@ -240,7 +244,7 @@ fn a_server_runs_as_another_user() {
     let line = format!("id -u; id -G; echo $HOME; cat {}; cd /; {line}", secret.display());
     let spec =
         ServerSpec { user: Some("nobody".into()), ready: Ready::Tcp(80), ..shell(&line, directory.path()) };
-    let mut server = place.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let mut server = testbed.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
     server.stop().unwrap();
     let said = fs::read_to_string(directory.path().join("log")).unwrap();
     let passwd = fs::read_to_string("/etc/passwd").unwrap();
@@ -250,28 +254,28 @@ fn a_server_runs_as_another_user() {
     assert!(said.starts_with(&expected) && !said.contains("root's own"), "{said}");
 
     let spec = ServerSpec { user: Some("no-such-user".into()), ..shell("exit 0", directory.path()) };
-    let said = place.start_server(&spec).unwrap_err();
+    let said = testbed.start_server(&spec).unwrap_err();
     assert!(matches!(said, ServerError::User { .. }), "{said}");
 }
 
 #[test]
 fn a_thread_inside_serves_inside() {
-    let spec = PlaceSpec::default();
-    let Some(place) = place("a_thread_inside_serves_inside", &spec) else { return };
-    let listener = place.inside(|| TcpListener::bind((spec.server_v4, 80))).unwrap().unwrap();
-    assert!(place.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
+    let spec = TestbedSpec::default();
+    let Some(testbed) = testbed("a_thread_inside_serves_inside", &spec) else { return };
+    let listener = testbed.inside(|| TcpListener::bind((spec.server_v4, 80))).unwrap().unwrap();
+    assert!(testbed.inside(|| TcpStream::connect((spec.server_v4, 80))).unwrap().is_ok());
     assert!(listener.accept().is_ok());
     assert!(TcpListener::bind((spec.server_v4, 80)).is_err(), "this thread is where it was");
 }
 
-/// Two in one: the test starts its own program again, as the owner of a place that it then kills.
+/// Two in one: the test starts its own program again, as the owner of a testbed that it then kills.
 #[test]
 fn a_server_dies_with_an_owner_that_is_killed() {
     let test = "a_server_dies_with_an_owner_that_is_killed";
     if let Some(directory) = std::env::var_os(OWNER) {
-        own_a_place_until_killed(Path::new(&directory));
+        own_a_testbed_until_killed(Path::new(&directory));
     }
-    let Some(_other) = place(test, &PlaceSpec::default()) else { return };
+    let Some(_other) = testbed(test, &TestbedSpec::default()) else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
@@ -294,7 +298,7 @@ fn a_server_dies_with_an_owner_that_is_killed() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(processes.iter().all(|process| has_ended(process, SOON)));
-    drop(Place::build(&PlaceSpec::default()).unwrap());
+    drop(Testbed::build(&TestbedSpec::default()).unwrap());
     assert_eq!(records(), 0);
     match made.as_slice() {
         [] => skip(test, "control groups cannot be written here, so none was to be left"),
@@ -307,7 +311,7 @@ fn a_server_dies_with_an_owner_that_is_killed() {
 #[test]
 fn a_run_in_another_pid_namespace_is_left_alone() {
     let test = "a_run_in_another_pid_namespace_is_left_alone";
-    let Some(_other) = place(test, &PlaceSpec::default()) else { return };
+    let Some(_other) = testbed(test, &TestbedSpec::default()) else { return };
     let directory = tempfile::tempdir().unwrap();
     let owner = std::process::Command::new("unshare")
         .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
@@ -336,21 +340,21 @@ fn a_run_in_another_pid_namespace_is_left_alone() {
     let open = |pid: u32| pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
     let sleepers: Vec<OwnedFd> = pids.map(open).collect();
     assert!(sleepers.len() >= 2, "{} of a shell and two sleepers", sleepers.len());
-    drop(Place::build(&PlaceSpec::default()).unwrap());
+    drop(Testbed::build(&TestbedSpec::default()).unwrap());
     let a_moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
     assert!(sleepers.iter().all(|sleeper| !has_ended(sleeper, a_moment)), "another start killed it");
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(sleepers.iter().all(|sleeper| has_ended(sleeper, SOON)));
-    drop(Place::build(&PlaceSpec::default()).unwrap());
+    drop(Testbed::build(&TestbedSpec::default()).unwrap());
 }
 
-fn own_a_place_until_killed(directory: &Path) -> ! {
-    let place = Place::build(&PlaceSpec::default()).unwrap();
+fn own_a_testbed_until_killed(directory: &Path) -> ! {
+    let testbed = Testbed::build(&TestbedSpec::default()).unwrap();
     let limits = Limits { cpu: Some(CpuLimit::try_from(0.5).unwrap()), memory: None };
     let limited = ServerSpec { limits, ..shell(TWO_SLEEPERS, directory) };
-    let server = match place.start_server(&limited) {
-        Err(ServerError::Limits { .. }) => place.start_server(&shell(TWO_SLEEPERS, directory)).unwrap(),
+    let server = match testbed.start_server(&limited) {
+        Err(ServerError::Limits { .. }) => testbed.start_server(&shell(TWO_SLEEPERS, directory)).unwrap(),
         started => started.unwrap(),
     };
     // The shell has forked once both are asleep, which the test sees as their number.

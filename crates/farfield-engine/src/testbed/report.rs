@@ -1,10 +1,10 @@
-//! What a place came to be, for the run directory: every value as the kernel gives it back.
+//! What a testbed came to be, for the run directory: every value as the kernel gives it back.
 
 use serde::{Deserialize, Serialize};
 
-/// A place as built.
+/// A testbed as built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlaceReport {
+pub struct TestbedReport {
     /// Whose network namespace it is.
     pub namespace: String,
     /// "tun" or "packet".
@@ -45,7 +45,7 @@ pub struct PlaceReport {
     pub settings: Vec<ServerSetting>,
 }
 
-impl PlaceReport {
+impl TestbedReport {
     /// What a placement came to be: that receive work could have no thread of its own is added.
     pub(crate) fn placed(&self, placement: &str) -> String {
         match self.receive_refused.as_deref() {
@@ -55,7 +55,7 @@ impl PlaceReport {
     }
 }
 
-/// One kernel setting inside the place.
+/// One kernel setting inside the testbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSetting {
     /// The name, with dots.

@@ -1,16 +1,16 @@
 //! Places of an ordinary user, in a user namespace.
 
-mod place_scene;
+mod testbed_scene;
 
 use farfield_base::Duration;
-use farfield_engine::place::{
-    Command, Containment, CpuLimit, Limits, Place, PlaceSpec, Privilege, Ready, ServerError, ServerSpec,
+use farfield_engine::testbed::{
+    Command, Containment, CpuLimit, Limits, Privilege, Ready, ServerError, ServerSpec, Testbed, TestbedSpec,
     gain_privilege,
 };
-use place_scene::{ping, receive, skip};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use testbed_scene::{ping, receive, skip};
 
 const SCENE: &str = "FARFIELD_PLACE_SCENE";
 const NOBODY: u32 = 65_534;
@@ -19,7 +19,7 @@ const NOBODY: u32 = 65_534;
 type Scene = (&'static str, fn(&Path));
 
 const SCENES: [Scene; 2] = [
-    ("an_ordinary_user_has_a_place", |directory| {
+    ("an_ordinary_user_has_a_testbed", |directory| {
         serve(directory, |containment| *containment == Containment::PidNamespace);
     }),
     ("without_pid_namespaces_a_server_is_a_process_group", |directory| {
@@ -76,26 +76,27 @@ fn have_played(scene: &str) {
     println!("test {scene} ... ok");
 }
 
-/// A place whose server runs on a port that only root may take elsewhere, and answers clients.
+/// A testbed whose server runs on a port that only root may take elsewhere, and answers clients.
 fn serve(directory: &Path, containment: impl Fn(&Containment) -> bool) {
-    let spec = PlaceSpec { queues: std::num::NonZeroU32::new(2).unwrap(), ..PlaceSpec::default() };
-    let place = Place::build(&spec).unwrap_or_else(|error| panic!("{error}"));
-    let mut queues = place.queues();
+    let spec = TestbedSpec { queues: std::num::NonZeroU32::new(2).unwrap(), ..TestbedSpec::default() };
+    let testbed = Testbed::build(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let mut queues = testbed.queues();
     for (client, at) in [(4, 0), (5, 1)] {
         let client = spec.clients_v4.address(client).into();
         ping(&mut queues[0], &spec, client, 1, b"there?");
-        assert!(receive(&mut queues[at], client).is_some(), "{:?}", place.report());
+        assert!(receive(&mut queues[at], client).is_some(), "{:?}", testbed.report());
     }
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         return println!("skipped: python3 is not there");
     }
     let nothing = ServerSpec::new(Command::Shell("exit 0".into()), directory.join("log"));
-    let said = place.start_server(&ServerSpec { user: Some("root".into()), ..nothing.clone() }).unwrap_err();
+    let said =
+        testbed.start_server(&ServerSpec { user: Some("root".into()), ..nothing.clone() }).unwrap_err();
     assert!(matches!(said, ServerError::User { .. }), "{said}");
     // A machine may hand an ordinary user control groups; this test's own user is given none.
     let cpu = Some(CpuLimit::try_from(0.5).unwrap());
     let said =
-        place.start_server(&ServerSpec { limits: Limits { cpu, memory: None }, ..nothing }).unwrap_err();
+        testbed.start_server(&ServerSpec { limits: Limits { cpu, memory: None }, ..nothing }).unwrap_err();
     assert!(said.to_string().starts_with("[server] cpu cannot be kept to: "), "{said}");
     let line = "python3 -m http.server 80 & exec python3 -m http.server 81";
     let server = ServerSpec {
@@ -103,10 +104,10 @@ fn serve(directory: &Path, containment: impl Fn(&Containment) -> bool) {
         ready_timeout: Duration::from_secs(60),
         ..ServerSpec::new(Command::Shell(line.into()), directory.join("log"))
     };
-    let mut server = place.start_server(&server).unwrap_or_else(|error| panic!("{error}"));
+    let mut server = testbed.start_server(&server).unwrap_or_else(|error| panic!("{error}"));
     assert!(containment(server.containment()), "{:?}", server.containment());
     assert!(server.cpu() > Duration::from_ms(1));
     server.stop().unwrap();
     assert!(!server.runs());
-    assert!(place.inside(|| std::net::TcpStream::connect((spec.server_v4, 80))).unwrap().is_err());
+    assert!(testbed.inside(|| std::net::TcpStream::connect((spec.server_v4, 80))).unwrap().is_err());
 }

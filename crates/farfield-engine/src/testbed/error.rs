@@ -1,10 +1,10 @@
-//! Why there is no place, and what would mend that.
+//! Why there is no testbed, and what would mend that.
 
 use std::io;
 
-/// Why a place could not be built.
+/// Why a testbed could not be built.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum TestbedError {
     /// No network namespace.
     #[error(
         "no network namespace can be made ({source}): run farfield as root, or allow user namespaces: \

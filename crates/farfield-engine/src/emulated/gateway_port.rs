@@ -3,9 +3,9 @@
 //! Nothing here allocates a packet: what comes lies in chunks of memory that packets share, and what leaves is
 //! written from where it lies.
 
-use crate::finished::DoorCounts;
 use crate::os::clock::Clock;
-use crate::place::Queue;
+use crate::testbed::Queue;
+use crate::worker_report::PortCounts;
 use bytes::BytesMut;
 use farfield_base::Window;
 use farfield_emulator::offload::{Frame, take_apart};
@@ -18,20 +18,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Memory taken at once for packets that come.
 const CHUNK: usize = 1 << 20;
 
-pub(crate) struct Door {
+pub(crate) struct GatewayPort {
     queue: Queue,
     clock: Clock,
     window: Window,
     chunk: BytesMut,
     /// How long after the instant meant for it each packet left for the server.
     pub lateness: Histogram,
-    pub counts: DoorCounts,
+    pub counts: PortCounts,
 }
 
-impl Door {
-    pub fn new(queue: Queue, clock: Clock, window: Window) -> Door {
+impl GatewayPort {
+    pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
         let chunk = BytesMut::zeroed(CHUNK);
-        Door { queue, clock, window, chunk, lateness: Histogram::new(), counts: DoorCounts::default() }
+        GatewayPort { queue, clock, window, chunk, lateness: Histogram::new(), counts: PortCounts::default() }
     }
 
     /// Where to wait for packets.

@@ -2,20 +2,20 @@
 
 use crate::capture_file::CaptureFile;
 use crate::descriptors;
-use crate::emulated::door::Door;
 use crate::emulated::exchange::Exchange;
+use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::{self, Emulated};
-use crate::finished::Finished;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::Outbox;
-use crate::place::Queue;
 use crate::plane::Plane;
 use crate::run::{RunError, Settings};
+use crate::sample_channel::SampleSender;
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
+use crate::testbed::Queue;
+use crate::worker_report::WorkerReport;
 use farfield_emulator::{Directory, Shard, SharedLinks};
 use farfield_user::{Plan, Population};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 /// What makes the workers of a run.
-pub(crate) struct Crew<'a> {
+pub(crate) struct Workers<'a> {
     pub settings: &'a Settings,
     pub phases: Phases,
     pub halt: &'a Arc<AtomicBool>,
@@ -34,26 +34,26 @@ pub(crate) struct Crew<'a> {
 /// The users of one worker.
 pub(crate) enum Users {
     /// On the sockets plane.
-    Near(Box<Population>),
+    Sockets(Box<Population>),
     /// On emulated clients, with the worker's part in the exchange of packets if shards share links.
-    Far(Box<Shard>, Option<Box<Exchange>>),
+    Emulated(Box<Shard>, Option<Box<Exchange>>),
 }
 
-impl Crew<'_> {
+impl Workers<'_> {
     /// Makes the users of all workers: before the run's clock is started, for it may take a while.
-    pub fn gather(&self) -> Result<Vec<Users>, RunError> {
+    pub fn make_users(&self) -> Result<Vec<Users>, RunError> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
             Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
             Plane::Sockets(_) => {
-                Ok(numbers.map(|number| Users::Near(Population::new(self.plan(number)).into())).collect())
+                Ok(numbers.map(|number| Users::Sockets(Population::new(self.plan(number)).into())).collect())
             }
             Plane::Emulated(emulated) => {
                 let directory = Arc::new(Directory::new(&emulated.network.plan));
                 let mut parts = self.exchange(emulated)?.into_iter();
                 let users = |number| {
                     let exchange = parts.next().map(Box::new);
-                    Users::Far(self.shard(emulated, &directory, number).into(), exchange)
+                    Users::Emulated(self.shard(emulated, &directory, number).into(), exchange)
                 };
                 Ok(numbers.map(users).collect())
             }
@@ -90,27 +90,28 @@ impl Crew<'_> {
         &self,
         users: Vec<Users>,
         clock: Clock,
-        outboxes: Vec<Outbox>,
-    ) -> Result<Vec<JoinHandle<Finished>>, RunError> {
+        senders: Vec<SampleSender>,
+    ) -> Result<Vec<JoinHandle<WorkerReport>>, RunError> {
         let mut queues = match &self.settings.plane {
-            Plane::Emulated(emulated) => emulated.place.queues(),
+            Plane::Emulated(emulated) => emulated.testbed.queues(),
             _ => Vec::new(),
         };
         // Taken from the end, the first worker gets the first.
         queues.reverse();
         let mut threads = Vec::with_capacity(users.len());
-        for (number, (users, outbox)) in users.into_iter().zip(outboxes).enumerate() {
+        for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
             let thread = match (users, &self.settings.plane) {
-                (Users::Near(population), Plane::Sockets(sockets)) => {
-                    let worker = self.near(*population, sockets.target, &sockets.sources, clock, outbox)?;
+                (Users::Sockets(population), Plane::Sockets(sockets)) => {
+                    let worker =
+                        self.sockets_worker(*population, sockets.target, &sockets.sources, clock, samples)?;
                     spawn(number, move || worker.run())
                 }
-                (Users::Far(shard, exchange), Plane::Emulated(emulated)) => {
+                (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
                     let queue = queues.pop().expect("the gateway has a queue for each worker");
-                    let worker = self.far(*shard, queue, clock, outbox);
+                    let worker = self.emulated_worker(*shard, queue, clock, samples);
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
-                    let worker = worker.taking_precedence(emulated.placement.precedence);
+                    let worker = worker.at_real_time_priority(emulated.placement.real_time);
                     let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
                     spawn(number, move || {
                         if !placed.is_empty() {
@@ -120,32 +121,40 @@ impl Crew<'_> {
                         worker.run()
                     })
                 }
-                (Users::Near(_) | Users::Far(..), _) => unreachable!("users are made for their plane"),
+                (Users::Sockets(_) | Users::Emulated(..), _) => {
+                    unreachable!("users are made for their plane")
+                }
             };
             threads.push(thread?);
         }
         Ok(threads)
     }
 
-    fn near(
+    fn sockets_worker(
         &self,
         population: Population,
         target: SocketAddr,
         sources: &Sources,
         clock: Clock,
-        outbox: Outbox,
+        samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
         let no_delay = self.settings.policy.requests_max() > 1;
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
-        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, outbox)
+        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
         Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
     }
 
-    fn far(&self, shard: Shard, queue: Queue, clock: Clock, outbox: Outbox) -> emulated::worker::Worker {
-        let door = Door::new(queue, clock, self.phases.window);
-        let inlet = self.capture.map(CaptureFile::inlet);
-        emulated::worker::Worker::new(shard, door, clock, self.phases, outbox, inlet, Arc::clone(self.halt))
+    fn emulated_worker(
+        &self,
+        shard: Shard,
+        queue: Queue,
+        clock: Clock,
+        samples: SampleSender,
+    ) -> emulated::worker::Worker {
+        let port = GatewayPort::new(queue, clock, self.phases.window);
+        let sender = self.capture.map(CaptureFile::sender);
+        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, sender, Arc::clone(self.halt))
     }
 
     /// The part of the users that worker `number` has.
@@ -168,8 +177,8 @@ impl Crew<'_> {
 
 fn spawn(
     number: usize,
-    run: impl FnOnce() -> Finished + Send + 'static,
-) -> Result<JoinHandle<Finished>, RunError> {
+    run: impl FnOnce() -> WorkerReport + Send + 'static,
+) -> Result<JoinHandle<WorkerReport>, RunError> {
     let builder = std::thread::Builder::new().name(format!("worker-{number}"));
     builder.spawn(run).map_err(RunError::Worker)
 }

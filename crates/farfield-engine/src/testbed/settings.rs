@@ -1,6 +1,6 @@
-//! The kernel settings of a place, through `/proc/sys`, whose `net` part shows each thread its own namespace.
+//! The kernel settings of a testbed, through `/proc/sys`, whose `net` part shows each thread its own namespace.
 
-use crate::place::{PlaceError, ServerSetting, ServerTcp};
+use crate::testbed::{ServerSetting, ServerTcp, TestbedError};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -50,10 +50,10 @@ impl fmt::Display for SettingName {
 
 /// One setting to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedSetting {
     pub name: String,
     pub value: String,
-    /// Whether the user asked for it; else the place does without where it is not to be had.
+    /// Whether the user asked for it; else the testbed does without where it is not to be had.
     pub asked: bool,
 }
 
@@ -91,8 +91,9 @@ pub(super) fn has_ipv6() -> bool {
 }
 
 /// What a namespace of our own is to have, in this order. To be called inside.
-pub(super) fn of_own_namespace() -> Vec<Wanted> {
-    let quiet = |name: &str, value: &str| Wanted { name: name.into(), value: value.into(), asked: false };
+pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
+    let quiet =
+        |name: &str, value: &str| WantedSetting { name: name.into(), value: value.into(), asked: false };
     vec![
         // Servers that run as an ordinary user may take port 80.
         quiet("net.ipv4.ip_unprivileged_port_start", "0"),
@@ -109,7 +110,7 @@ pub(super) fn of_own_namespace() -> Vec<Wanted> {
 }
 
 /// What the server's TCP is to be. To be called inside.
-pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<Wanted> {
+pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
     let switch = |on: bool| u8::from(on).to_string();
     let asked = [
         ("net.ipv4.tcp_congestion_control", tcp.congestion_control.clone()),
@@ -124,11 +125,12 @@ pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<Wanted> {
         ("net.ipv4.tcp_rmem", tcp.receive_buffer_max.map(|max| grown("net.ipv4.tcp_rmem", max))),
         ("net.ipv4.tcp_wmem", tcp.send_buffer_max.map(|max| grown("net.ipv4.tcp_wmem", max))),
     ];
-    let metrics = Wanted { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
+    let metrics =
+        WantedSetting { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
     let named = asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let others = tcp.settings.iter().map(|(name, value)| (name.to_string(), value.clone()));
     std::iter::once(metrics)
-        .chain(named.chain(others).map(|(name, value)| Wanted { name, value, asked: true }))
+        .chain(named.chain(others).map(|(name, value)| WantedSetting { name, value, asked: true }))
         .collect()
 }
 
@@ -144,9 +146,9 @@ fn grown(name: &str, max: Bytes) -> String {
 ///
 /// # Errors
 /// When one that was asked for is refused; those before it are put back.
-pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, PlaceError> {
+pub(super) fn apply(wanted: &[WantedSetting]) -> Result<Vec<(String, String)>, TestbedError> {
     let mut before = Vec::new();
-    for Wanted { name, value, asked } in wanted {
+    for WantedSetting { name, value, asked } in wanted {
         let old = read(name);
         if old.as_ref() == Some(value) {
             continue;
@@ -158,7 +160,7 @@ pub(super) fn make(wanted: &[Wanted]) -> Result<Vec<(String, String)>, PlaceErro
             Err(source) if *asked => {
                 restore(&before);
                 let (name, value) = (name.clone(), value.clone());
-                return Err(PlaceError::Setting { remedy: remedy(&name, &source), name, value, source });
+                return Err(TestbedError::Setting { remedy: remedy(&name, &source), name, value, source });
             }
             Err(_) => {}
         }
@@ -178,7 +180,7 @@ fn remedy(name: &str, error: &io::Error) -> &'static str {
     }
 }
 
-/// Puts back what [`make`] changed, as far as it goes. To be called inside.
+/// Puts back what [`apply`] changed, as far as it goes. To be called inside.
 pub(super) fn restore(before: &[(String, String)]) {
     for (name, value) in before.iter().rev() {
         // Whoever took the setting away since then has nothing that could be put back.
@@ -187,7 +189,7 @@ pub(super) fn restore(before: &[(String, String)]) {
 }
 
 /// What holds now: all that were asked for, then the others that matter. To be called inside.
-pub(super) fn report(wanted: &[Wanted]) -> Vec<ServerSetting> {
+pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
     let asked = wanted.iter().filter(|wanted| wanted.asked);
     let asked = asked.map(|wanted| (wanted.name.clone(), Some(wanted.value.clone())));
     let others = REPORTED.iter().map(|name| (String::from(*name), None));

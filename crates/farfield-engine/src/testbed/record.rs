@@ -1,4 +1,4 @@
-//! What is written down of each place while it stands, so that the next start clears away what a killed run left.
+//! What is written down of each testbed while it stands, so that the next start clears away what a killed run left.
 //!
 //! A namespace of ours goes with its last process and descriptor, which a run that is killed takes along: what can be
 //! left is a server that would not be contained, control groups, and settings in a namespace that is not ours.
@@ -25,18 +25,18 @@ use std::{env, fs, io};
 /// No record is longer: what is longer was not written by us.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The file of a place that stands, locked. Dropped, it is removed.
+/// The file of a testbed that stands, locked. Dropped, it is removed.
 #[derive(Debug)]
 pub(super) struct Record {
     folder: PathBuf,
     at: OwnedFd,
     name: String,
     file: File,
-    facts: Facts,
+    content: RecordContent,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Facts {
+struct RecordContent {
     /// Which start of the machine this was written in.
     boot: String,
     namespace_inode: u64,
@@ -67,7 +67,7 @@ impl Process {
     }
 }
 
-/// A name that no other run on this machine has at once, nor a second place of this one.
+/// A name that no other run on this machine has at once, nor a second testbed of this one.
 pub(super) fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
@@ -77,9 +77,9 @@ pub(super) fn unique_name() -> String {
 }
 
 impl Record {
-    /// Writes a place down. `None` where no directory lets us: a place needs no record to work.
+    /// Writes a testbed down. `None` where no directory lets us: a testbed needs no record to work.
     pub fn write(namespace: &Namespace, host: Option<u32>) -> Option<Record> {
-        let facts = Facts {
+        let content = RecordContent {
             boot: boot()?,
             namespace_inode: namespace.inode().ok()?,
             namespace_cookie: namespace.cookie().ok()?,
@@ -95,24 +95,24 @@ impl Record {
             // Another run that ends removes the folder when it is empty, perhaps before the file is in it.
             (0..3).find_map(|_| {
                 let at = private_folder(&folder, true)?;
-                let file = locked_file(&at, &name, &facts).ok()?;
+                let file = locked_file(&at, &name, &content).ok()?;
                 Some((folder.clone(), at, file))
             })
         })?;
-        Some(Record { folder, at, name, file, facts })
+        Some(Record { folder, at, name, file, content })
     }
 
     /// Adds what is to be put back.
     pub fn keep_settings(&mut self, restore: &[(String, String)]) {
-        self.facts.restore = restore.to_vec();
+        self.content.restore = restore.to_vec();
         // The record is there already; without this part it clears less.
-        let _ = write(&self.file, &self.facts);
+        let _ = write(&self.file, &self.content);
     }
 
     /// Adds control groups that are about to be made.
     pub fn keep_groups(&mut self, groups: Vec<PathBuf>) {
-        self.facts.groups.extend(groups);
-        let _ = write(&self.file, &self.facts);
+        self.content.groups.extend(groups);
+        let _ = write(&self.file, &self.content);
     }
 }
 
@@ -120,7 +120,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         // If it cannot be removed, the next start finds that its owner is gone, and nothing of it.
         let _ = rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty());
-        // It stays while other places stand.
+        // It stays while other testbeds stand.
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -134,10 +134,10 @@ pub(super) fn clear_leftovers() {
         for name in names.filter(|name| name.starts_with("place-") && name.ends_with(".json")) {
             // Held until the file is gone, so that of two starts one clears.
             let Some(file) = left_by_the_dead(&at, &name) else { continue };
-            if let Some(facts) = read(&file)
-                && is_of_this_boot(&facts)
+            if let Some(content) = read(&file)
+                && is_of_this_boot(&content)
             {
-                clear(&facts);
+                clear(&content);
             }
             // Where it cannot be removed it does no harm: the next start finds nothing of what it tells.
             let _ = rustix::fs::unlinkat(&at, &name, AtFlags::empty());
@@ -145,37 +145,37 @@ pub(super) fn clear_leftovers() {
     }
 }
 
-fn clear(facts: &Facts) {
-    match &facts.host {
-        None => kill_all(facts),
+fn clear(content: &RecordContent) {
+    match &content.host {
+        None => kill_all(content),
         Some(host) if host.lives() => {
             let namespace = Namespace::of_process(host.pid);
             let same = |namespace: &Namespace| {
-                namespace.cookie().is_ok_and(|cookie| cookie == facts.namespace_cookie)
+                namespace.cookie().is_ok_and(|cookie| cookie == content.namespace_cookie)
             };
             if let Some(namespace) = namespace.ok().filter(same) {
                 // What cannot be entered cannot be mended from here.
-                let _ = namespace.inside(|| settings::restore(&facts.restore));
+                let _ = namespace.inside(|| settings::restore(&content.restore));
             }
         }
         Some(_) => {}
     }
-    for group in &facts.groups {
+    for group in &content.groups {
         control_group::remove(group);
     }
 }
 
 /// Kills what lives in the namespace, made sure by the cookie that it is the one: the inode may be another's by now.
-fn kill_all(facts: &Facts) {
+fn kill_all(content: &RecordContent) {
     let here = Namespace::current().and_then(|namespace| namespace.cookie());
-    if here.map_or(true, |here| here == facts.namespace_cookie) {
+    if here.map_or(true, |here| here == content.namespace_cookie) {
         return;
     }
-    for pid in processes::in_network_namespace(facts.namespace_inode) {
+    for pid in processes::in_network_namespace(content.namespace_inode) {
         // The descriptor is taken first, so that what is looked at is what is killed.
         let Ok(process) = init::descriptor_of(pid) else { continue };
         let cookie = Namespace::of_process(pid).and_then(|namespace| namespace.cookie());
-        if cookie.is_ok_and(|cookie| cookie == facts.namespace_cookie) {
+        if cookie.is_ok_and(|cookie| cookie == content.namespace_cookie) {
             // It may have ended by itself.
             let _ = pidfd_send_signal(&process, Signal::KILL);
         }
@@ -210,13 +210,13 @@ fn private_folder(path: &Path, make: bool) -> Option<OwnedFd> {
 }
 
 /// Makes the file, locked before anyone can see it under its name.
-fn locked_file(at: &OwnedFd, name: &str, facts: &Facts) -> io::Result<File> {
+fn locked_file(at: &OwnedFd, name: &str, content: &RecordContent) -> io::Result<File> {
     let draft = format!(".{name}");
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(at, &draft, flags, Mode::RUSR | Mode::WUSR)?);
     let named = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(io::Error::from)
-        .and_then(|()| write(&file, facts))
+        .and_then(|()| write(&file, content))
         .and_then(|()| Ok(rustix::fs::renameat_with(at, &draft, at, name, RenameFlags::NOREPLACE)?));
     if let Err(error) = named {
         let _ = rustix::fs::unlinkat(at, &draft, AtFlags::empty());
@@ -249,13 +249,13 @@ fn left_by_the_dead(at: &OwnedFd, name: &str) -> Option<File> {
 
 /// Over what was there, which is never longer: a run that is killed meanwhile leaves the new beginning, and at worst an
 /// old end behind it, which reading leaves out.
-fn write(file: &File, facts: &Facts) -> io::Result<()> {
-    let text = serde_json::to_vec(facts)?;
+fn write(file: &File, content: &RecordContent) -> io::Result<()> {
+    let text = serde_json::to_vec(content)?;
     file.write_all_at(&text, 0)?;
     file.set_len(text.len() as u64)
 }
 
-fn read(file: &File) -> Option<Facts> {
+fn read(file: &File) -> Option<RecordContent> {
     let mut text = Vec::new();
     file.take(BYTES_MAX).read_to_end(&mut text).ok()?;
     serde_json::Deserializer::from_slice(&text).into_iter().next()?.ok()
@@ -265,8 +265,8 @@ fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
-fn is_of_this_boot(facts: &Facts) -> bool {
-    boot().is_some_and(|boot| boot == facts.boot)
+fn is_of_this_boot(content: &RecordContent) -> bool {
+    boot().is_some_and(|boot| boot == content.boot)
 }
 
 #[cfg(test)]
@@ -274,9 +274,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn facts() -> Facts {
+    fn content() -> RecordContent {
         let (boot, restore, groups) = ("now".into(), Vec::new(), vec!["/sys/fs/cgroup/farfield-1".into()]);
-        Facts { boot, namespace_inode: 1, namespace_cookie: 2, host: None, restore, groups }
+        RecordContent { boot, namespace_inode: 1, namespace_cookie: 2, host: None, restore, groups }
     }
 
     fn mode(path: &Path) -> u32 {
@@ -305,13 +305,13 @@ mod tests {
     fn a_record_is_its_owners_and_exclusive() {
         let home = tempfile::tempdir().unwrap();
         let at = private_folder(home.path(), false).unwrap();
-        let file = locked_file(&at, "place-1.json", &facts()).unwrap();
+        let file = locked_file(&at, "place-1.json", &content()).unwrap();
         let path = home.path().join("place-1.json");
         assert_eq!(mode(&path), 0o600);
-        assert!(locked_file(&at, "place-1.json", &facts()).is_err(), "there is one of that name");
+        assert!(locked_file(&at, "place-1.json", &content()).is_err(), "there is one of that name");
         assert!(left_by_the_dead(&at, "place-1.json").is_none(), "its owner lives");
         drop(file);
-        assert_eq!(read(&left_by_the_dead(&at, "place-1.json").unwrap()).unwrap().groups, facts().groups);
+        assert_eq!(read(&left_by_the_dead(&at, "place-1.json").unwrap()).unwrap().groups, content().groups);
 
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(left_by_the_dead(&at, "place-1.json").is_none(), "others may have written it");
@@ -331,7 +331,8 @@ mod tests {
     fn an_old_end_is_left_out() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("place-1.json");
-        fs::write(&path, [serde_json::to_vec(&facts()).unwrap(), b"], \"x\": 1}".to_vec()].concat()).unwrap();
+        fs::write(&path, [serde_json::to_vec(&content()).unwrap(), b"], \"x\": 1}".to_vec()].concat())
+            .unwrap();
         assert_eq!(read(&File::open(&path).unwrap()).unwrap().namespace_cookie, 2);
         fs::write(&path, "{\"boot\": \"").unwrap();
         assert!(read(&File::open(&path).unwrap()).is_none());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The engine's own account of a run, over the steady part where nothing else is said.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct EngineFacts {
+pub struct EngineStats {
     /// The plane that carried the bytes, by name: `sockets`, `emulated`, `simulated`.
     pub plane: String,
     /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
@@ -16,7 +16,7 @@ pub struct EngineFacts {
     #[serde(default)]
     pub placement: Option<String>,
     /// One entry a worker.
-    pub workers: Vec<WorkerFacts>,
+    pub workers: Vec<WorkerStats>,
     /// How long after the instant it was due each scheduled wake was handled.
     pub lateness: Histogram,
     /// How long each turn of an event loop kept later events waiting.
@@ -57,26 +57,26 @@ pub struct EngineFacts {
     /// What a reader should know: one sentence each.
     pub warnings: Vec<String>,
     /// The emulated network; `None` on a plane that has none.
-    pub network: Option<NetworkFacts>,
+    pub network: Option<NetworkStats>,
     /// When the last byte came from the server, since the start of the run; `None` if none ever came.
     pub last_received: Option<Duration>,
     /// Tenths of a second in which bytes came from the server.
     #[serde(default)]
     pub received: Tenths,
     /// The server's process, where it is known.
-    pub server: Option<ServerFacts>,
+    pub server: Option<ServerStatus>,
     /// When memory was short first and how much of it was left, in words, if it was.
     #[serde(default)]
     pub memory_short: Option<String>,
     /// What else the machine did during the run; `None` where that is not known.
-    pub machine: Option<MachineFacts>,
+    pub machine: Option<MachineStats>,
     /// What limits of the server did; `None` where it has none.
     pub server_limits: Option<ServerLimits>,
 }
 
 /// A server whose process is known to the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerFacts {
+pub struct ServerStatus {
     /// How it ended before the run did; `None` if it did not.
     pub ended: Option<ServerEnd>,
 }
@@ -106,7 +106,7 @@ pub enum OutOfMemory {
 
 /// What the machine did beside the run, as shares of the time of all processors that the run may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineFacts {
+pub struct MachineStats {
     /// Processors that the run may use.
     pub processors: u32,
     /// The load average of the last minute, at the end of the run.
@@ -146,7 +146,7 @@ pub struct ServerLimits {
 
 /// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NetworkFacts {
+pub struct NetworkStats {
     /// Clients.
     pub clients: u64,
     /// Shards that they were dealt out over.
@@ -215,7 +215,7 @@ impl NetworkDrops {
 
 /// One worker thread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct WorkerFacts {
+pub struct WorkerStats {
     /// Processor time it took.
     pub cpu: Duration,
     /// Time that passed meanwhile.
@@ -231,7 +231,7 @@ pub struct WorkerFacts {
     pub stall_waited: Option<Duration>,
 }
 
-impl WorkerFacts {
+impl WorkerStats {
     /// The share of the time in which the worker had something to do, whether or not it had a processor to do it
     /// on; 0 if no time passed. A worker that others keep from its processor is busy, and cannot do more.
     pub fn busy(&self) -> f64 {

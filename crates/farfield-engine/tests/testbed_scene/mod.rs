@@ -1,10 +1,10 @@
-//! Words for scenes at a gateway: packets in, packets out, and skipping where the machine forbids places.
+//! Words for scenes at a gateway: packets in, packets out, and skipping where the machine forbids testbeds.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub use farfield_testkit::skip;
 
-use farfield_engine::place::{Device, Place, PlaceSpec, Queue};
+use farfield_engine::testbed::{Device, Queue, Testbed, TestbedSpec};
 use farfield_wire::{
     Addresses, Icmpv4Repr, Icmpv6Repr, IpPacket, IpRepr, Message, Transport, VnetHeader, write_packet,
 };
@@ -16,17 +16,17 @@ use std::net::IpAddr;
 /// Ample for anything that must come.
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
-/// Builds a place, or notes that the test is skipped.
-pub fn place(test: &str, spec: &PlaceSpec) -> Option<Place> {
+/// Builds a testbed, or notes that the test is skipped.
+pub fn testbed(test: &str, spec: &TestbedSpec) -> Option<Testbed> {
     if !rustix::process::geteuid().is_root() {
-        skip(test, "places need root");
+        skip(test, "testbeds need root");
         return None;
     }
     if spec.device == Device::Tun && std::fs::File::open("/dev/net/tun").is_err() {
         skip(test, "/dev/net/tun is closed");
         return None;
     }
-    Some(Place::build(spec).unwrap_or_else(|error| panic!("{error}")))
+    Some(Testbed::build(spec).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// A packet as it comes out of a queue.
@@ -67,7 +67,7 @@ pub fn send(queue: &mut Queue, header: VnetHeader, packet: &[u8]) {
 }
 
 /// Asks the server for an echo.
-pub fn ping(queue: &mut Queue, spec: &PlaceSpec, client: IpAddr, sequence: u16, data: &[u8]) {
+pub fn ping(queue: &mut Queue, spec: &TestbedSpec, client: IpAddr, sequence: u16, data: &[u8]) {
     let (addresses, message) = match client {
         IpAddr::V4(source) => (
             Addresses::V4 { source, destination: spec.server_v4 },

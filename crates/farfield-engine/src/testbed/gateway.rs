@@ -1,13 +1,13 @@
 //! The gateway's device: TUN, or packet sockets on a veth pair, with addresses, routes and queues.
 
-use super::settings::{self, Wanted};
+use super::settings::{self, WantedSetting};
 use crate::os::namespace::Namespace;
 use crate::os::netlink::{Netlink, Route, VethEnd};
 use crate::os::packet_socket;
 use crate::os::tun::{Tun, TunOptions};
 use crate::os::{receive_steering, receive_thread};
-use crate::place::queue::Framing;
-use crate::place::{Device, GatewayDrops, PlaceError, PlaceSpec, Queue};
+use crate::testbed::queue::Framing;
+use crate::testbed::{Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 use std::io;
@@ -42,7 +42,7 @@ pub(super) enum ReceiveWork {
 
 impl ReceiveWork {
     /// In words.
-    pub fn told(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         match self {
             ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
             ReceiveWork::Threads => "in a thread for each queue",
@@ -81,7 +81,7 @@ pub(super) struct Gateway {
 
 impl Gateway {
     /// Makes the device in the calling thread's network namespace.
-    pub fn open(spec: &PlaceSpec) -> Result<Gateway, PlaceError> {
+    pub fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         match spec.device {
             Device::Tun => Gateway::tun(spec),
             Device::Packet => Gateway::packet(spec),
@@ -93,7 +93,7 @@ impl Gateway {
         }
     }
 
-    fn tun(spec: &PlaceSpec) -> Result<Gateway, PlaceError> {
+    fn tun(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         let options = TunOptions {
             name: "farfield%d",
             queues: spec.queues.get() as usize,
@@ -101,13 +101,13 @@ impl Gateway {
             waiting_bytes: (spec.queue_packets as usize * BYTES_OF_A_PACKET).max(4 << 20),
             threads: !spec.receive_processors.is_empty(),
         };
-        let tun = Tun::open(options).map_err(|source| PlaceError::Tun { source })?;
+        let tun = Tun::open(options).map_err(|source| TestbedError::Tun { source })?;
         if tun.queues.len() > 1 {
             tun.steer(&spec.steering())
-                .map_err(|source| PlaceError::Steering { queues: spec.queues.get(), source })?;
+                .map_err(|source| TestbedError::Steering { queues: spec.queues.get(), source })?;
         }
-        let mut netlink = Netlink::open().map_err(|source| PlaceError::Tun { source })?;
-        let interface = netlink.index_of(&tun.name).map_err(|source| PlaceError::Tun { source })?;
+        let mut netlink = Netlink::open().map_err(|source| TestbedError::Tun { source })?;
+        let interface = netlink.index_of(&tun.name).map_err(|source| TestbedError::Tun { source })?;
         Ok(Gateway {
             netlink,
             interface,
@@ -123,13 +123,13 @@ impl Gateway {
         })
     }
 
-    fn packet(spec: &PlaceSpec) -> Result<Gateway, PlaceError> {
-        Gateway::veth(spec).map_err(|source| PlaceError::Packet { source })
+    fn packet(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
+        Gateway::veth(spec).map_err(|source| TestbedError::Packet { source })
     }
 
     /// The pair's far end lies in a namespace of its own, which goes, and takes the pair with it, when the last
     /// socket in it is closed.
-    fn veth(spec: &PlaceSpec) -> io::Result<Gateway> {
+    fn veth(spec: &TestbedSpec) -> io::Result<Gateway> {
         let far_namespace = Namespace::make()?;
         let mut netlink = Netlink::open()?;
         let name = (0..)
@@ -163,8 +163,8 @@ impl Gateway {
 
     /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up. With IPv6
     /// if `v6`.
-    pub fn set_up(&mut self, spec: &PlaceSpec, v6: bool) -> Result<(), PlaceError> {
-        let failed = |what: String| move |source| PlaceError::Interface { what, source };
+    pub fn set_up(&mut self, spec: &TestbedSpec, v6: bool) -> Result<(), TestbedError> {
+        let failed = |what: String| move |source| TestbedError::Interface { what, source };
         let (netlink, interface) = (&mut self.netlink, self.interface);
         let tun = matches!(self.framing, Framing::None);
         let queue_len = tun.then_some(spec.queue_packets);
@@ -225,7 +225,7 @@ impl Drop for Gateway {
 
 /// Has the kernel's receive work done on the processors that are meant for it. Where they were not asked for by name, whoever
 /// writes does it if nothing else is to be had.
-fn receive_work(interface: &str, spec: &PlaceSpec, tun: bool) -> io::Result<ReceiveWork> {
+fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<ReceiveWork> {
     let processors = &spec.receive_processors;
     if processors.is_empty() {
         return Ok(ReceiveWork::Writer);
@@ -241,7 +241,7 @@ fn receive_work(interface: &str, spec: &PlaceSpec, tun: bool) -> io::Result<Rece
         return Ok(ReceiveWork::NoThreads("the gateway is made of packet sockets".to_owned()));
     }
     let queues = if tun { spec.queues.get() } else { 1 };
-    receive_steering::put_on(interface, queues, processors)?;
+    receive_steering::steer_to(interface, queues, processors)?;
     Ok(ReceiveWork::Steered)
 }
 
@@ -260,13 +260,13 @@ fn wait_until_local(netlink: &mut Netlink, address: IpAddr) -> io::Result<()> {
 }
 
 /// Brings the far end up, silent, with a socket for each queue.
-fn sockets_at_far_end(name: &str, spec: &PlaceSpec, bytes: usize) -> io::Result<Vec<OwnedFd>> {
-    let quiet = ["all", "default"].map(|which| Wanted {
+fn sockets_at_far_end(name: &str, spec: &TestbedSpec, bytes: usize) -> io::Result<Vec<OwnedFd>> {
+    let quiet = ["all", "default"].map(|which| WantedSetting {
         name: format!("net.ipv6.conf.{which}.disable_ipv6"),
         value: "1".into(),
         asked: false,
     });
-    settings::make(&quiet).expect("none of these was asked for");
+    settings::apply(&quiet).expect("none of these was asked for");
     let mut netlink = Netlink::open()?;
     let interface = netlink.index_of(name)?;
     netlink.size(interface, spec.mtu, None)?;
@@ -279,12 +279,12 @@ fn sockets_at_far_end(name: &str, spec: &PlaceSpec, bytes: usize) -> io::Result<
     Ok(sockets)
 }
 
-pub(super) fn addresses(spec: &PlaceSpec, v6: bool) -> Vec<IpAddr> {
+pub(super) fn addresses(spec: &TestbedSpec, v6: bool) -> Vec<IpAddr> {
     let v6 = v6.then_some(IpAddr::V6(spec.server_v6));
     std::iter::once(IpAddr::V4(spec.server_v4)).chain(v6).collect()
 }
 
-fn routes(spec: &PlaceSpec, interface: u32, v6: bool) -> Vec<Route> {
+fn routes(spec: &TestbedSpec, interface: u32, v6: bool) -> Vec<Route> {
     let initial_window = spec.tcp.initial_window;
     let congestion_control = spec.tcp.congestion_control.clone().filter(|name| settings::is_available(name));
     let v4 = Route {
