@@ -4,6 +4,7 @@
 
 use crate::os::processors;
 use crate::plane::Capture;
+use crate::run_directory::create_private;
 use farfield_base::Instant;
 use farfield_emulator::Captured;
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Statistics, Writer};
@@ -52,7 +53,7 @@ impl CaptureFile {
     /// # Errors
     /// When the file or its thread cannot be made.
     pub fn begin(path: &Path, spec: &Capture, start_unix_ns: u64) -> io::Result<CaptureFile> {
-        let mut writer = Writer::new(BufWriter::new(File::create(path)?), "farfield")?;
+        let mut writer = Writer::new(BufWriter::new(create_private(path)?), "farfield")?;
         let clients = spec.plan.clients.iter().map(|client| format!("client {client}"));
         for name in std::iter::once("gateway".to_owned()).chain(clients) {
             writer.add_interface(&Interface {

@@ -9,7 +9,7 @@
 use farfield_measure::Fold;
 use farfield_measure::failures::FAILURES_FILE;
 use farfield_measure::samples::SampleFile;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -82,8 +82,7 @@ impl RunDirectory {
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirectoryError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!(".{name}.draft"));
-        // What others may read of it, the directory decides; where somebody else made that, the owner alone.
-        let open = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+        let open = create_private(&draft);
         let written =
             open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
         written.map_err(|source| {
@@ -118,7 +117,7 @@ impl RunDirectory {
     /// Sets room aside. A disk without it has none for a run.
     pub fn reserve(&self) -> Result<Reserve, RunDirectoryError> {
         let path = self.path.join(".reserve");
-        let held = File::create(&path).and_then(|file| {
+        let held = create_private(&path).and_then(|file| {
             // A file without a name is gone with its process, however that ends.
             fs::remove_file(&path)?;
             let filled = (0..RESERVE / ZEROS.len()).try_for_each(|_| (&file).write_all(&ZEROS));
@@ -133,8 +132,16 @@ impl RunDirectory {
     /// Begins the samples file.
     pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
         let path = self.path.join("samples.parquet");
-        File::create(&path).map(DiskSamples).map_err(|source| RunDirectoryError { path, source })
+        create_private(&path).map(DiskSamples).map_err(|source| RunDirectoryError { path, source })
     }
+}
+
+/// Creates or empties the file at `path`, which its owner alone may read: the directory may be one that others made or
+/// may read. A symbolic link is refused, since it may lead to any file of whoever runs farfield.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    let nofollow = OFlags::NOFOLLOW.bits() as i32;
+    let options = &mut fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(nofollow).open(path)
 }
 
 /// Bytes held in reserve: more than the result of a run of an hour takes.
@@ -163,5 +170,34 @@ impl SampleFile for DiskSamples {
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         self.0.set_len(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// In a directory that everybody may read, made by somebody else.
+    #[test]
+    fn files_are_their_owners_alone_and_follow_no_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = folder.path().join("open");
+        fs::create_dir(&open).expect("a folder");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).expect("its mode");
+        let directory = RunDirectory::create(&open).expect("a directory");
+        directory.samples().expect("a file");
+        directory.replace("summary.json", b"{}").expect("a file");
+        for name in ["samples.parquet", "summary.json"] {
+            let mode = fs::metadata(open.join(name)).expect(name).permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        let other = folder.path().join("other");
+        fs::write(&other, "kept").expect("a file");
+        fs::remove_file(open.join("samples.parquet")).expect("it was there");
+        std::os::unix::fs::symlink(&other, open.join("samples.parquet")).expect("a link");
+        let refused = directory.samples().expect_err("a link leads elsewhere");
+        assert!(refused.to_string().contains("samples.parquet"), "{refused}");
+        assert_eq!(fs::read(&other).expect("a file"), b"kept");
     }
 }

@@ -11,6 +11,7 @@ use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, finish, summary_context};
+use crate::run_directory::create_private;
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
@@ -276,7 +277,7 @@ impl CaptureTap {
         path: &std::path::Path,
         capture: &Capture,
     ) -> io::Result<(CaptureTap, std::sync::mpsc::Receiver<io::Result<()>>)> {
-        let mut writer = Writer::new(BufWriter::new(File::create(path)?), "farfield")?;
+        let mut writer = Writer::new(BufWriter::new(create_private(path)?), "farfield")?;
         let snap_len = capture.snap.unwrap_or(0);
         writer.add_interface(&Interface { name: "gateway".to_owned(), link: LinkType::RAW, snap_len })?;
         let (ended, has_ended) = sync_channel(1);

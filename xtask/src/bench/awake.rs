@@ -1,76 +1,72 @@
-//! Programs at idle priority, one on each processor, that keep the processors of a virtual machine awake (`--keep-awake`).
+//! Programs that keep the processors of a virtual machine awake, one on each (`--keep-awake`).
 //!
 //! A host takes a processor that sleeps and gives it back late. On a machine of one's own a kernel started with `idle=poll`
-//! does the same as these. They run only where nothing else wants the processor (SCHED_IDLE, sched(7)), for every generator
-//! alike, and are named under each table.
+//! does the same as these. They run only where nothing else wants the processor: their control group is idle (`cpu.idle`),
+//! so that anything of any other group or session takes their place at once. The policy SCHED_IDLE alone would not do: it
+//! holds inside a session (autogroups, sched(7)), and sessions share processors evenly.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The programs; they end when this is dropped.
+/// Where control groups with a controller of processors are made, of version 1 and of version 2.
+const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"];
+
+/// The programs and their control group; they end when this is dropped.
 pub struct Awake {
+    group: PathBuf,
     programs: Vec<Child>,
 }
 
 impl Awake {
-    /// Starts one on each of this machine's processors.
+    /// Starts a program on each of the processors from 0 to `processors`.
     pub fn begin(processors: usize) -> Result<Awake> {
-        let mut awake = Awake { programs: Vec::new() };
+        let mut awake = Awake { group: idle_group()?, programs: Vec::new() };
+        let members = awake.group.join("cgroup.procs");
         for processor in 0..processors {
             let program = Command::new("taskset")
-                .args([
-                    "-c",
-                    &processor.to_string(),
-                    "chrt",
-                    "--idle",
-                    "0",
-                    "sh",
-                    "-c",
-                    "while :; do :; done",
-                ])
+                .args(["-c", &processor.to_string(), "sh", "-c", "echo $$ > \"$0\" && while :; do :; done"])
+                .arg(&members)
                 .stdin(Stdio::null())
                 .spawn()
-                .context("cannot start taskset and chrt (util-linux)")?;
+                .context("cannot start taskset (util-linux)")?;
             awake.programs.push(program);
         }
         Ok(awake)
     }
 
-    /// What stands under each table.
+    /// The sentence under each table.
     pub fn words() -> &'static str {
-        "A program at idle priority kept each processor awake meanwhile, as a kernel started with `idle=poll` does."
+        "A program of an idle control group kept each processor awake meanwhile, as a kernel started with `idle=poll` does."
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
         for program in &mut self.programs {
-            // It may have ended by itself; there is nothing else to do about it.
+            // It may have ended by itself.
             let _ = program.kill();
             let _ = program.wait();
+        }
+        if let Err(error) = fs::remove_dir(&self.group) {
+            eprintln!("cannot remove {}: {error}", self.group.display());
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn one_on_each_processor_at_idle_priority_until_dropped() {
-        let awake = Awake::begin(1).expect("taskset and chrt are part of every Debian");
-        let id = awake.programs[0].id();
-        let policy = || {
-            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            // Field 41 of proc(5), counted from behind the name in parentheses.
-            stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse::<u32>().ok()
-        };
-        const SCHED_IDLE: u32 = 5;
-        // The programs set themselves up one after another before the last is executed.
-        let until = std::iter::repeat_with(policy).take(1_000_000).find(|policy| *policy == Some(SCHED_IDLE));
-        assert!(until.is_some(), "{:?}", policy());
-        drop(awake);
-        assert_eq!(policy(), None);
+/// A new control group whose members run only where nothing else does.
+fn idle_group() -> Result<PathBuf> {
+    let name = format!("farfield-awake-{}", std::process::id());
+    for hierarchy in HIERARCHIES.map(Path::new) {
+        let group = hierarchy.join(&name);
+        if !hierarchy.join("cgroup.procs").exists() || fs::create_dir(&group).is_err() {
+            continue;
+        }
+        if fs::write(group.join("cpu.idle"), "1").is_ok() {
+            return Ok(group);
+        }
+        fs::remove_dir(&group).with_context(|| format!("cannot remove {}", group.display()))?;
     }
+    bail!("`--keep-awake` needs root and a control group with `cpu.idle` (Linux 5.15 or later)")
 }
