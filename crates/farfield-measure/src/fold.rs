@@ -26,7 +26,7 @@ use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
 
-/// EventCounts of one part, each counted if it happened in that part.
+/// Events of one part, each counted if it happened in that part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// Requests due.
@@ -60,9 +60,9 @@ pub struct PhaseStats {
     pub redirects: u64,
     /// What happened in this part.
     pub events: EventCounts,
-    /// CensoredAges of the censored requests due in this part, in each of their times that had begun.
+    /// Ages of the censored requests due in this part, in each of their times that had begun.
     pub censored: Timings<CensoredAges>,
-    /// CensoredAges, from due to the end of the run, of the requests due in this part that were still open then.
+    /// Ages, from due to the end of the run, of the requests due in this part that were still open then.
     pub unfinished: CensoredAges,
     /// The sum over all requests due in this part, whatever became of them, of the time from due to their end; of
     /// unfinished ones to the end of the run.

@@ -1,10 +1,8 @@
 //! Samples into histograms, series, a verdict and a summary.
 //!
-//! A worker [folds](fold::Fold) each [`Sample`](farfield_base::Sample) as it comes, in constant time;
-//! folds of many workers merge. Over the merged fold and what the engine says of itself ([`EngineStats`])
-//! stand the [verdict](verdict::Verdict), whether the run may be believed, the
-//! [thresholds](threshold::Threshold), whether the server did what was asked, and the [`Summary`] that
-//! tells all of it.
+//! The collector [folds](fold::Fold) each [`Sample`](farfield_base::Sample) in constant time; folds merge. The fold and the
+//! engine's counters ([`EngineStats`]) give the [verdict](verdict::Verdict) (whether the run may be believed), the
+//! [thresholds](threshold::Threshold) (whether the server did what was asked), and the [`Summary`] with all of it.
 //!
 //! Nothing here reads a clock, opens a file or knows how the load was made: files are whatever
 //! `io::Write` the caller hands in.

@@ -121,7 +121,7 @@ impl Series {
         self.outside += other.outside;
     }
 
-    /// EventCounts that lay past the longest series and are in no row.
+    /// Events that lay past the longest series and are in no row.
     pub fn outside(&self) -> u64 {
         self.outside
     }

@@ -27,7 +27,7 @@ pub struct StateCount {
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Response times of those that went well.
     pub response: Histogram,
-    /// CensoredAges of those that were given up or were open at the end of the run.
+    /// Ages of those that were given up or were open at the end of the run.
     pub censored: CensoredAges,
 }
 

@@ -1,4 +1,4 @@
-//! Values of a scenario that belong to no other room.
+//! Values of a scenario that belong to no other module.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use farfield_measure::samples::Keep;

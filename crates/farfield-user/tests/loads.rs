@@ -124,7 +124,7 @@ fn a_count_of_requests_ends_the_load() {
     }
 }
 
-/// DESIGN's fifth idea: what a user does belongs to the user, so three workers together do what one does.
+/// ARCHITECTURE.md, invariants: what a user does belongs to the user, so three workers together do what one does.
 #[test]
 fn workers_share_a_load_without_changing_it() {
     for load in [

@@ -32,7 +32,7 @@ impl OutcomeCount {
     }
 }
 
-/// EventCounts a second: each counted in the part in which it happened.
+/// Events a second: each counted in the part in which it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
     /// Requests due.
@@ -84,7 +84,7 @@ pub struct PartSummary {
     /// for a time of which all is known.
     #[serde(default)]
     pub estimates: Timings<Option<EstimateSummary>>,
-    /// CensoredAges, from due to the end of the run, of the requests that were still open then; null if there were none.
+    /// Ages, from due to the end of the run, of the requests that were still open then; null if there were none.
     #[serde(default)]
     pub unfinished: Option<TimingSummary>,
     /// How the requests ended; only what occurred.
