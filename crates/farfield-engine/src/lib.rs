@@ -1,4 +1,4 @@
-//! The planes, threads and clocks: the only room that touches a clock, a socket, entropy or the operating system.
+//! The planes, threads and clocks: the only crate that touches a clock, a socket, entropy or the operating system.
 //!
 //! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. The planes are the
 //! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [testbed].
