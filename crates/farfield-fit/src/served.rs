@@ -131,7 +131,7 @@ impl FitReport {
 fn add(made: &mut SitePage, page: &FittedPage, place: &[Option<u32>], page_of: &[Option<u32>]) {
     made.weight += page.clicks as f64;
     made.starts = made.starts.map(|starts| starts + page.starts as f64);
-    // Where a choice of views was kept, they stand for all looks.
+    // A sample of views stands for all of them.
     let looks: u64 = page.views.iter().map(|view| view.count).sum();
     let each = page.clicks as f64 / looks.max(1) as f64;
     made.views.extend(page.views.iter().map(|view| View {

@@ -31,7 +31,7 @@ impl Views {
         self.open.extend_from_slice(&object.to_le_bytes());
     }
 
-    /// The look is over.
+    /// Ends the view and counts it.
     pub(crate) fn end(&mut self) {
         let Some(kind) = self.kinds.number(&self.open, Self::BYTES_MAX) else { return };
         if kind as usize == self.counts.len() {
@@ -40,7 +40,7 @@ impl Views {
         self.counts[kind as usize] += 1;
     }
 
-    /// The page, the objects and the number of each kind of look.
+    /// The page, the objects and the count of each distinct view.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = u32>, u64)> {
         (0..).zip(&self.counts).map(|(kind, count)| {
             let (words, _) = self.kinds.text(kind).as_chunks::<4>();
@@ -53,9 +53,9 @@ impl Views {
 /// Views that a page has at most.
 const VIEWS_MAX: u64 = 256;
 
-/// A page's views, those that are alike as one, the most frequent first: all, or a choice of [`VIEWS_MAX`] in
-/// which each look has the same probability. The choice goes along all looks in the order of how much they
-/// fetched, in equal steps, so that the numbers of objects stay spread as they were.
+/// A page's distinct views, the most frequent first: all, or a systematic sample of [`VIEWS_MAX`] in which each
+/// view has the same probability. The sample goes along all views in the order of their numbers of objects, in
+/// equal steps, so that the distribution of these numbers stays.
 pub(crate) fn fewer(mut views: Vec<FittedView>) -> Vec<FittedView> {
     views.sort_unstable_by(|a, b| (a.embedded.len(), &a.embedded).cmp(&(b.embedded.len(), &b.embedded)));
     views.dedup_by(|next, kept| {
