@@ -82,7 +82,7 @@ pub struct Left {
     pub served: usize,
 }
 
-/// Why a test cannot run here; told to whoever counts.
+/// Whether a test cannot run here, which is recorded with the reason.
 pub fn skips(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let nginx = Path::new("/usr/sbin/nginx").exists();
