@@ -1,10 +1,9 @@
 //! Samples into histograms, series, a verdict and a summary.
 //!
-//! A worker [folds](fold::Fold) each [`Sample`](farfield_base::Sample) as it comes, in constant time;
-//! folds of many workers merge. Over the merged fold and what the engine says of itself ([`EngineStats`])
-//! stand the [verdict](verdict::Verdict), whether the run may be believed, the
-//! [thresholds](threshold::Threshold), whether the server did what was asked, and the [`Summary`] that
-//! tells all of it.
+//! A worker [folds](fold::Fold) each [`Sample`](farfield_base::Sample) as it comes, in constant time; folds
+//! of many workers merge. From the merged fold and the engine's statistics ([`EngineStats`]) come the
+//! [verdict](verdict::Verdict), whether the run is valid, the [thresholds](threshold::Threshold), whether
+//! the server kept them, and the [`Summary`] of all results.
 //!
 //! Nothing here reads a clock, opens a file or knows how the load was made: files are whatever
 //! `io::Write` the caller hands in.

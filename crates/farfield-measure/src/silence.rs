@@ -1,8 +1,9 @@
 //! Stretches in mid-run in which requests waited and nothing came from the server: a warning, not a check.
 //!
-//! A server that pauses and goes on is slow, which is what a run measures; but a reader of percentiles wants to
-//! know that there was one pause and not a slow server. That a server falls silent for good is the check
-//! `server-silent`, where that applies; on the simulated plane and under an overload it is reported here as well.
+//! A server that pauses and goes on is slow, which is what a run measures; but a reader of percentiles wants
+//! to know that there was one pause and not a slow server. That a server falls silent for good is the check
+//! `server-silent`, where that applies; on the simulated plane and under an overload it is reported here as
+//! well.
 //!
 //! Time is looked at by tenths of a second: [received](EngineStats::received) from the users, waited through
 //! from the samples.
@@ -52,8 +53,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls is
-    /// over.
+    /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls
+    /// is over.
     fn warned(took_ms: u64, pauses_ms: &[(u64, u64)], judged: bool) -> Option<String> {
         let mut stats = EngineStats::default();
         let requests: Vec<Sample> = (0..500)
