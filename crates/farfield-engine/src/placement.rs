@@ -228,7 +228,7 @@ mod tests {
             (&[0, 1, 2, 3], 1, FREE, "0-2 | 0-2 | 3 | 0-2"),
             (&[0, 1, 2, 3], 2, FREE, "0-1 | 0-1 | 2; 3 | 0-1"),
             (&[0, 1, 2, 3], 3, FREE, "0 | 0 | 1; 2; 3 | 0,3?"),
-            // Requested for.
+            // As requested.
             (&[0, 1], 1, Requested { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
             (&[0, 1], 1, Requested { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
             (&[0, 1], 1, Requested { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),

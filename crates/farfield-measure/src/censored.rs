@@ -7,8 +7,8 @@ use crate::histogram::Histogram;
 use crate::timing::Timing;
 use farfield_base::{Duration, Outcome, Sample};
 
-/// CensoredAges. A histogram is 304 KiB, and most runs have none of these: it is made when the first age
-/// comes.
+/// Ages of censored requests. A histogram is 304 KiB, and most runs have none of these: it is made when the
+/// first age comes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CensoredAges(Option<Box<Histogram>>);
 

@@ -27,7 +27,7 @@ use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
 
-/// EventCounts of one part, each counted if it happened in that part.
+/// Events of one phase, each counted if it happened in that phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// Requests due.
@@ -61,9 +61,9 @@ pub struct PhaseStats {
     pub redirects: u64,
     /// Events in this phase.
     pub events: EventCounts,
-    /// CensoredAges of the censored requests due in this part, in each of their times that had begun.
+    /// Ages of the censored requests due in this part, in each of their times that had begun.
     pub censored: Timings<CensoredAges>,
-    /// CensoredAges, from due to the end of the run, of the requests due in this part that were still open
+    /// Ages, from due to the end of the run, of the requests due in this part that were still open
     /// then.
     pub unfinished: CensoredAges,
     /// The sum over all requests due in this part, whatever became of them, of the time from due to their

@@ -21,7 +21,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A series ends after a week; what lies beyond is counted as outside, not kept.
+/// A series ends after a week; later events are counted as outside, not kept.
 const SECONDS_MAX: u64 = 7 * 24 * 3600;
 
 /// One second, as it is written.
@@ -121,7 +121,7 @@ impl Series {
         self.outside += other.outside;
     }
 
-    /// EventCounts that lay past the longest series and are in no row.
+    /// Number of events past the longest series, which are in no row.
     pub fn outside(&self) -> u64 {
         self.outside
     }
@@ -132,8 +132,8 @@ impl Series {
         self.rows_pausing(connections_open, &|| {})
     }
 
-    /// The same; `pause` is called between two rows, which take a microsecond or two each, but for the two
-    /// latest.
+    /// The rows, like `rows`; `pause` is called between two of them, which take a microsecond or two each,
+    /// except the two latest.
     pub fn rows_pausing(&self, connections_open: &[u64], pause: &dyn Fn()) -> Vec<SeriesRow> {
         let row = |(at, second): (usize, &Second)| {
             pause();

@@ -1,8 +1,8 @@
-//! Sessions as results: how many began in the measured part, what became of them, and how long they took.
+//! Sessions as results: the number that began in the measured part, their outcomes, and their durations.
 //!
 //! A session belongs to the part of the run in which its first page was due, however late it ends. It is
-//! completed when it has gone its whole way, broken off when a failure ended it in a state, and unfinished
-//! when the end of the run found it open.
+//! completed when it has reached its end, broken off when a failure ended it in a state, and unfinished
+//! if it was open at the end of the run.
 
 use crate::histogram::Histogram;
 use farfield_base::{SessionBegin, SessionEnd, Window};

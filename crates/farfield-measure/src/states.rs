@@ -1,8 +1,8 @@
-//! The states of sessions: what became of each one's requests in the measured part, and how long they took.
+//! The states of sessions: outcomes and times of each one's requests in the measured part.
 //!
 //! A state's requests are its own and the redirects that these led to; what its page embeds is not counted
 //! here. Redirects count as requests, since each is asked and answered on its own. A histogram is 304 KiB:
-//! only a state that was asked for gets one, and no more than [`States::MAX`] states are told apart.
+//! only a state that users reach has one, and no more than [`States::MAX`] states are counted separately.
 
 use crate::censored::{self, CensoredAges};
 use crate::fold::PhaseStats;
@@ -27,7 +27,7 @@ pub struct StateCount {
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Response times of those that went well.
     pub response: Histogram,
-    /// CensoredAges of those that were given up or were open at the end of the run.
+    /// Ages of those that were given up or were open at the end of the run.
     pub censored: CensoredAges,
 }
 

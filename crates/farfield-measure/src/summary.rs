@@ -1,8 +1,8 @@
 //! The summary: a whole run in one JSON document, with a published schema.
 //!
 //! It holds all that a reader needs and nothing to be computed again: times are whole nanoseconds
-//! (`…_ns`), rates are a second (`…_per_s`), and what was not measured is null, never zero. A run that
-//! goes on, or was killed, leaves a summary with `complete` false.
+//! (`…_ns`), rates are per second (`…_per_s`), and a value that was not measured is null, never zero. A run
+//! in progress, or a killed one, has a summary with `complete` false.
 
 mod estimate;
 mod network;
@@ -33,13 +33,13 @@ use serde::{Deserialize, Serialize};
 /// The version of the schema; grows when a reader of the old one would be misled.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// Which model of users made the load.
+/// The model of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadKind {
     /// N users who come back when they are answered.
     Closed,
-    /// Requests arrive, whatever becomes of those before.
+    /// Requests arrive, independently of those before.
     Open,
     /// Sessions arrive; requests in one wait for each other.
     Hybrid,
@@ -47,14 +47,14 @@ pub enum LoadKind {
     Overload,
 }
 
-/// What the run was, in words of whoever made it.
+/// Description of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Heading {
     /// The version of farfield.
     pub farfield: String,
     /// The scenario's name.
     pub scenario: String,
-    /// What was driven: a URL, or several in a few words.
+    /// The target: a URL, or several in a few words.
     pub target: String,
     /// Seed of all random streams.
     pub seed: u64,
@@ -154,15 +154,15 @@ pub struct GeneratorSummary {
 pub struct Summary {
     /// The version of this schema.
     pub schema_version: u32,
-    /// What the run was.
+    /// Description of the run.
     pub heading: Heading,
-    /// False for a run that goes on, was interrupted or killed.
+    /// False for a run in progress, and for one that was interrupted or killed.
     pub complete: bool,
     /// The reason why it is not complete.
     pub incomplete_reason: Option<String>,
     /// Lengths of the phases.
     pub phases: Phases,
-    /// May it be believed?
+    /// The verdict: whether the results are valid.
     pub verdict: Verdict,
     /// The thresholds, and whether the server kept them.
     pub thresholds: Vec<ThresholdResult>,
@@ -214,7 +214,7 @@ pub struct Summary {
 /// The context of a summary, beside the fold and the engine's statistics.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryContext<'a> {
-    /// What the run was.
+    /// Description of the run.
     pub heading: &'a Heading,
     /// The limits of the verdict.
     pub limits: &'a VerdictLimits,
@@ -275,8 +275,8 @@ impl Summary {
         }
     }
 
-    /// The summary so far of a run that still goes on: what is left behind if it is killed. `pause` is
-    /// called between pieces of work, tens of microseconds each.
+    /// The summary so far of a run in progress, which remains if the run is killed. `pause` is called
+    /// between pieces of work, tens of microseconds each.
     pub fn checkpoint(
         context: SummaryContext<'_>,
         fold: &Fold,
@@ -418,7 +418,7 @@ fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant)
     warnings
 }
 
-/// The warning that most of what was measured are redirects, which nobody followed: users of sessions do.
+/// The warning that most replies are redirects, which were not followed: only users of sessions follow them.
 fn only_redirects(fold: &Fold) -> Option<String> {
     let (redirects, ok) = (fold.steady().redirects, fold.steady().count(Outcome::Ok));
     let followed = fold.states().counted().len() > 0;

@@ -1,4 +1,4 @@
-//! The reader: rows back into samples, also from a file whose last write was torn.
+//! The reader of samples files, including one whose last write was torn.
 
 use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
@@ -86,8 +86,8 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
     SamplesFile::open(in_memory(bytes))?.samples().collect()
 }
 
-/// The same bytes as Parquet readers want them: in its reference-counted buffer, which this crate gets to
-/// without naming it, from a page made of them.
+/// The bytes in the reference-counted buffer that Parquet readers need. This crate obtains it, without
+/// naming its type, from a page made of them.
 pub(super) fn in_memory(bytes: &[u8]) -> impl ChunkReader + 'static {
     let buf = bytes.to_vec().into();
     let page = Page::DictionaryPage { buf, num_values: 0, encoding: Encoding::PLAIN, is_sorted: false };

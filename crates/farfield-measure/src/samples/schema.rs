@@ -22,7 +22,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
-/// The version of the columns and of the key-value metadata; it changes when a reader has to.
+/// Version of the columns and of the key-value metadata; it changes when readers must change.
 pub(super) const VERSION: &str = "3";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";

@@ -1,5 +1,5 @@
-//! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages;
-//! its states.
+//! A part of the run in a summary: its rates, times and outcomes, also by class of clients; its pages; its
+//! states.
 
 use super::{EstimateSummary, TimingSummary};
 use crate::fold::{EventCounts, Fold, PhaseStats};
@@ -33,7 +33,7 @@ impl OutcomeCount {
     }
 }
 
-/// EventCounts a second: each counted in the part in which it happened.
+/// Events a second, each counted in the part in which it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
     /// Requests due.
@@ -81,11 +81,11 @@ pub struct PartSummary {
     pub rates: Option<Rates>,
     /// The times of successful requests, and of all connections; null where none was measured.
     pub times: Timings<Option<TimingSummary>>,
-    /// The same times, estimated with what was given up or still open at the end of the run (Kaplan and
-    /// Meier 1958); null for a time of which all is known.
+    /// These times, estimated with the requests that were given up or still open at the end of the run
+    /// (Kaplan and Meier 1958); null for a time without censored values.
     #[serde(default)]
     pub estimates: Timings<Option<EstimateSummary>>,
-    /// CensoredAges, from due to the end of the run, of the requests that were still open then; null if
+    /// Ages, from due to the end of the run, of the requests that were still open then; null if
     /// there were none.
     #[serde(default)]
     pub unfinished: Option<TimingSummary>,
