@@ -77,7 +77,7 @@ impl<'a> Collector<'a> {
         let pace = Rc::new(pace);
         let files = files.map(|files| {
             let pace = Rc::clone(&pace);
-            RunFiles { samples: files.samples.pausing(move || pace.breathe()), ..files }
+            RunFiles { samples: files.samples.pausing(move || pace.pause_if_due()), ..files }
         });
         Collector {
             fold,
@@ -113,12 +113,12 @@ impl<'a> Collector<'a> {
         let memory = MemoryBounds::find();
         loop {
             if let Ok(chunk) = chunks.try_recv() {
-                self.pace.came_at_once();
+                self.pace.count_immediate();
                 self.take(chunk, returns);
             } else {
                 let wait = self.next_checkpoint.since(now());
                 let chunk = chunks.recv_timeout(wait.to_std());
-                self.pace.rested();
+                self.pace.count_wait();
                 match chunk {
                     Ok(chunk) => self.take(chunk, returns),
                     Err(RecvTimeoutError::Timeout) => {}
@@ -131,7 +131,7 @@ impl<'a> Collector<'a> {
             {
                 self.directory_refused.get_or_insert(error);
             }
-            self.processor.reconsider(now, self.pace.at_once());
+            self.processor.reconsider(now, self.pace.backlog());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.stats.connections_open.push(self.live_counts().connections);
@@ -153,7 +153,7 @@ impl<'a> Collector<'a> {
     fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
         for piece in chunk.samples.chunks(PIECE) {
             self.record(piece);
-            self.pace.breathe();
+            self.pace.pause_if_due();
         }
         self.note(&chunk.notes);
         self.live[chunk.worker] = chunk.live;
@@ -204,7 +204,7 @@ impl<'a> Collector<'a> {
             self.refuse_samples(error);
         }
         let Some(files) = &mut self.files else { return };
-        let pause = || self.pace.breathe();
+        let pause = || self.pace.pause_if_due();
         let summary = Summary::checkpoint(self.context, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();

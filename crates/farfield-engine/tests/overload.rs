@@ -3,9 +3,9 @@
 mod scene;
 
 use farfield_base::Duration;
-use scene::{Left, Scene, skips};
+use scene::{Scene, SceneResult, skips};
 
-fn completed_per_s(left: &Left) -> f64 {
+fn completed_per_s(left: &SceneResult) -> f64 {
     left.summary.steady.rates.as_ref().expect("a measured part").completed_per_s
 }
 

@@ -1,4 +1,4 @@
-//! Places of an ordinary user, in a user namespace.
+//! Testbeds of an ordinary user, in a user namespace.
 
 mod testbed_scene;
 

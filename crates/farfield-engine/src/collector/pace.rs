@@ -22,7 +22,7 @@ pub(crate) struct Pace {
     /// `None` if no worker shares the processor.
     clock: Option<Clock>,
     worked_from: Cell<Instant>,
-    at_once: Cell<u32>,
+    backlog: Cell<u32>,
 }
 
 impl Pace {
@@ -33,29 +33,29 @@ impl Pace {
 
     /// No pauses: there are no workers.
     pub fn alone() -> Pace {
-        Pace { clock: None, worked_from: Cell::new(Instant::ZERO), at_once: Cell::new(0) }
+        Pace { clock: None, worked_from: Cell::new(Instant::ZERO), backlog: Cell::new(0) }
     }
 
     /// Counts a chunk that was there without a wait.
-    pub fn came_at_once(&self) {
-        self.at_once.set(self.at_once.get().saturating_add(1));
+    pub fn count_immediate(&self) {
+        self.backlog.set(self.backlog.get().saturating_add(1));
     }
 
     /// Number of chunks received without a wait between them.
-    pub fn at_once(&self) -> u32 {
-        self.at_once.get()
+    pub fn backlog(&self) -> u32 {
+        self.backlog.get()
     }
 
     /// Notes that the collector has waited for a chunk.
-    pub fn rested(&self) {
-        self.at_once.set(0);
+    pub fn count_wait(&self) {
+        self.backlog.set(0);
         self.work_begins();
     }
 
     /// Pauses if it is time to; called between any two small pieces of work.
-    pub fn breathe(&self) {
+    pub fn pause_if_due(&self) {
         let Some(clock) = self.clock else { return };
-        let behind = self.at_once.get();
+        let behind = self.backlog.get();
         let worked = clock.now().since(self.worked_from.get());
         if behind < BEHIND && worked >= WORK.times(u64::from(behind) + 1) {
             processors::yield_briefly();
