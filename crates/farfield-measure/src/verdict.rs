@@ -263,7 +263,7 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
     let (counted, sampled) = (stats.in_system_ns as f64, residence.total_ns as f64);
     let residual = (counted - sampled).abs() / counted.max(1.0);
     Check::at_most("littles-law", what, residual, limit, Unit::Share).advised(|| {
-        "what was counted while running and what was recorded disagree: report this with the run directory"
+        "the counts kept while running and the recorded samples disagree: report this with the run directory"
             .to_owned()
     })
 }

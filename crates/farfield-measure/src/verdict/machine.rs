@@ -57,7 +57,7 @@ pub fn steal(run: &RunView<'_>) -> Check {
     // So short that it stands behind the share on a line of the terminal.
     let note = (check.state == CheckState::Failed).then(|| "taken by the virtual machine's host".to_owned());
     check.noted(note).advised(|| {
-        "measure when the host is quiet, or on a machine of its own: nothing on this machine can mend it"
+        "measure when the host is quiet, or on a machine of its own: nothing on this machine can change it"
             .to_owned()
     })
 }

@@ -63,9 +63,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::Ok => "all is well",
         Outcome::Status4xx => "ask for what is there, or name the status in a session's `check.status`",
         Outcome::Status5xx | Outcome::ClosedUnanswered | Outcome::Reset => "the server's log may say why",
-        Outcome::ConnectRefused => "start the server, or mend the target",
-        Outcome::ConnectTimedOut => "see that nothing between filters the server's port",
-        Outcome::Unreachable => "see to a route to the target",
+        Outcome::ConnectRefused => "start the server, or correct the target",
+        Outcome::ConnectTimedOut => "check that no firewall filters the server's port",
+        Outcome::Unreachable => "add a route to the target",
         Outcome::ConnectAbandoned => "see that the server listens, or lengthen `load.timeout`",
         Outcome::TimedOut => "ask for less, or lengthen `connections.request-timeout`",
         Outcome::NoDescriptor => "raise the limit of open files, `ulimit -n`, or ask for fewer connections",
@@ -82,9 +82,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::RedirectLoop => {
             "see where the server sends its users, or follow more with `session.redirects`"
         }
-        Outcome::RedirectElsewhere => "drive the server that it names, over HTTP without TLS",
+        Outcome::RedirectElsewhere => "target the server that it names, over HTTP without TLS",
         Outcome::LinkElsewhere => "take a link or form that leads to the target",
         Outcome::BadCoding => "ask for a content coding that the server has, with `Accept-Encoding`",
-        Outcome::CheckFailed | Outcome::ExtractFailed => "hold the session's states against the replies",
+        Outcome::CheckFailed | Outcome::ExtractFailed => "compare the session's checks with the replies",
     }
 }

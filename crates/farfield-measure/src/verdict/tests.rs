@@ -191,7 +191,7 @@ fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
     );
     assert_eq!((check.state, check.measured, check.limit), (CheckState::Failed, Some(0.0), 0.01));
     assert_eq!(check.note.as_deref(), Some("0 of 200 requests succeeded and 190 were connect-refused"));
-    assert_eq!(check.advice.as_deref(), Some("start the server, or mend the target"));
+    assert_eq!(check.advice.as_deref(), Some("start the server, or correct the target"));
     let check = succeeded(Asking::default(), &[(Outcome::Unfinished, 5)]);
     assert_eq!(check.state, CheckState::Failed, "users who were never answered measured nothing");
     assert!(check.advice.expect("advice").ends_with("`run.drain`"));
