@@ -1,4 +1,4 @@
-//! What all crates share: integer-nanosecond [time], [rates](rate::Rate) and
+//! Types that all crates share: integer-nanosecond [time], [rates](rate::Rate) and
 //! [byte sizes](size::Bytes) with their parsing, [seeded random streams](random), and the
 //! [sample](sample::Sample) that a user records and `farfield-measure` folds.
 //!

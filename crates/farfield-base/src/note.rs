@@ -1,8 +1,8 @@
 //! Notes: what the samples of single requests cannot say of the sessions that they belong to.
 //!
-//! A user notes each session that it begins, each that ends, and each request of a session that failed, with the check
-//! that failed and what came instead. Notes travel beside samples and are folded like them. Of the first failures alone
-//! request and reply are kept; what is kept of one is bounded.
+//! A user notes each session that it begins, each that ends, and each request of a session that failed, with
+//! the check that failed and what came instead. Notes travel beside samples and are folded like them. Of the
+//! first failures alone request and reply are kept; what is kept of one is bounded.
 
 use crate::sample::Outcome;
 use crate::time::Instant;
@@ -22,9 +22,9 @@ pub enum Note {
 /// The beginning of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionBegin {
-    /// When its first page was due.
+    /// Instant at which its first page was due.
     pub due: Instant,
-    /// Who began it.
+    /// The user that began it.
     pub user: u32,
     /// Its number, as in [`Sample::session`](crate::Sample::session).
     pub session: u32,
@@ -33,9 +33,9 @@ pub struct SessionBegin {
 /// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionEnd {
-    /// How it began.
+    /// Its beginning.
     pub begin: SessionBegin,
-    /// When its last page ended.
+    /// End of its last page.
     pub at: Instant,
     /// The number of the state whose failure broke it off; `None` if it went its whole way.
     pub broken_off: Option<u16>,
@@ -44,9 +44,9 @@ pub struct SessionEnd {
 /// A request of a session that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFailure {
-    /// When that was known.
+    /// Instant at which the failure was known.
     pub at: Instant,
-    /// When the request was due.
+    /// Instant at which the request was due.
     pub due: Instant,
     /// The user of the session.
     pub user: u32,
@@ -54,12 +54,12 @@ pub struct SessionFailure {
     pub session: u32,
     /// The number of the state that the user was in, or [`SessionFailure::NO_STATE`].
     pub state: u16,
-    /// What became of the request.
+    /// Outcome of the request.
     pub outcome: Outcome,
     /// The reply's status; 0 if no head came.
     pub status: u16,
-    /// What failed, the same for equal failures: a check as the scenario writes it, the path of an embedded object; empty
-    /// where the outcome says all.
+    /// What failed, the same for equal failures: a check as the scenario writes it, the path of an embedded
+    /// object; empty where the outcome says all.
     pub what: Arc<str>,
     /// What came instead, in one line; a worker says it of the first failure of each kind alone.
     pub instead: Option<Box<str>>,
@@ -72,13 +72,13 @@ pub struct SessionFailure {
 pub struct KeptExchange {
     /// The request; empty if none could be written.
     pub request: Box<[u8]>,
-    /// How long the whole of it was, in bytes.
+    /// Its full length, in bytes.
     pub request_bytes: u64,
     /// The head of the reply, as lines; empty if none came.
     pub head: Box<[u8]>,
     /// The body, without content codings where these were taken off.
     pub body: Box<[u8]>,
-    /// How much of the body was received and looked at, in bytes.
+    /// Length of the part of the body that was received and examined, in bytes.
     pub body_bytes: u64,
 }
 
@@ -97,7 +97,8 @@ impl KeptExchange {
 }
 
 impl Note {
-    /// When it was made, and by whom: notes of several workers in this order are the same however many workers there are.
+    /// When it was made, and by whom: notes of several workers in this order are the same however many
+    /// workers there are.
     pub fn order(&self) -> (Instant, u32, u32) {
         match self {
             Note::Begun(SessionBegin { due, user, session }) => (*due, *user, *session),

@@ -1,11 +1,12 @@
 //! Text of strangers as a terminal may have it: names, paths and servers' last words may hold control
-//! characters, which could colour, move, overwrite or type, and others by which a name can look like another.
+//! characters, which could colour, move, overwrite or type, and others by which a name can look like
+//! another.
 
 use std::borrow::Cow;
 
-/// `text` with its control characters, and those that turn the direction of writing (Unicode Technical Report
-/// 36, section 2.4), written as `\u001B`, in the way of JSON and TOML, so that these stay what they are. Those
-/// in `kept` stay.
+/// `text` with its control characters, and those that turn the direction of writing (Unicode Technical
+/// Report 36, section 2.4), written as `\u001B`, in the way of JSON and TOML, so that these stay what they
+/// are. Those in `kept` stay.
 pub fn printable<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     let is_hostile = |letter: char| is_hostile(letter) && !kept.contains(&letter);
     if !text.contains(is_hostile) {
@@ -22,8 +23,8 @@ pub fn printable<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     Cow::Owned(cleaned)
 }
 
-/// The head of a message, its lines ended by line feeds alone, in which fields that hold credentials (RFC 9110 11.6.2 and
-/// 11.7.2) have no value but their scheme.
+/// The head of a message, its lines ended by line feeds alone, in which fields that hold credentials (RFC
+/// 9110 11.6.2 and 11.7.2) have no value but their scheme.
 pub fn without_authorization(head: &str) -> String {
     let secret = |line: &&str| {
         let name = line.split(':').next().unwrap_or_default();

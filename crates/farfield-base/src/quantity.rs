@@ -3,13 +3,13 @@
 //! One splitter for all quantities, so that all of them take the same spellings: an optional fraction or
 //! exponent, an optional blank, a unit. What the units mean is the quantity's own affair.
 
-/// Why a quantity could not be read. The sentence names what was typed and what would do.
+/// The error of parsing a quantity. The message quotes the text and shows the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// There is no number in front.
     #[error("`{given}` does not start with a number; {expected}")]
     NoNumber {
-        /// What was typed.
+        /// The text.
         given: String,
         /// Examples of what would do.
         expected: &'static str,
@@ -17,7 +17,7 @@ pub enum QuantityError {
     /// The unit is missing or unknown.
     #[error("`{given}` has no unit that fits; {expected}")]
     Unit {
-        /// What was typed.
+        /// The text.
         given: String,
         /// Examples of what would do.
         expected: &'static str,
@@ -25,7 +25,7 @@ pub enum QuantityError {
     /// Negative, not finite, or too large to hold.
     #[error("`{given}` is out of range; {expected}")]
     Range {
-        /// What was typed.
+        /// The text.
         given: String,
         /// Examples of what would do.
         expected: &'static str,
@@ -80,7 +80,8 @@ pub(crate) fn whole(
     }
 }
 
-/// Serde for a quantity: written as its text, read from its text or, where `$number` says how, from a bare number.
+/// Serde for a quantity: written as its text, read from its text or, where `$number` says how, from a bare
+/// number.
 macro_rules! quantity_serde {
     ($type:ty, $expecting:literal, $number:expr) => {
         impl serde::Serialize for $type {

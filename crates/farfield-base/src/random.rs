@@ -1,8 +1,8 @@
-//! Seeded random streams that belong to things, not to threads.
+//! Seeded random streams, each owned by a user, an arrival process or a link, never by a thread.
 //!
 //! Every user, arrival process and link draws from a stream of its own, derived from the run's seed, the
-//! stream's purpose and the thing's number. So what a user does is the same on one worker or on sixteen, and
-//! adding a link moves nobody else's luck.
+//! stream's purpose and the owner's number. So a user behaves the same on one worker or on sixteen, and
+//! adding a link changes no other stream.
 
 use rand_pcg::Pcg64Mcg;
 
@@ -13,19 +13,19 @@ pub type Stream = Pcg64Mcg;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
-/// What a stream is for. Two streams of one thing with different purposes are independent.
+/// Purpose of a stream. Two streams of one owner with different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// When arrivals come.
+    /// Times of arrivals.
     Arrivals = 1,
-    /// What a user does: think times, choices, session lengths.
+    /// Behaviour of a user: think times, choices, session lengths.
     User = 2,
-    /// What a server model does: service times, errors.
+    /// Behaviour of a server model: service times, errors.
     Server = 3,
-    /// What a generated site holds.
+    /// Contents of a generated site.
     Site = 4,
-    /// What a link does: loss, jitter.
+    /// Behaviour of a link: loss, jitter.
     Link = 5,
 }
 
@@ -71,8 +71,8 @@ mod tests {
         assert_ne!(one, draw(1, Purpose::User, 8));
     }
 
-    /// First draws of neighbouring streams must look like one stream: their bits average to a half within five
-    /// standard deviations, and neighbours do not correlate.
+    /// First draws of neighbouring streams must look like one stream: their bits average to a half within
+    /// five standard deviations, and neighbours do not correlate.
     #[test]
     fn neighbouring_streams_are_independent() {
         const STREAMS: u64 = 20_000;

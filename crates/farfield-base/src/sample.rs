@@ -1,8 +1,8 @@
 //! The sample: what is known of one request when it is over.
 //!
 //! A user records one for every request and for every attempt to connect that came to nothing; measure folds
-//! them, and nothing on the way formats or drops one. A failed request is data like any other: what became of
-//! it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`].
+//! them, and nothing on the way formats or drops one. A failed request is data like any other: what became
+//! of it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`].
 
 use crate::time::{Duration, Instant};
 use std::num::{NonZeroU8, NonZeroU32};
@@ -20,7 +20,7 @@ impl Stamp {
         Stamp(instant.as_ns())
     }
 
-    /// When it happened, if it did.
+    /// Its instant, if it happened.
     pub const fn instant(self) -> Option<Instant> {
         match self.0 {
             u64::MAX => None,
@@ -31,21 +31,23 @@ impl Stamp {
 
 /// One request, from the instant it was due to the instant its fate was known.
 ///
-/// `due <= connect_begun <= connected <= sent <= first_byte <= done`, as far as each happened; `sent` may lie
-/// before `connected` of no other request, since connect times stand only on a connection's first request.
+/// `due <= connect_begun <= connected <= sent <= first_byte <= done`, as far as each happened; `sent` may
+/// lie before `connected` of no other request, since connect times stand only on a connection's first
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to it.
+    /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to
+    /// it.
     pub due: Instant,
-    /// When its connection was begun, if this request had it opened.
+    /// Instant at which its connection was begun, if it was opened for this request.
     pub connect_begun: Stamp,
-    /// When that connection was established.
+    /// Instant at which that connection was established.
     pub connected: Stamp,
-    /// When its first byte was handed to the transport.
+    /// Instant at which its first byte was passed to the transport.
     pub sent: Stamp,
-    /// When the first byte of the (final) reply was read.
+    /// Instant at which the first byte of the (final) reply was read.
     pub first_byte: Stamp,
-    /// When the last byte of the reply was read or, without success, when the outcome was known.
+    /// Instant at which the last byte of the reply was read or, without success, the outcome was known.
     pub done: Instant,
     /// Bytes of the reply's body, transfer codings removed.
     pub body_bytes: u64,
@@ -55,17 +57,17 @@ pub struct Sample {
     pub user: u32,
     /// The connection, counted over the run; [`Sample::NO_CONNECTION`] if none was ever begun.
     pub connection: u32,
-    /// Which request on its connection this was, from 0.
+    /// Index of the request on its connection, from 0.
     pub number: u32,
-    /// Which request of the scenario's request set this was, from 0.
+    /// Index of the request in the scenario's request set, from 0.
     pub request: u32,
     /// The class of client, from 0.
     pub class: u16,
     /// The reply's status, 0 if no head came.
     pub status: u16,
-    /// What became of it.
+    /// Outcome of the request.
     pub outcome: Outcome,
-    /// How its connection fared, where the plane tells.
+    /// TCP statistics of its connection, if the plane has them.
     pub tcp: Option<TcpStats>,
     /// Its place in the user's page.
     pub page: PagePart,
@@ -73,20 +75,21 @@ pub struct Sample {
     pub session: u32,
 }
 
-/// A request's place in a page: what a user asked for, and all that this led to. A user has one page at a time.
+/// A request's place in a page: what a user asked for, and all that this led to. A user has one page at a
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum PagePart {
-    /// Pages are not told apart.
+    /// Pages are not tracked.
     #[default]
     Untracked = 0,
-    /// What its page began with.
+    /// The first request of its page.
     Begins = 1,
     /// Something that its page led to.
     Inside = 2,
     /// The last to end of what its page led to.
     Ends = 3,
-    /// What its page began with, and the last to end.
+    /// The first request of its page, and the last to end.
     Whole = 4,
 }
 
@@ -95,7 +98,7 @@ impl PagePart {
     pub const ALL: [PagePart; 5] =
         [PagePart::Untracked, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
 
-    /// That of a request which begins or ends its page, or both.
+    /// The part of a request that begins or ends its page, or both.
     pub const fn of(begins: bool, ends: bool) -> PagePart {
         match (begins, ends) {
             (true, true) => PagePart::Whole,
@@ -126,8 +129,8 @@ impl PagePart {
     }
 }
 
-/// How a client's TCP fared on a connection, from its beginning to the end of a request on it. A count that has no room
-/// stands at its largest. It is packed so that a sample is no longer than it must be.
+/// Statistics of a client's TCP connection, from its beginning to the end of a request on it. Counts
+/// saturate. The struct is packed to keep samples small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(Rust, packed(2))]
 pub struct TcpStats {
@@ -135,8 +138,8 @@ pub struct TcpStats {
     pub syn_tries: NonZeroU8,
     /// Segments with data or FIN that the client sent again.
     pub retransmits: u16,
-    /// Segments of the server's that came before one that should have come first: behind one that was lost, or
-    /// overtaken.
+    /// Segments of the server's that came before one that should have come first: behind one that was lost,
+    /// or overtaken.
     pub out_of_order: u16,
     /// The smoothed round trip (RFC 6298) in microseconds, once one was measured.
     pub srtt_us: Option<NonZeroU32>,
@@ -174,8 +177,8 @@ impl Sample {
         self.first_byte.instant().map(|first| self.done.since(first))
     }
 
-    /// Whether its instants are in the order in which they can only have happened: due, sent, first byte, last byte,
-    /// and those of its connection between the first two.
+    /// Whether its instants are in the order in which they can only have happened: due, sent, first byte,
+    /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
         let steps = [self.connect_begun, self.connected, self.sent, self.first_byte];
         let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
@@ -190,12 +193,13 @@ impl Sample {
     }
 }
 
-/// Whose doing an outcome is.
+/// Party at fault for an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// Nobody's: it went well.
     None,
-    /// The server answered with an error or with something else than was asked for, or closed instead of answering.
+    /// The server answered with an error or with something else than was asked for, or closed instead of
+    /// answering.
     Server,
     /// The path, or the kernel at its other end.
     Network,
@@ -205,7 +209,7 @@ pub enum Fault {
     Protocol,
 }
 
-/// What became of a request. Closed, so that every report counts the same things under the same names.
+/// Outcome of a request. A closed enum, so that every report counts the same outcomes under the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Outcome {
@@ -235,7 +239,8 @@ pub enum Outcome {
     NoAddress = 11,
     /// The arrival found every user that the scenario allows busy, and was dropped.
     Dropped = 12,
-    /// Still open when the run ended, after the drain. `done` is the end of the run, so times up to it are ages.
+    /// Still open when the run ended, after the drain. `done` is the end of the run, so times up to it are
+    /// ages.
     Unfinished = 13,
     /// The reply's head cannot be read.
     BadHead = 14,
@@ -314,7 +319,7 @@ impl Outcome {
         }
     }
 
-    /// Whose doing it is.
+    /// The party at fault.
     pub const fn fault(self) -> Fault {
         use Outcome::*;
         match self {

@@ -13,7 +13,8 @@ const EXPECTED: &str = "write a size such as `1500`, `64KiB` or `1.4MB`";
 impl FromStr for Bytes {
     type Err = QuantityError;
 
-    /// Reads bare bytes, the decimal `kB MB GB TB` and the binary `KiB MiB GiB TiB`, in either case of the `k`.
+    /// Reads bare bytes, the decimal `kB MB GB TB` and the binary `KiB MiB GiB TiB`, in either case of the
+    /// `k`.
     fn from_str(text: &str) -> Result<Bytes, QuantityError> {
         let (number, unit) = split(text, EXPECTED)?;
         let scale = match unit {

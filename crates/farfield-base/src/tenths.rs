@@ -1,7 +1,7 @@
 //! Tenths of a second of a run in which something happened: a bit for each, so that an hour takes 4.5 kB.
 //!
-//! Sets of several workers [merge](Tenths::merge) in any order, and [`Tenths::stretches_without`] finds where
-//! one set has what another lacks: requests waiting, and nothing received.
+//! Sets of several workers [merge](Tenths::merge) in any order, and [`Tenths::stretches_without`] finds
+//! where one set has what another lacks: requests waiting, and nothing received.
 
 use crate::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,8 @@ impl Tenths {
         self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
     }
 
-    /// Where tenths of this set follow each other that `other` lacks, after the first that `other` has and
-    /// before `until`: the beginning of each stretch, and its length.
+    /// The stretches of consecutive tenths of this set that `other` lacks, after the first tenth of `other`
+    /// and before `until`: the beginning of each, and its length.
     pub fn stretches_without(&self, other: &Tenths, until: Instant) -> Vec<(Instant, Duration)> {
         let until = tenth_of(until).min(self.words.len() * BITS);
         let Some(first) = (0..until).find(|tenth| other.has(*tenth)) else { return Vec::new() };

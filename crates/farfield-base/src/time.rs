@@ -67,7 +67,8 @@ impl Duration {
         Duration(secs.saturating_mul(1_000_000_000))
     }
 
-    /// `secs` seconds rounded to the nanosecond; negative and NaN become zero, too large becomes [`Duration::MAX`].
+    /// `secs` seconds rounded to the nanosecond; negative and NaN become zero, too large becomes
+    /// [`Duration::MAX`].
     pub fn from_secs_f64(secs: f64) -> Duration {
         Duration((secs * 1e9).round() as u64) // `as` saturates, and takes NaN to zero
     }
@@ -88,7 +89,7 @@ impl Duration {
     pub const fn times(self, count: u64) -> Duration {
         Duration(self.0.saturating_mul(count))
     }
-    /// The same for the standard library, which engines hand to the system.
+    /// The standard library's type, for calls of the system.
     pub const fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }

@@ -2,8 +2,8 @@
 
 use crate::time::{Duration, Instant};
 
-/// The steady part of the run, `[measure_from, measure_to)`. Load ends at `measure_to` ([`Instant::MAX`] if that
-/// is not known yet).
+/// The steady part of the run, `[measure_from, measure_to)`. Load ends at `measure_to` ([`Instant::MAX`] if
+/// that is not known yet).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// The end of the warm-up.
@@ -18,12 +18,12 @@ impl Window {
         self.measure_from <= instant && instant < self.measure_to
     }
 
-    /// How much of the steady part lay before `until`.
+    /// Length of the steady part before `until`.
     pub fn elapsed(&self, until: Instant) -> Duration {
         self.overlap(self.measure_from, until)
     }
 
-    /// How much of the time from `from` to `to` is in the steady part.
+    /// Length of the part of the time from `from` to `to` that is in the steady part.
     pub fn overlap(&self, from: Instant, to: Instant) -> Duration {
         to.min(self.measure_to).since(from.max(self.measure_from))
     }

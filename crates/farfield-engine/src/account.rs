@@ -1,4 +1,4 @@
-//! What a run's workers say of themselves, added up to the engine's own account of the run.
+//! Aggregation of the workers' reports into the engine's statistics of the run.
 
 use crate::os::clock::Clock;
 use crate::plane::Plane;
@@ -12,7 +12,7 @@ use farfield_measure::{EngineStats, Fold, Histogram, MachineStats, OutOfMemory, 
 use farfield_traffic::load::{LoadModel, Restart};
 use std::num::NonZeroU32;
 
-/// Adds up what the workers say of themselves.
+/// Adds up the workers' reports.
 pub(crate) fn add_up(
     stats: &mut EngineStats,
     settings: &Settings,
@@ -54,17 +54,18 @@ pub(crate) fn add_up(
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
     let bounded = matches!(&settings.load, LoadModel::Open { users_max: Some(_), .. });
     let asked = bounded && settings.visitors_bound.is_none();
-    // The first cause of all else that such a run has, so the first that is told.
+    // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
     stats
         .warnings
         .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
 }
 
-/// What an open population does to a server that is full: an arrival that finds no idle visitor brings a new one, with a
-/// connection of its own, which costs the server two or three times what a request on a kept one does; so it stays full.
+/// The warning about a storm of connections: at a full server an arrival that finds no idle visitor creates
+/// one, with a connection of its own, which costs the server two or three times as much as a request on a
+/// kept one; so it stays full.
 fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
-    /// Below, a server that answers slowly has the same look: more visitors wait than there were.
+    /// Below this rate, a slow server looks the same: more visitors wait than there were.
     const NEWCOMERS_A_SECOND: f64 = 1_000.0;
     const SHARE: f64 = 0.25;
     let a_second = newcomers as f64 / seconds;
@@ -83,7 +84,7 @@ fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -
     ))
 }
 
-/// What a reader should know of arrivals that were dropped for a bound that nobody asked for.
+/// The warning about arrivals dropped because of the default bound on visitors.
 fn dropped_arrivals(bound: NonZeroU32, dropped: u64) -> Option<String> {
     (dropped > 0).then(|| {
         format!(
@@ -94,11 +95,11 @@ fn dropped_arrivals(bound: NonZeroU32, dropped: u64) -> Option<String> {
     })
 }
 
-/// What a reader should know of a server that shared its processors: shards that go first are on time beside other work,
-/// so that no check of the verdict speaks of it, but the server is not. What else the server needs, such as a database that
-/// runs outside the testbed, cannot be told from other work.
+/// The warning about a server that shared its processors. Shards at a real-time priority are on time beside
+/// other work, so that no check of the verdict fails, but the server is slowed. Processes that the server
+/// needs outside the testbed, such as a database, cannot be distinguished from other work.
 pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
-    /// Less is what a machine does beside.
+    /// A smaller share is background work of any machine.
     const SHARE: f64 = 0.1;
     let machine = stats.machine.filter(|machine| machine.others >= SHARE)?;
     Some(format!(
@@ -108,7 +109,7 @@ pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
     ))
 }
 
-/// What the server's limits did to it, if it has any.
+/// Records what the server's limits did to it, if it has any.
 pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &Settings) {
     let Plane::Emulated(emulated) = &settings.plane else { return };
     let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
@@ -131,7 +132,7 @@ pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &Setting
     }
 }
 
-/// What is known of the network beside what its workers saw: the device's losses among it.
+/// Records what the workers do not know of the network, such as the gateway's losses.
 pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
     let Some(network) = &mut stats.network else { return };
     let laid_out = match &settings.plane {
@@ -147,11 +148,12 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
     network.gateway = Some(emulated.testbed.report().device.clone());
     match emulated.testbed.drops() {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
-        Err(error) => stats.warnings.push(format!("cannot tell what the gateway lost: {error}")),
+        Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),
     }
 }
 
-/// What a reader should know of processes that the kernel killed: what the run needs may have been among them.
+/// The warning about processes that the kernel killed for want of memory: they may include some that the run
+/// needs.
 pub(crate) fn out_of_memory(stats: &EngineStats) -> Option<String> {
     let kills = stats.machine.map_or(0, |machine| machine.oom_kills);
     let processes = if kills == 1 { "process" } else { "processes" };
@@ -162,7 +164,7 @@ pub(crate) fn out_of_memory(stats: &EngineStats) -> Option<String> {
     })
 }
 
-/// What became of the server, where its process is known.
+/// The end of the server, if its process is known and has ended.
 pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>) -> Option<ServerStatus> {
     let Plane::Emulated(emulated) = plane else { return None };
     if let Some(joined) = &emulated.joined {
@@ -174,7 +176,7 @@ pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>)
     let ended = server.ending().map(|ending| {
         let limited = server.limits().is_some_and(|(_, used)| used.oom_kills > 0);
         let others = machine.is_some_and(|machine| machine.oom_kills > 0);
-        // The kernel kills for want of memory with SIGKILL, as anybody may.
+        // The kernel's out-of-memory killer sends SIGKILL, as anybody may.
         let out_of_memory = match ending.signal() {
             Some(libc::SIGKILL) if limited => Some(OutOfMemory::Limit),
             Some(libc::SIGKILL) if others => Some(OutOfMemory::Machine),
@@ -212,7 +214,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     }
 }
 
-/// The warning that fewer sessions began than were asked for, with what to do.
+/// The warning that fewer sessions began than requested, with its remedy.
 pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<String> {
     let (asked, WholeRun { begun, .. }) = (settings.sessions.most?, fold.sessions().whole_run());
     (begun < asked).then(|| {
@@ -223,7 +225,7 @@ pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<Strin
     })
 }
 
-/// The warning that no session went its whole way, with what to do.
+/// The warning that no session was completed, with its remedy.
 pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<String> {
     let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
     if begun == 0 || completed > 0 || !settings.itinerary.sessions_end() {
@@ -240,7 +242,7 @@ pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<S
     ))
 }
 
-/// How many arrivals the model of load has in the window on average, where that is known.
+/// Expected number of arrivals in the window, if the model of load has one.
 fn expected(load: &LoadModel, window: Window) -> Option<f64> {
     let process = match load {
         LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.clone(),

@@ -1,6 +1,7 @@
-//! The capture file: packets that shards saw, written as pcapng by a thread of its own.
+//! The capture file: packets captured by shards, written as pcapng by a thread of its own.
 //!
-//! A shard never waits for the file. What the writer cannot keep up with is left out, and the file says how much.
+//! A shard never waits for the file. Packets that the writer cannot keep up with are dropped, and the file
+//! records how many.
 
 use crate::os::processors;
 use crate::plane::Capture;
@@ -16,11 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches of packets on their way to the writer, one for each turn of a worker in which packets were seen: some seconds
-/// in which the writer, which stands back, gets no processor.
+/// Capacity of the channel to the writer, in batches of one turn of a worker each: enough for some seconds
+/// in which the writer, a low-priority thread, gets no processor.
 const BATCHES: usize = 4096;
 
-/// A capture that is being written.
+/// A capture being written.
 #[derive(Debug)]
 pub(crate) struct CaptureFile {
     taps: SyncSender<Vec<Captured>>,
@@ -28,7 +29,7 @@ pub(crate) struct CaptureFile {
     writer: JoinHandle<io::Result<()>>,
 }
 
-/// A shard's way into the file.
+/// A shard's sender to the writer.
 #[derive(Debug, Clone)]
 pub(crate) struct CaptureSender {
     tap: SyncSender<Vec<Captured>>,
@@ -36,7 +37,7 @@ pub(crate) struct CaptureSender {
 }
 
 impl CaptureSender {
-    /// Hands packets to the writer, or counts them as lost if it is behind.
+    /// Sends packets to the writer, or counts them as lost if the channel is full.
     pub fn push(&self, packets: Vec<Captured>) {
         if packets.is_empty() {
             return;
@@ -48,10 +49,10 @@ impl CaptureSender {
 }
 
 impl CaptureFile {
-    /// Begins the file. `start_unix_ns` is when the run's clock starts.
+    /// Begins the file. `start_unix_ns` is the start of the run's clock.
     ///
     /// # Errors
-    /// When the file or its thread cannot be made.
+    /// If the file or its thread cannot be made.
     pub fn begin(path: &Path, spec: &Capture, start_unix_ns: u64) -> io::Result<CaptureFile> {
         let mut writer = Writer::new(BufWriter::new(create_private(path)?), "farfield")?;
         let clients = spec.plan.clients.iter().map(|client| format!("client {client}"));
@@ -67,22 +68,22 @@ impl CaptureFile {
         let lost = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&lost);
         let writer = std::thread::Builder::new().name("capture".to_owned()).spawn(move || {
-            // A courtesy to the workers; where it is refused, lateness shows what it cost.
+            // Keeps the processor free for workers; if refused, lateness shows the cost.
             let _ = processors::set_background();
             write_all(writer, interfaces, &packets, start_unix_ns, &count)
         })?;
         Ok(CaptureFile { taps, lost, writer })
     }
 
-    /// A way into the file for one shard.
+    /// A sender for one shard.
     pub fn sender(&self) -> CaptureSender {
         CaptureSender { tap: self.taps.clone(), lost: Arc::clone(&self.lost) }
     }
 
-    /// Ends the file once all senders are gone; tells how many packets were lost to it.
+    /// Ends the file once all senders are dropped, and returns the number of packets that it lacks.
     ///
     /// # Errors
-    /// When the disk refused: the file holds what was written before.
+    /// On a disk error: the file holds the packets written before.
     pub fn finish(self) -> io::Result<u64> {
         drop(self.taps);
         self.writer.join().expect("the writer does not panic")?;
@@ -115,7 +116,7 @@ fn write_all(
             start_unix_ns: Some(start_unix_ns),
             end_unix_ns: Some(end),
             received: Some(seen),
-            // Which interface they would have been of, nobody knows: the gateway sees most.
+            // The interface of a lost packet is unknown; most pass the gateway.
             capture_drops: (interface == 0).then(|| lost.load(Ordering::Relaxed)),
             ..Statistics::default()
         };

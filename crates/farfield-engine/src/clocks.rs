@@ -1,19 +1,19 @@
-//! The machine's clocks against each other, before and after a run: a wall clock that was set, and a machine
-//! that was suspended, are reported.
+//! Warnings about a wall clock that was set during a run, and a machine that was suspended, from the
+//! machine's clocks before and after it.
 //!
-//! All times of a run are differences of `CLOCK_MONOTONIC`, which neither sets nor counts what was slept
-//! through (clock_gettime(2)). So a step changes no figure; but dates in other programs' logs no longer match
-//! the run's.
+//! All times of a run are differences of `CLOCK_MONOTONIC`, which cannot be set and does not count a
+//! suspension (clock_gettime(2)). So a step of the wall clock changes no figure; but dates in other
+//! programs' logs no longer match the run's.
 
 use crate::os::clock::Readings;
 use farfield_base::Duration;
 
-/// A wall clock that time synchronisation slews moves by less than this part of the time that passes.
+/// Time synchronisation slews a wall clock by less than this share of the elapsed time.
 const SLEWED: f64 = 0.001;
-/// Less is the time between two readings.
+/// Smaller differences come from the time between two readings.
 const LEAST_NS: u64 = 100_000_000;
 
-/// What happened to the clocks between two readings, a sentence each.
+/// Warnings about steps of the clocks between two readings, a sentence each.
 pub(crate) fn warnings(before: &Readings, after: &Readings) -> Vec<String> {
     let passed = after.monotonic_ns.abs_diff(before.monotonic_ns);
     let least = LEAST_NS + (passed as f64 * SLEWED) as u64;

@@ -1,7 +1,8 @@
-//! The collector: takes the samples of all workers, folds them and keeps the run directory up to date.
+//! The collector: receives the samples of all workers, folds them and keeps the run directory up to date.
 //!
-//! It runs on the thread that started the run and stands back for the workers, since one that waits meanwhile sends late
-//! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
+//! It runs on the thread that started the run, with a low priority and frequent pauses ([`Pace`]), since a
+//! worker that waits for the processor sends late. Once a second it writes a checkpoint, reports progress,
+//! and checks whether to go on.
 
 mod pace;
 mod processor;
@@ -21,29 +22,29 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Samples that are taken without a pause: a few microseconds of work.
+/// Number of samples folded without a pause: a few microseconds of work.
 const PIECE: usize = 32;
 
-/// How a run goes, told once a second.
+/// Progress of a run, reported once a second.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    /// The time of the run.
+    /// Time since the start of the run.
     pub now: Instant,
-    /// All that was measured so far.
+    /// All measurements so far.
     pub fold: &'a Fold,
-    /// All workers' standing, added up.
+    /// The live counts of all workers, added up.
     pub live: LiveCounts,
 }
 
-/// What a run keeps on disk.
+/// Files that a run writes.
 pub(crate) struct RunFiles {
     pub directory: RunDirectory,
     pub samples: SamplesWriter<DiskSamples>,
-    /// Which samples were asked for.
+    /// The samples to keep.
     pub keep: Keep,
-    /// Room for the result on a disk that samples have filled.
+    /// Reserved space for the result on a disk that samples have filled.
     pub reserve: Reserve,
-    /// What is written besides while the run goes on; nothing if that could not be begun.
+    /// Writer of the series and histograms during the run; `None` if it could not be started.
     pub side_files: Option<SideFiles>,
 }
 
@@ -52,12 +53,12 @@ pub(crate) struct Collector<'a> {
     pub stats: EngineStats,
     pub files: Option<RunFiles>,
     pub context: SummaryContext<'a>,
-    /// Breaking one of these ends the run.
+    /// Thresholds that end the run once they are broken.
     pub aborts: &'a [Threshold],
     live: Vec<LiveCounts>,
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
-    /// Failures in the file of the first ones.
+    /// Number of failures in the failures file.
     failures_left: usize,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
@@ -76,7 +77,7 @@ impl<'a> Collector<'a> {
         let pace = Rc::new(pace);
         let files = files.map(|files| {
             let pace = Rc::clone(&pace);
-            RunFiles { samples: files.samples.pausing(move || pace.breathe()), ..files }
+            RunFiles { samples: files.samples.pausing(move || pace.pause_if_due()), ..files }
         });
         Collector {
             fold,
@@ -94,13 +95,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The same, on `processor`.
+    /// Sets the collector's processor.
     pub fn on_processor(self, processor: CollectorProcessor) -> Collector<'a> {
         Collector { processor, ..self }
     }
 
-    /// Collects until all workers are gone. `now` tells the time of the run; `on_progress` is called once a second, and
-    /// `abort` with the reason when the run should end.
+    /// Collects until all workers have ended. `now` is the run's clock; `on_progress` is called once a
+    /// second, and `abort` when a threshold ends the run.
     pub fn collect(
         &mut self,
         chunks: &Receiver<Chunk>,
@@ -112,12 +113,12 @@ impl<'a> Collector<'a> {
         let memory = MemoryBounds::find();
         loop {
             if let Ok(chunk) = chunks.try_recv() {
-                self.pace.came_at_once();
+                self.pace.count_immediate();
                 self.take(chunk, returns);
             } else {
                 let wait = self.next_checkpoint.since(now());
                 let chunk = chunks.recv_timeout(wait.to_std());
-                self.pace.rested();
+                self.pace.count_wait();
                 match chunk {
                     Ok(chunk) => self.take(chunk, returns),
                     Err(RecvTimeoutError::Timeout) => {}
@@ -130,7 +131,7 @@ impl<'a> Collector<'a> {
             {
                 self.directory_refused.get_or_insert(error);
             }
-            self.processor.reconsider(now, self.pace.at_once());
+            self.processor.reconsider(now, self.pace.backlog());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.stats.connections_open.push(self.live_counts().connections);
@@ -152,21 +153,21 @@ impl<'a> Collector<'a> {
     fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
         for piece in chunk.samples.chunks(PIECE) {
             self.record(piece);
-            self.pace.breathe();
+            self.pace.pause_if_due();
         }
         self.note(&chunk.notes);
         self.live[chunk.worker] = chunk.live;
         chunk.samples.clear();
-        // A worker that has ended takes nothing back.
+        // A worker that has ended needs no empty chunks.
         let _ = returns[chunk.worker].try_send(chunk.samples);
     }
 
-    /// Folds samples, and keeps them as far as they are asked for.
+    /// Folds samples, and writes those to keep.
     pub fn record(&mut self, samples: &[Sample]) {
         for sample in samples {
             self.fold.record(sample);
         }
-        // After an error it counts what it does not take.
+        // After an error the writer only counts samples.
         if let Some(files) = &mut self.files
             && let Err(error) = files.samples.write(samples)
         {
@@ -174,12 +175,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Folds notes of what happened in sessions.
+    /// Folds events of sessions.
     pub fn note(&mut self, notes: &[Note]) {
         notes.iter().for_each(|note| self.fold.note(note));
     }
 
-    /// The disk has taken its last sample. What is held in reserve is for the result.
+    /// Records that the disk takes no more samples, and releases the reserved space for the result.
     fn refuse_samples(&mut self, error: SamplesWriteError) {
         self.samples_refused.get_or_insert(error);
         if let Some(files) = &mut self.files {
@@ -195,15 +196,15 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Leaves on disk what was measured so far. A disk that refuses does not end the run: what was measured is still
-    /// told at its end, and what was lost makes it invalid.
+    /// Writes the results so far. A disk error does not end the run: its results are still reported at the
+    /// end, and lost samples make it invalid.
     pub fn checkpoint(&mut self, now: Instant) {
         let Some(files) = &mut self.files else { return };
         if let Err(error) = files.samples.checkpoint() {
             self.refuse_samples(error);
         }
         let Some(files) = &mut self.files else { return };
-        let pause = || self.pace.breathe();
+        let pause = || self.pace.pause_if_due();
         let summary = Summary::checkpoint(self.context, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();
@@ -223,9 +224,9 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// In words, the threshold that ends the run, if one is broken by what was measured up to `now`.
+    /// A sentence about the threshold that ends the run, if one is broken by the measurements up to `now`.
     pub fn broken_abort(&self, now: Instant) -> Option<String> {
-        // A second of the steady part must have passed: the first requests of all say little.
+        // The first second of the steady part has too few requests to judge by.
         if self.fold.window().elapsed(now) < CHECKPOINT {
             return None;
         }
@@ -233,9 +234,9 @@ impl<'a> Collector<'a> {
         broken.map(|threshold| format!("the threshold {threshold} was broken"))
     }
 
-    /// Ends the samples file, and tells what was left out of it.
+    /// Ends the samples file, and records how many samples it lacks.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
-        // What the side files' thread still has is written anew.
+        // The side files are written again at the end; what their thread still holds is dropped.
         let RunFiles { directory, mut samples, keep, .. } = self.files.take()?;
         let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
@@ -261,13 +262,13 @@ impl<'a> Collector<'a> {
         Some(directory)
     }
 
-    /// Why a file of the run directory could not be written while the run went on, if one could not.
+    /// The first error of writing a file of the run directory during the run, if there was one.
     pub fn take_directory_refused(&mut self) -> Option<RunDirectoryError> {
         self.directory_refused.take()
     }
 }
 
-/// How many of `all` samples are to be kept.
+/// The number of samples to keep, out of `all`.
 fn asked_for(keep: Keep, all: u64) -> u64 {
     match keep {
         Keep::All => all,

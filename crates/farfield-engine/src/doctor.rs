@@ -1,31 +1,31 @@
-//! What this machine allows, and how to allow more.
+//! Limits of this machine, and how to raise them.
 
 use crate::descriptors;
 use crate::environment::setting;
 use crate::os::processors;
 use std::fs::OpenOptions;
 
-/// One thing that bears on what farfield can do here.
+/// One property of the machine that limits farfield.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// The property.
     pub subject: &'static str,
-    /// What there is.
+    /// Its value here.
     pub found: String,
-    /// What would mend it, if it wants mending.
+    /// The remedy, if one is needed.
     pub remedy: Option<String>,
 }
 
-/// Descriptors with which ten thousand users can be connected, with room.
+/// Descriptors for ten thousand connected users, with a margin.
 const DESCRIPTORS_WANTED: u64 = 16_384;
 const SOMAXCONN_WANTED: u64 = 4_096;
-/// Packets that wait for a processor that receive work was steered to: a SYN of each of ten thousand clients at once.
+/// Backlog of packets steered to a processor: one SYN of each of ten thousand clients at once.
 const BACKLOG_WANTED: u64 = 10_000;
 const PORTS_WANTED: u64 = 28_000;
 /// A receive buffer that holds the window of 1 Gbit/s over 30 ms.
 const BUFFER_WANTED: u64 = 4 << 20;
 
-/// Looks at this machine.
+/// Examines this machine.
 pub fn examine() -> Vec<Finding> {
     vec![
         cores(),
@@ -89,10 +89,11 @@ fn at_least(subject: &'static str, name: &str, wanted: u64) -> Finding {
     }
 }
 
-/// It is the whole machine's, and cannot be set for a testbed alone. What finds it full counts as lost by the gateway.
+/// The receive backlog is the whole machine's, and cannot be set for a testbed alone. Packets that find it
+/// full count as lost by the gateway.
 fn receive_backlog() -> Finding {
     let finding = at_least("receive backlog", "net.core.netdev_max_backlog", BACKLOG_WANTED);
-    let remedy = finding.remedy.map(|remedy| format!("{remedy}, if a run tells of gateway-overruns"));
+    let remedy = finding.remedy.map(|remedy| format!("{remedy}, if a run reports gateway-overruns"));
     Finding { remedy, ..finding }
 }
 

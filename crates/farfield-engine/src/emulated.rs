@@ -1,9 +1,10 @@
-//! The emulated plane: users on emulated clients, across an emulated network, against the real kernel of a server.
+//! The emulated plane: users on emulated clients, across an emulated network, against the real kernel of a
+//! server.
 //!
 //! A `worker` is one thread with its shard of the network and its own queue of the gateway; workers share
-//! nothing but the channel on which samples leave. The `gateway_port` is the shard's side of the gateway: packets out
-//! with how late they were, packets in as the kernel hands them over. Where clients of several shards share links,
-//! the `exchange` hands packets to the worker that holds these, and back.
+//! nothing but the channel of samples. The `gateway_port` is the shard's side of the gateway: packets out
+//! with their lateness, packets in as the kernel sends them. If clients of several shards share links, the
+//! `exchange` sends packets to the worker that holds these links, and back.
 
 pub(crate) mod breaks;
 pub(crate) mod exchange;
@@ -23,17 +24,17 @@ use std::path::Path;
 pub struct Emulated {
     /// Clients and links.
     pub network: EmulatedNetwork,
-    /// Who runs on which processors.
+    /// The processors of each part.
     pub placement: Placement,
-    /// The server's process, if it was started for the run. It goes before its testbed does.
+    /// The server's process, if it was started for the run. It is dropped before its testbed.
     pub server: Option<RunningServer>,
     /// The server's process, if it ran already.
     pub joined: Option<JoinedServer>,
-    /// Where the server is, with as many queues as there are workers.
+    /// The server's testbed, with as many queues as there are workers.
     pub testbed: Testbed,
 }
 
-/// A server that ran before the run did: nothing is known of it but whether it is still there.
+/// A server that ran before the run: only whether it still runs is known of it.
 #[derive(Debug)]
 pub struct JoinedServer {
     /// Its process.
@@ -42,7 +43,7 @@ pub struct JoinedServer {
 }
 
 impl JoinedServer {
-    /// The process with this number; `None` if it has gone in the meantime.
+    /// The process with this number; `None` if it has ended in the meantime.
     fn of(pid: u32) -> Option<JoinedServer> {
         init::descriptor_of(pid).ok().map(|descriptor| JoinedServer { pid, descriptor })
     }
@@ -53,10 +54,10 @@ impl JoinedServer {
     }
 }
 
-/// Why the emulated plane cannot be set up. Nothing is left of what was begun.
+/// The reason why the emulated plane cannot be set up. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
-    /// There is no testbed for the server.
+    /// The testbed cannot be built.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
     /// The server does not get ready.
@@ -68,7 +69,7 @@ impl EmulatedPlane {
     /// Builds the testbed and starts the server, whose log goes into `directory`.
     ///
     /// # Errors
-    /// When the machine does not allow the one, or the other does not get ready in time.
+    /// If the machine does not allow the testbed, or the server is not ready in time.
     pub fn set_up(mut self, directory: &Path) -> Result<Emulated, SetUpError> {
         let placement = self.choose_placement();
         self.testbed.receive_processors.clone_from(&placement.receive);
@@ -85,10 +86,10 @@ impl EmulatedPlane {
         Ok(Emulated { network: self.network, placement, server, joined, testbed })
     }
 
-    /// Who runs where, from what this process may use and what is asked for.
+    /// The placement, from the processors that this process may use and the scenario's requests.
     fn choose_placement(&self) -> Placement {
         let shards = self.network.shards.get() as usize;
-        // Without a word from the system nothing is bound.
+        // If the system does not report its processors, nothing is bound.
         let processors = processors::allowed().unwrap_or_default();
         if processors.is_empty() {
             return Placement::unbound(shards);

@@ -1,14 +1,14 @@
-//! What the run ran on: `environment.json`, so that a figure can be told from one taken elsewhere.
+//! The machine of a run, for `environment.json`: it distinguishes figures taken on different machines.
 
 use crate::os::processors;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::fs;
 
-/// The machine and its limits, as far as they bear on the figures. What could not be read is absent.
+/// The machine and its limits, as far as they affect the figures. A value that could not be read is absent.
 #[derive(Debug, Clone, Serialize)]
 pub struct Environment {
-    /// The layout of this file.
+    /// Version of this file's layout.
     pub schema_version: u32,
     /// The version of farfield.
     pub farfield: String,
@@ -22,7 +22,7 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Open descriptors that a process may have.
     pub descriptors_max: Option<u64>,
-    /// Kernel settings that decide what clients and servers can do, by their names under `/proc/sys`.
+    /// Kernel settings that limit clients and servers, by their names under `/proc/sys`.
     pub settings: Vec<Setting>,
 }
 
@@ -49,7 +49,7 @@ const SETTINGS: [&str; 10] = [
 ];
 
 impl Environment {
-    /// Looks at this machine.
+    /// Reads the values of this machine.
     pub fn read() -> Environment {
         let uname = rustix::system::uname();
         let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Ctrl-C and its like: a run is ended with what it has.
+//! Signals that end a run early, such as Ctrl-C; it keeps its results so far.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
@@ -6,13 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that the first SIGINT, SIGTERM or SIGHUP raises. A second SIGINT or SIGTERM ends the process at once, with what
-/// the last checkpoint left; of a terminal that is closed several SIGHUPs may come. SIGHUP stays ignored where it was, as
-/// under nohup(1). A file that grows past its limit (SIGXFSZ) is one that cannot be written, which the run reports.
+/// A flag that the first SIGINT, SIGTERM or SIGHUP sets. A second SIGINT or SIGTERM ends the process at
+/// once, with the results of the last checkpoint; several SIGHUPs do not, since a closed terminal may send
+/// several. SIGHUP stays ignored if it was, as under nohup(1). SIGXFSZ is caught, so that a file past its
+/// size limit is a write error, which the run reports.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order the first signal finds the flag down, and only raises it.
+        // In this order the first signal finds the flag unset, and only sets it.
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&raised))?;
         flag::register(signal, Arc::clone(&raised))?;
     }

@@ -1,7 +1,9 @@
-//! The planes, threads and clocks: the only crate that touches a clock, a socket, entropy or the operating system.
+//! The planes, threads and clocks: the only crate that uses a clock, a socket, entropy or the operating
+//! system.
 //!
-//! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. The planes are the
-//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [testbed].
+//! [`run()`] takes validated settings and writes a summary and a run directory. Two planes run in real time:
+//! the kernel's own [sockets], and clients [emulated] on a network of their own in front of a server in a
+//! [testbed].
 
 mod account;
 mod capture_file;

@@ -1,8 +1,8 @@
-//! What the machine does beside the run: work of other processes, and what a hypervisor takes.
+//! Other load on the machine during a run: work of other processes, and time stolen by a hypervisor.
 //!
-//! `/proc/stat` is read before the workers start and after they have ended, for the processors that this process may
-//! use. What farfield and the server that it started took of them is subtracted. The counts are the kernel's ticks of
-//! mostly 10 ms: shares of a run of seconds, not of milliseconds.
+//! `/proc/stat` is read before the workers start and after they have ended, for the processors that this
+//! process may use. The time of farfield and of the server that it started is subtracted. The counts are
+//! kernel ticks of mostly 10 ms: good for shares of a run of seconds, not of milliseconds.
 
 use crate::os::clock::process_cpu;
 use crate::os::processors;
@@ -16,10 +16,10 @@ use std::fs;
 pub(crate) struct MachineBefore {
     processors: Vec<usize>,
     ticks: Ticks,
-    /// Those that the workers may use.
+    /// Processors that the workers may use.
     of_workers: Vec<usize>,
     workers_ticks: Ticks,
-    /// Of farfield and the server that it started.
+    /// Processor time of farfield and the server that it started.
     own: Duration,
     oom_kills: u64,
 }
@@ -33,8 +33,8 @@ struct Ticks {
 }
 
 impl MachineBefore {
-    /// Reads the counts of the processors that this process may use, and of those of its `workers` (all if empty);
-    /// `None` where the kernel does not give them.
+    /// Reads the counts of the processors that this process may use, and of those of its `workers` (all if
+    /// empty); `None` if the kernel has no counts.
     pub fn read(server: Option<&RunningServer>, workers: &[u32]) -> Option<MachineBefore> {
         let processors = processors::allowed().ok()?;
         let mut of_workers: Vec<usize> = workers.iter().map(|processor| *processor as usize).collect();
@@ -48,7 +48,7 @@ impl MachineBefore {
         Some(MachineBefore { processors, ticks, of_workers, workers_ticks, own, oom_kills })
     }
 
-    /// What has happened since, with the same server.
+    /// The machine's load since this reading, with the same server.
     pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineStats> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let now = Ticks::of(&text, &self.processors);
@@ -75,8 +75,8 @@ fn own(server: Option<&RunningServer>) -> Duration {
     process_cpu() + server.map_or(Duration::ZERO, RunningServer::cpu)
 }
 
-/// Processes that the kernel killed for want of memory since the machine started, where it counts them (`/proc/vmstat`), but for
-/// those that limits of the server cost.
+/// Processes that the kernel killed for want of memory since boot, if it counts them (`/proc/vmstat`),
+/// without those killed by the server's own limits.
 fn oom_kills(server: Option<&RunningServer>) -> u64 {
     let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let all = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).unwrap_or(0);
@@ -90,15 +90,15 @@ fn load() -> Option<f64> {
 }
 
 impl Ticks {
-    /// The share of the time since `earlier` that the machine's host gave to others.
+    /// Share of the time since `earlier` that the machine's host gave to other machines.
     fn stolen_share_since(&self, earlier: &Ticks) -> Option<f64> {
         let passed = self.all.saturating_sub(earlier.all);
         let stolen = self.stolen.saturating_sub(earlier.stolen);
         (passed > 0).then(|| (stolen as f64 / passed as f64).min(1.0))
     }
 
-    /// Those of `processors` in the text of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq,
-    /// steal; what follows is counted in the first two as well.
+    /// The ticks of `processors` in the text of `/proc/stat` (proc_stat(5)): user, nice, system, idle,
+    /// iowait, irq, softirq, steal; the fields that follow are included in the first two.
     fn of(text: &str, processors: &[usize]) -> Ticks {
         let mut sum = Ticks::default();
         for line in text.lines() {

@@ -1,28 +1,28 @@
-//! How much memory this process may still take: what the machine, its control groups and its own limit leave.
+//! Memory that this process may still allocate, by the machine, its control groups and its own limit.
 //!
-//! Pages that only hold what is on disk as well count as free, in the machine (`MemAvailable`, proc_meminfo(5)) and in a
-//! group: a run that writes its samples fills a group with such pages, and the kernel gives them up when they are wanted.
+//! Page cache counts as free, in the machine (`MemAvailable`, proc_meminfo(5)) and in a group: a run that
+//! writes its samples fills a group with such pages, and the kernel reclaims them when they are needed.
 
 use crate::environment;
 use crate::os::control_group::{self, OwnGroup};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// MemoryBounds is short where less than this part of it is left.
+/// Memory is short if less than this share of it is free.
 const SHORT_SHARE: f64 = 0.05;
 
-/// What bounds the memory of this process.
+/// The bounds on the memory of this process.
 #[derive(Debug)]
 pub(crate) struct MemoryBounds {
     groups: Vec<OwnGroup>,
 }
 
-/// What one bound leaves, in bytes.
+/// Free memory under one bound, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Headroom {
     pub free: u64,
     pub limit: u64,
-    /// The bound.
+    /// Name of the bound, for messages.
     pub bound: &'static str,
 }
 
@@ -32,13 +32,13 @@ impl MemoryBounds {
         MemoryBounds { groups: control_group::own_groups("memory") }
     }
 
-    /// What the bound leaves that leaves least; `None` where none is known.
+    /// The headroom under the tightest bound; `None` if no bound is known.
     pub fn headroom(&self) -> Option<Headroom> {
         let bounds = self.groups.iter().filter_map(of_group).chain(of_machine()).chain(of_process());
         bounds.min_by_key(|bound| bound.free)
     }
 
-    /// In words, if this process can have little more.
+    /// A sentence about the first bound under which memory is short, if there is one.
     pub fn shortage(&self) -> Option<String> {
         let mut bounds = of_machine().into_iter().chain(self.groups.iter().filter_map(of_group));
         bounds.find(Headroom::is_short).map(|bound| bound.in_words())
@@ -80,7 +80,8 @@ fn of_process() -> Option<Headroom> {
     })
 }
 
-/// The bound of a group, if it has one: cgroups(7), the kernel's pages on version 1 (memory) and 2.
+/// The headroom of a control group, if it has a limit: cgroups(7), the kernel's pages on version 1 (memory)
+/// and 2.
 fn of_group(group: &OwnGroup) -> Option<Headroom> {
     let [limit, used, files] = match group.is_version_one {
         true => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_"],
@@ -88,7 +89,7 @@ fn of_group(group: &OwnGroup) -> Option<Headroom> {
     };
     let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-    // Version 1 has no word for no bound, but the largest number of whole pages.
+    // Version 1 writes "no limit" as the largest number of whole pages.
     let limit = number(limit).filter(|limit| *limit < i64::MAX as u64 / 2)?;
     let given_up = given_up(&read("memory.stat").unwrap_or_default(), files);
     let used = number(used)?.saturating_sub(given_up);
@@ -145,7 +146,7 @@ mod tests {
             of_group(&group)
         };
         assert_eq!(of(100 * MIB), Some(Headroom { free: 5 * MIB, limit: 100 * MIB, bound }));
-        // What version 1 says where there is no bound.
+        // Version 1 without a limit.
         assert_eq!(of(9_223_372_036_854_771_712), None);
     }
 

@@ -1,27 +1,27 @@
-//! When a run's parts begin and end, and what a worker used in the part that is measured.
+//! Phases of a run, and a worker's use of its processor in the measured part.
 
 use crate::os::clock::{thread_cpu, thread_waited};
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::engine_stats::WorkerStats;
 
-/// When the parts of a run begin and end.
+/// Begin and end of a run's phases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phases {
     pub window: Window,
-    /// What is still open then is unfinished.
+    /// Requests that are still open at this instant are unfinished.
     pub drain_until: Instant,
 }
 
-/// The cause of a shorter stall is not looked for.
+/// Stalls below this length are not examined for their cause.
 const EXAMINED_STALL_MIN: Duration = Duration::from_ms(20);
 
-/// A worker that is held up as the load ends gets so long to begin what was due before: it loses no arrival by a late wake,
-/// and one that is too slow for its load is not driving the server all through the drain.
+/// Time after the end of the load in which a late worker begins what was due before: it loses no arrival by
+/// a late wake, and a worker that is too slow for its load does not drive the server all through the drain.
 const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
 impl Phases {
-    /// True once no more load is to be begun at `now`: the load is over, and what was due before its end, of which the
-    /// next is due at `next`, has been begun or had its time.
+    /// Whether no more load is begun at `now`: the load is over, and what was due before its end, of which
+    /// the next is due at `next`, has been begun or is too late.
     pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
         let end = self.window.measure_to;
         now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP_MAX)
@@ -33,7 +33,7 @@ impl Phases {
 pub(crate) struct Meters {
     edges: [Instant; 2],
     readings: [Option<Reading>; 2],
-    /// All sleep of the worker so far.
+    /// Total sleep of the worker so far.
     pub slept: Duration,
     window: Window,
     stall: Duration,
@@ -73,13 +73,13 @@ impl Meters {
         }
     }
 
-    /// Reads how long the worker has waited for a processor so far; done now and then, so that of a long stall it is known
-    /// how much of it was such a wait.
+    /// Reads the worker's total wait for a processor so far. Regular readings show how much of a long stall
+    /// was such a wait.
     pub fn heartbeat(&mut self) {
         self.waited_before = thread_waited();
     }
 
-    /// Notes that the worker did not look at its events from `from` to `to`, of which the part in the window counts.
+    /// Records that the worker handled no events from `from` to `to`; only the part in the window counts.
     pub fn record_stall(&mut self, from: Instant, to: Instant) {
         let stall = self.window.overlap(from, to);
         if stall <= self.stall {
@@ -91,7 +91,7 @@ impl Meters {
         }
     }
 
-    /// What the worker used in the window, or from its start if the window never began.
+    /// The worker's statistics over the window, or from its start if the window never began.
     pub fn stats(&self, now: Instant) -> WorkerStats {
         let end = self.readings[1].unwrap_or(Reading {
             at: now,

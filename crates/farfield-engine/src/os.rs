@@ -1,4 +1,5 @@
-//! The operating system, one small file for each thing asked of it. All `unsafe` of the project stands below.
+//! Interfaces to the operating system, one small file each. All `unsafe` code of the project is below this
+//! module.
 
 pub mod allocator;
 pub mod clock;

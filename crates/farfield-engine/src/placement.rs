@@ -1,55 +1,60 @@
 //! Placement: which processors the server, its kernel's receive work, the shards and the collector run on.
 //!
-//! A pure function of what there is and what the scenario asks for; nothing here touches the machine. The rules, each measured
-//! (docs/performance.md, *Placement*):
+//! A pure function of the processors and the scenario; nothing here touches the machine. The rules, each
+//! measured (docs/performance.md, *Placement*):
 //!
-//! - A shard has a processor to itself: whoever else runs there makes its packets late.
-//! - The server has the others, and its kernel's receive work goes with it, in a thread of the kernel that is placed there
-//!   (threaded NAPI): on a real server it is the server's processor that does this work.
-//! - The collector takes time where there is some: among several of the server's processors the scheduler finds it; with
-//!   only one, the collector looks itself whether that one idles, and else works in the shard's pauses.
-//! - A shard that has a processor to itself has it at a real-time priority, where the system allows that: what else wakes
-//!   there waits for its pauses instead of holding it up.
-//! - With more shards than fit, or one processor, nothing is bound: the scheduler shares best what is too little.
+//! - A shard has a processor to itself: any other work there makes its packets late.
+//! - The server has the other processors, and its kernel's receive work runs there too, in a kernel thread
+//!   (threaded NAPI): on a real server this work is done by the server's processors.
+//! - The collector runs where there is idle time: among several of the server's processors the scheduler
+//!   finds it; with only one, the collector checks whether that one idles, and otherwise works in the
+//!   shard's pauses.
+//! - A shard that has a processor to itself runs at a real-time priority, where the system allows that: any
+//!   other thread that wakes there waits for its pauses instead of delaying it.
+//! - With more shards than processors can hold, or one processor, nothing is bound: the scheduler shares
+//!   them best.
 
 use std::fmt::Write;
 
-/// What the scenario asks for; empty or absent where the choice is free.
+/// The scenario's requests; empty or absent where the choice is free.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Requested<'a> {
     /// The shards' processors, in turn (`network.processors`).
     pub shards: &'a [usize],
-    /// The server's (`server.processors`).
+    /// The server's processors (`server.processors`).
     pub server: &'a [usize],
-    /// Those of its kernel's receive work (`server.receive-processors`); `Some` of none leaves it to whoever writes.
+    /// The processors of its kernel's receive work (`server.receive-processors`); `Some` of none leaves that
+    /// work to the writing threads.
     pub receive: Option<&'a [usize]>,
-    /// The server runs already, and stays where it is.
+    /// Whether the server runs already, and stays where it is.
     pub server_runs: bool,
-    /// Shards may have a real-time priority.
+    /// Whether shards may have a real-time priority.
     pub real_time: bool,
 }
 
-/// Who runs where, by the system's numbers. An empty set is not bound.
+/// The processors of each part, by the system's numbers. An empty set means: not bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The processors of each shard.
     pub shards: Vec<Vec<usize>>,
-    /// The server's.
+    /// The server's processors.
     pub server: Vec<usize>,
-    /// Those of its kernel's receive work; none if that is done by whoever writes.
+    /// The processors of its kernel's receive work; none if the writing threads do it.
     pub receive: Vec<usize>,
-    /// Those that the collector may use.
+    /// The processors that the collector may use.
     pub collector: Vec<usize>,
-    /// The collector goes to whichever of its processors idles: the first is the server's, the second a shard's.
+    /// Whether the collector moves to whichever of its two processors idles: the server's, first, or a
+    /// shard's.
     pub collector_moves: bool,
-    /// Shards have a real-time priority: each has its processor to itself, so that no server waits for it.
+    /// Whether shards have a real-time priority: each has its processor to itself, so that no server waits
+    /// for it.
     pub real_time: bool,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
 impl Placement {
-    /// The placement of `shards` shards and a server on `processors`, those that this process may use, in order.
+    /// Places `shards` shards and a server on `processors`, which this process may use, in order.
     ///
     /// # Panics
     /// Without a processor.
@@ -61,7 +66,7 @@ impl Placement {
         let free = without(asked.server);
         let own = match (asked.shards, asked.server) {
             ([], []) if shards < processors.len() => &processors[processors.len() - shards..],
-            // Of those that the server leaves, the last ones.
+            // The last of the processors that the server leaves.
             ([], [_, ..]) if shards <= free.len() => &free[free.len() - shards..],
             ([], [_, ..]) => &free,
             (given, _) => given,
@@ -91,12 +96,12 @@ impl Placement {
         placement
     }
 
-    /// Nothing bound, for a testbed without a scenario.
+    /// A placement that binds nothing, for a testbed without a scenario.
     pub fn unbound(shards: usize) -> Placement {
         Placement { shards: vec![Vec::new(); shards], ..Placement::default() }
     }
 
-    /// Whether each shard has a processor that neither another, nor the server, nor its receive work has.
+    /// Whether each shard has a processor that no other shard, nor the server, nor its receive work uses.
     fn shards_are_alone(&self) -> bool {
         let mut own = self.shards.concat();
         own.sort_unstable();
@@ -146,12 +151,12 @@ impl Placement {
     }
 }
 
-/// A processor for itself, in turn, as long as there are as many as shards.
+/// The processors of one shard: one to itself if there are as many as shards, otherwise all.
 fn of_shard(own: &[usize], shards: usize, shard: usize) -> Vec<usize> {
     if own.len() < shards { own.to_vec() } else { own[shard..=shard].to_vec() }
 }
 
-/// Where the collector runs, and whether it looks itself for time.
+/// The collector's processors, and whether it moves between them.
 fn collector(
     own: &[usize],
     shards: usize,
@@ -161,7 +166,7 @@ fn collector(
 ) -> (Vec<usize>, bool) {
     match (own, rest) {
         ([], _) => (Vec::new(), false),
-        // farfield was told to keep to these; the first ones carry shards.
+        // The scenario confines farfield to these; the first ones carry shards.
         (own, _) if !asked.shards.is_empty() => {
             (if own.len() > shards { own[shards..].to_vec() } else { own.to_vec() }, false)
         }
@@ -175,7 +180,7 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Numbers as the kernel lists them: `0-2,5`.
+/// Processor numbers in the kernel's list format: `0-2,5`.
 pub(crate) fn listed(processors: &[usize]) -> String {
     let mut words = String::new();
     let mut at = 0;
@@ -201,7 +206,7 @@ mod tests {
     const FREE: Requested<'_> =
         Requested { shards: &[], server: &[], receive: None, server_runs: false, real_time: false };
 
-    /// `server | receive | a shard; a shard | collector`, with `?` where the collector looks for time.
+    /// `server | receive | a shard; a shard | collector`, with `?` where the collector moves.
     fn shown(placement: &Placement) -> String {
         let shards: Vec<String> = placement.shards.iter().map(|shard| listed(shard)).collect();
         let (server, receive) = (listed(&placement.server), listed(&placement.receive));
@@ -223,7 +228,7 @@ mod tests {
             (&[0, 1, 2, 3], 1, FREE, "0-2 | 0-2 | 3 | 0-2"),
             (&[0, 1, 2, 3], 2, FREE, "0-1 | 0-1 | 2; 3 | 0-1"),
             (&[0, 1, 2, 3], 3, FREE, "0 | 0 | 1; 2; 3 | 0,3?"),
-            // Requested for.
+            // As requested.
             (&[0, 1], 1, Requested { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
             (&[0, 1], 1, Requested { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
             (&[0, 1], 1, Requested { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),

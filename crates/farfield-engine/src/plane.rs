@@ -1,4 +1,4 @@
-//! What a run needs to know of the plane that carries it: plain data, resolved from the scenario.
+//! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
 use crate::sockets::Sources;
@@ -15,9 +15,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What carries the bytes of a run, with what is known of each plane at some stage: `S` on the kernel's sockets, `E` for
-/// emulated clients before a real server, `M` for emulated clients before a model of one. The defaults are those of a run
-/// under way.
+/// The plane that carries the bytes, with its settings.
 #[derive(Debug, Clone)]
 pub enum Plane<S = SocketsPlane, E = Box<Emulated>, M = Box<SimulatedPlane>> {
     /// The kernel's own sockets.
@@ -93,21 +91,23 @@ pub struct SocketsPlane {
 /// Clients and the links between them and the server.
 #[derive(Debug, Clone)]
 pub struct EmulatedNetwork {
-    /// What shards are made of.
+    /// The network that shards are made of.
     pub plan: Arc<NetworkPlan>,
-    /// Names of the nodes between clients and the server, by [`NodePlan::id`](farfield_emulator::NodePlan::id).
+    /// Names of the nodes between clients and the server, by
+    /// [`NodePlan::id`](farfield_emulator::NodePlan::id).
     pub nodes: Vec<String>,
-    /// The nearest and the farthest client.
+    /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
-    /// Shards; clients are a multiple of them.
+    /// Number of shards; the number of clients is a multiple of it.
     pub shards: NonZeroU32,
     /// The processors that shards run on, in turn; all that this process may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards wait awake for what comes next.
+    /// Whether shards poll for the next event without sleeping.
     pub busy_poll: bool,
-    /// Whether shards run at a real-time priority where each has a processor to itself and the system allows it.
+    /// Whether shards run at a real-time priority where each has a processor to itself and the system allows
+    /// it.
     pub real_time: bool,
-    /// What is captured, if anything is.
+    /// The capture, if there is one.
     pub capture: Option<Capture>,
 }
 
@@ -118,16 +118,16 @@ pub struct EmulatedPlane {
     pub network: EmulatedNetwork,
     /// The namespace and the gateway, with a queue for each shard.
     pub testbed: TestbedSpec,
-    /// Who serves in it.
+    /// The server inside it.
     pub server: Server,
 }
 
 /// The server of the emulated plane.
 #[derive(Debug, Clone)]
 pub enum Server {
-    /// It is started, in a namespace of its own. Its `log` is a path within the run directory.
+    /// A server to be started, in a namespace of its own. Its `log` is a path within the run directory.
     Started(Box<ServerSpec>),
-    /// It runs already: the process with this number, in whose namespace the gateway is set up.
+    /// A server that runs already: its process number. The gateway is set up in its namespace.
     Running(u32),
 }
 
@@ -136,33 +136,33 @@ pub enum Server {
 pub struct SimulatedPlane {
     /// Clients and links.
     pub network: EmulatedNetwork,
-    /// The server.
+    /// The model of the server.
     pub server: ServerModel,
 }
 
-/// A server as a queueing model: an accept queue, workers, and a law of how long they take.
+/// A server as a queueing model: an accept queue, workers, and the distribution of their service times.
 #[derive(Debug, Clone)]
 pub struct ServerModel {
-    /// Who serves, and how many.
+    /// The kind and number of its workers.
     pub workers: Workers,
-    /// Objects whose sizes and costs are known.
+    /// Objects with known sizes and costs.
     pub objects: Arc<Objects>,
-    /// Seconds that a worker takes for a request.
+    /// Service time of a request, in seconds.
     pub service_time: Distribution,
-    /// The longest accept queue; what finds it full is not answered.
+    /// Length of the accept queue; a connection that finds it full is not answered.
     pub backlog: u32,
-    /// How long a connection may be idle before it is closed; zero closes it after each reply, `None` never.
+    /// Idle time after which a connection is closed; zero closes it after each reply, `None` never.
     pub keep_alive_timeout: Option<Duration>,
-    /// How long a process that closes first waits for the client to close as well; zero if not at all.
+    /// Time that a process that closes first waits for the client to close as well; zero for no wait.
     pub linger: Duration,
-    /// Bytes of the body of a reply to any other path.
+    /// Body size of a reply to any other path, in bytes.
     pub reply_size: Distribution,
 }
 
-/// What is captured, and how much of each packet.
+/// Settings of a capture.
 #[derive(Debug, Clone)]
 pub struct Capture {
-    /// Where, and which packets.
+    /// The points of capture, and which packets.
     pub plan: CapturePlan,
     /// Bytes kept of each packet; all if absent.
     pub snap: Option<u32>,

@@ -1,8 +1,9 @@
-//! What a run needs of the machine, held against what there is: what cannot work is refused before it begins.
+//! Check of a run's needs against the machine: a run that cannot work is refused before it begins.
 //!
-//! Only what is known beforehand is refused: so many users each hold a connection, a connection takes a descriptor and
-//! a local port, a user takes memory. How many connections an open load comes to depends on the server; where it lacks
-//! something in mid-run, the verdict says so (`generator-lacked`). What may run short without harm is a warning.
+//! Only needs that are known beforehand are checked: each user of a closed load holds a connection, a
+//! connection takes a descriptor and a local port, a user takes memory. The number of connections of an open
+//! load depends on the server; if a resource runs out during the run, the verdict reports it
+//! (`generator-lacked`). A shortage without harm is a warning.
 
 use crate::descriptors;
 use crate::environment;
@@ -16,21 +17,22 @@ use farfield_user::{Policy, Reuse};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// What a user takes at least on a plane of emulated clients.
+/// Least memory of a user on a plane of emulated clients.
 const USER_BYTES: u64 = 300;
-/// What a user with a connection takes at least on the sockets plane: the kernel's part of it, mostly.
+/// Least memory of a user with a connection on the sockets plane, mostly the kernel's.
 const SOCKET_BYTES: u64 = 3 * 1024;
-/// What a visitor with a connection takes at most, of this process, of the kernel and of a server on this machine.
+/// Most memory of a visitor with a connection: of this process, the kernel and a server on this machine.
 const VISITOR_BYTES: u64 = 16 * 1024;
-/// Bounds of the default bound on visitors.
+/// Range of the default bound on visitors.
 const VISITORS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
-/// What a sample takes on disk, about.
+/// Approximate size of a sample on disk.
 const SAMPLE_BYTES: u64 = 24;
 
-/// Descriptors that the run itself opens between this check and its first connection: files, polls, wakes of workers.
+/// Descriptors that the run itself opens between this check and its first connection: files, polls, alarms
+/// of workers.
 const YET_TO_OPEN: u64 = 16;
 
-/// Something that the machine lacks for this run.
+/// A resource that the machine lacks for this run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
     /// Descriptors.
@@ -39,13 +41,13 @@ pub enum Lack {
          files is {limit}): raise it with `ulimit -n {wanted}`, or ask for fewer users"
     )]
     Descriptors {
-        /// Needed.
+        /// Connections of the load.
         connections: u64,
-        /// To be had.
+        /// Connections that this process can open.
         available: u64,
-        /// The hard limit.
+        /// The limit of open files.
         limit: u64,
-        /// The limit that would do.
+        /// The limit that would suffice.
         wanted: u64,
     },
     /// Local ports.
@@ -55,7 +57,7 @@ pub enum Lack {
          net.ipv4.ip_local_port_range, or ask for fewer users"
     )]
     Ports {
-        /// Needed.
+        /// Connections of the load.
         connections: u64,
         /// Local addresses.
         addresses: u64,
@@ -63,7 +65,7 @@ pub enum Lack {
         noun: &'static str,
         /// Ports of each.
         ports: u64,
-        /// To be had.
+        /// Ports of all addresses.
         available: u64,
     },
     /// Memory.
@@ -73,19 +75,19 @@ pub enum Lack {
     Memory {
         /// Users.
         users: u64,
-        /// Needed.
+        /// Memory that they need.
         needed: String,
-        /// To be had.
+        /// Free memory.
         available: String,
-        /// What bounds it.
+        /// The bound on memory.
         by: &'static str,
     },
 }
 
-/// Holds what the run needs against what there is, and returns what may run short.
+/// Checks the run's needs against the machine.
 ///
 /// # Errors
-/// What is known to be too little.
+/// The first resource that is known to be too small.
 pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let Some(users) = users(&settings.load) else { return Ok(()) };
     let user_bytes = match &settings.plane {
@@ -103,7 +105,7 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     memory_suffices(users, user_bytes, free)
 }
 
-/// Users whose number is known: those of a closed load.
+/// Number of users, if it is known beforehand: that of a closed load.
 fn users(load: &LoadModel) -> Option<u64> {
     match load {
         LoadModel::Closed { users, .. } => Some(users.get().into()),
@@ -112,8 +114,9 @@ fn users(load: &LoadModel) -> Option<u64> {
     }
 }
 
-/// Bounds the visitors of an open load that has no bound, by what half of the free memory holds, and returns the bound. Before
-/// a server that does not keep up, or does not answer at all, there would be ever more of them until requests time out.
+/// Bounds the visitors of an open load that has no bound, by half of the free memory, and returns the bound.
+/// At a server that does not keep up, or does not answer at all, their number would grow until requests time
+/// out.
 pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
     let (LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. }) = load else { return None };
     if users_max.is_some() {
@@ -125,12 +128,12 @@ pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
 
 fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
     let fit = free.map_or(*VISITORS.end(), |free| free / 2 / VISITOR_BYTES);
-    // In thousands: memory is never free by the byte.
+    // Rounded to thousands: free memory is not known to the byte.
     let rounded = fit / 1_000 * 1_000;
     NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
 }
 
-/// Whether each user has a connection at all times: because it is kept, or because the user never thinks.
+/// Whether each user has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
     let kept = |policy: &Policy| matches!(policy.policy, Reuse::Persistent | Reuse::Pipelined);
     match &settings.load {
@@ -171,7 +174,7 @@ fn memory_suffices(users: u64, each: u64, free: Option<(u64, &'static str)>) -> 
     }
 }
 
-/// Ports that the kernel gives to connections, of each address.
+/// Number of local ports for each address.
 fn local_ports() -> Option<u64> {
     let range = environment::setting("net.ipv4.ip_local_port_range")?;
     let mut ends = range.split_whitespace().map(|end| end.parse::<u64>().ok());
@@ -179,7 +182,7 @@ fn local_ports() -> Option<u64> {
     Some((last + 1).saturating_sub(first))
 }
 
-/// "1.4 GB": three digits at most.
+/// A size with at most three digits: "1.4 GB".
 fn in_words(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let (mut number, mut unit) = (bytes as f64, 0);
@@ -190,7 +193,8 @@ fn in_words(bytes: u64) -> String {
     format!("{number:.digits$} {}", UNITS[unit])
 }
 
-/// What the samples may lack of the disk that holds `directory`: a warning. They are kept as far as they fit.
+/// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
+/// fit.
 pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let samples = match &settings.load {
         LoadModel::Open { arrivals, .. } => {

@@ -1,4 +1,4 @@
-//! Finding the server: its address, and whether anything answers there.
+//! Look-up of the server's address, and a probe whether anything answers there.
 
 use farfield_base::Duration;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
 const PROBE: Duration = Duration::from_secs(5);
 
-/// Why the server cannot be found.
+/// The reason why the server cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
     /// The name does not resolve.
@@ -14,20 +14,20 @@ pub enum ReachError {
     Name {
         /// The name.
         host: String,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// Nobody listens.
+    /// Nothing listens there.
     #[error("nothing answers at {address}: {source}; start the server first, or check the address and port")]
     Refused {
         /// The address.
         address: SocketAddr,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// The first address of `host`; an IPv4 address where there is one.
+/// The first address of `host`; IPv4 is preferred.
 pub fn look_up(host: &str, port: u16) -> Result<SocketAddr, ReachError> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(SocketAddr::new(address, port));
@@ -39,8 +39,8 @@ pub fn look_up(host: &str, port: u16) -> Result<SocketAddr, ReachError> {
     found.first().copied().ok_or_else(nothing)
 }
 
-/// Connects once, and tells how long that took; `None` if there was no answer in 5 s, which an overloaded server
-/// may well give. A server that refuses is an error: no load would reach it.
+/// Connects once, and returns the time it took; `None` if there was no answer in 5 s, as an overloaded
+/// server may behave. A refused connection is an error: no load would reach the server.
 #[expect(clippy::disallowed_methods, reason = "the one clock reading before a run has a clock of its own")]
 pub fn probe(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
     let begun = std::time::Instant::now();

@@ -33,68 +33,69 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Threads get this long to be ready before the clock of the run starts.
+/// Time for threads to start before the run's clock starts.
 const LEAD: Duration = Duration::from_ms(20);
 
-/// All that a run follows. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
+/// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
 pub struct Settings<P = Plane> {
-    /// When users act.
+    /// The model of load: when users act.
     pub load: LoadModel,
-    /// What they do.
+    /// The users' actions.
     pub itinerary: Itinerary,
-    /// How they use connections.
+    /// The users' policy of connections.
     pub policy: Policy,
-    /// Where all chance comes from.
+    /// Seed of all random streams.
     pub seed: Seed,
-    /// Requests after which no more are begun.
+    /// Number of requests after which no more are begun.
     pub requests_max: Option<u64>,
-    /// Sessions after which no more are begun, and how long those may go on that are open at the end of the load.
+    /// Number of sessions after which no more are begun, and the time that open ones have after the end of
+    /// the load.
     pub sessions: SessionLimits,
-    /// What carries the bytes.
+    /// The plane that carries the bytes.
     pub plane: P,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: NonZeroU32,
-    /// The processors that the generator keeps to; all that it may use if empty.
+    /// Processors of the generator; all that this process may use if empty.
     pub processors: Vec<usize>,
-    /// How long users act before measuring begins.
+    /// Time for which users act before the measured part.
     pub warm_up: Duration,
-    /// How long is measured.
+    /// Length of the measured part.
     pub duration: Duration,
-    /// How long replies are awaited after the load has ended.
+    /// Time to wait for replies after the end of the load.
     pub drain: Duration,
-    /// What is still open then is no error.
+    /// Whether requests that are unfinished then count as no errors.
     pub ignores_unfinished: bool,
-    /// The bound on the visitors of an open load, where none was asked for and one was chosen.
+    /// The default bound on the visitors of an open load, if the scenario has none.
     pub visitors_bound: Option<NonZeroU32>,
-    /// What the run is, in words.
+    /// Description of the run for the summary.
     pub heading: Heading,
-    /// When it is to be called invalid.
+    /// Limits of the verdict.
     pub limits: VerdictLimits,
-    /// What is asked of the server.
+    /// Thresholds that the server must keep.
     pub thresholds: Vec<Threshold>,
-    /// Those of them that end the run once they are broken.
+    /// Thresholds that end the run once they are broken.
     pub aborts: Vec<Threshold>,
-    /// What is kept on disk; nothing if absent.
+    /// Output on disk; none if absent.
     pub output: Option<Output>,
-    /// What the reader of the result should know.
+    /// Warnings for the summary.
     pub warnings: Vec<String>,
 }
 
-/// What a run leaves on disk.
+/// Output of a run on disk.
 #[derive(Debug)]
 pub struct Output {
-    /// Where.
+    /// The run directory.
     pub directory: RunDirectory,
     /// The resolved scenario, as TOML.
     pub scenario: String,
-    /// Which samples.
+    /// The samples to keep.
     pub keep: Keep,
-    /// The most that samples may take.
+    /// Upper bound on the size of the samples.
     pub budget: Bytes,
 }
 
-/// Why a run could not be made.
+/// The reason why a run could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The directory cannot be written.
@@ -103,14 +104,14 @@ pub enum RunError {
     /// The samples file cannot be begun.
     #[error("cannot begin samples.parquet: {0}")]
     Samples(#[from] farfield_measure::samples::SamplesWriteError),
-    /// The processors asked for are not to be had.
+    /// The requested processors cannot be used.
     #[error("cannot run on processors {asked:?}: {source}; this process may use {allowed:?}")]
     Processors {
-        /// Those asked for.
+        /// The requested processors.
         asked: Vec<usize>,
-        /// Those there are.
+        /// The processors that this process may use.
         allowed: Vec<usize>,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// The capture cannot be begun.
@@ -124,7 +125,7 @@ pub enum RunError {
     Worker(#[source] io::Error),
 }
 
-/// Makes the run. `stop` ends it early with what was measured until then; `on_progress` is called once a second.
+/// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second.
 pub fn run(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
@@ -133,8 +134,8 @@ pub fn run(
     run_with_clocks(settings, stop, on_progress, Readings::now)
 }
 
-/// Makes the run, where `clocks` reads the machine's clocks before and after it, to find out whether the wall clock was set
-/// meanwhile. Nothing else of a run is read from them.
+/// Makes the run like [`run`]; `clocks` reads the machine's clocks before and after it, to find out whether
+/// the wall clock was set meanwhile. Nothing else of a run depends on these readings.
 pub fn run_with_clocks(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
@@ -156,7 +157,7 @@ pub fn run_with_clocks(
     allocator::keep_freed_memory();
     let capture = begin_capture(settings, started)?;
 
-    // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
+    // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
     let workers = Workers { settings, phases, halt: &halt, capture: capture.as_ref() };
     let users = workers.make_users()?;
@@ -186,9 +187,9 @@ pub fn run_with_clocks(
     collector.stats.processors = settings.worker_processors();
     collector.stats.placement = settings.plane.placement_in_words();
     collector.stats.warnings = settings.warnings.clone();
-    // Standing back is a courtesy; where it is refused, lateness shows what it cost.
+    // If the priority cannot be lowered, lateness shows the cost.
     let _ = processors::set_background();
-    // Once the workers are to end, nobody waits for a processor any more but whoever waits for the result.
+    // When the workers end, no thread needs the processors more than the collector, which makes the result.
     let end = || {
         if !halt.swap(true, Ordering::Relaxed) {
             let _ = processors::set_normal();
@@ -229,7 +230,7 @@ pub fn run_with_clocks(
     Ok(finish(collector, until, started))
 }
 
-/// What the summary is to say beside what was measured.
+/// The summary's context beside the measurements.
 pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
     SummaryContext {
         heading: &settings.heading,
@@ -250,7 +251,7 @@ fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
     })
 }
 
-/// Writes what is known before the run, and opens what grows during it.
+/// Writes the files that are known before the run, and opens those that grow during it.
 fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFiles, RunError> {
     let directory = output.directory.clone();
     directory.replace("scenario.toml", output.scenario.as_bytes())?;
@@ -295,7 +296,7 @@ impl Settings<PreparedPlane> {
 }
 
 impl Settings {
-    /// The processors that workers are bound to; none if they are not.
+    /// The processors that workers are bound to; empty if they are not bound.
     fn worker_processors(&self) -> Vec<u32> {
         let mut bound = match &self.plane {
             Plane::Emulated(emulated) => emulated.placement.shards.concat(),
@@ -311,7 +312,7 @@ impl Settings {
 }
 
 impl Plane {
-    /// Takes the calling thread to where the collector is to work.
+    /// Moves the calling thread to the collector's processors.
     fn collector_processor(&self) -> CollectorProcessor {
         let Plane::Emulated(emulated) = self else { return CollectorProcessor::unbound() };
         let placement = &emulated.placement;
@@ -319,21 +320,21 @@ impl Plane {
             [server, shard] if placement.collector_moves => CollectorProcessor::choosing(*server, *shard),
             [] => CollectorProcessor::unbound(),
             some => {
-                // Refused, it stays where it is.
+                // If refused, the thread stays where it is.
                 let _ = processors::confine(some);
                 CollectorProcessor::unbound()
             }
         }
     }
 
-    /// Who runs on which processors and why, where that was chosen.
+    /// The placement and its reason in words, if one was chosen.
     fn placement_in_words(&self) -> Option<String> {
         let Plane::Emulated(emulated) = self else { return None };
         let reason = &emulated.placement.reason;
         (!reason.is_empty()).then(|| emulated.testbed.report().placed(reason))
     }
 
-    /// Names of the classes of clients that results are told apart by.
+    /// Names of the classes of clients, which results are broken down by.
     fn classes(&self) -> Vec<String> {
         match self {
             Plane::Sockets(_) | Plane::Simulated(_) => Vec::new(),
@@ -352,7 +353,7 @@ impl Plane {
     }
 }
 
-/// Begins the capture file, if one is asked for and there is a directory to keep it in.
+/// Begins the capture file, if one is requested and there is a run directory.
 fn begin_capture(settings: &Settings, started: u64) -> Result<Option<CaptureFile>, RunError> {
     let Plane::Emulated(emulated) = &settings.plane else { return Ok(None) };
     let (Some(spec), Some(output)) = (&emulated.network.capture, &settings.output) else { return Ok(None) };
@@ -373,8 +374,8 @@ fn end_capture(stats: &mut EngineStats, capture: CaptureFile) {
     }
 }
 
-/// Judges the run and writes what it leaves. A run that leaves less than it should is invalid: who reads the directory
-/// later would not know.
+/// Judges the run and writes its files. A run with missing files is invalid: a later reader of the directory
+/// could not know that they are missing.
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let refused = collector.take_directory_refused();
@@ -389,7 +390,7 @@ pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64)
         }
     }
     if let Some(error) = refused.filter(|_| summary.verdict.valid) {
-        // What is there now is whole all the same.
+        // The files are complete now all the same.
         summary.warnings.push(format!("while the run went on: {error}"));
     }
     summary

@@ -1,10 +1,10 @@
-//! Writes the run directory: the interface to everything that comes after a run.
+//! The run directory: the interface to everything that comes after a run.
 //!
-//! The directory is its owner's alone (0700), since a scenario may hold passwords and a server's log anything. Whole files
-//! are replaced in one step, so that a reader never meets half of one; `samples.parquet` grows in
-//! place and is whole at any time. A run that is killed leaves its last checkpoint. Room for the result is [held in
-//! reserve](Reserve), for a disk that samples fill. A run has its directory locked (flock(2)) while it lives, so that no other
-//! one begins in it before this one has left its first file there.
+//! Only its owner can read the directory (0700), since a scenario may hold passwords and a server's log
+//! anything. Whole files are replaced in one step, so that a reader never sees half of one;
+//! `samples.parquet` grows in place and is whole at any time. A killed run leaves its last checkpoint. Disk
+//! space for the result is [reserved](Reserve), for a disk that samples fill. A run locks its directory
+//! (flock(2)) while it lives, so that no other run begins in it before this one has written its first file.
 
 use farfield_measure::Fold;
 use farfield_measure::failures::FAILURES_FILE;
@@ -17,15 +17,15 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A run directory that is being written.
+/// A run directory being written.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Holds the lock, where the file system has locks.
+    /// The lock, if the file system has locks.
     _locked: Arc<File>,
 }
 
-/// Why the run directory could not be written.
+/// The error of writing a file of the run directory.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}; choose another place with --out", path.display())]
 pub struct RunDirectoryError {
@@ -34,15 +34,15 @@ pub struct RunDirectoryError {
 }
 
 impl RunDirectoryError {
-    /// Whether somebody else has made what was to be made anew.
+    /// Whether the file or directory exists already.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::AlreadyExists
     }
 }
 
 impl RunDirectory {
-    /// Makes the directory, or takes one that is there and holds no run. One that holds a run already, or in which one
-    /// begins, is refused, so that no result is ever mixed with another.
+    /// Creates the directory, or uses an existing one without a run. A directory that holds a run, or in
+    /// which one begins, is an error, so that results are never mixed.
     pub fn create(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
         match RunDirectory::create_new(path) {
             Err(error) if error.is_taken() && path.is_dir() => RunDirectory::lock(path),
@@ -50,7 +50,7 @@ impl RunDirectory {
         }
     }
 
-    /// Makes the directory, which nobody has made before.
+    /// Creates the directory; an existing one is an error.
     pub fn create_new(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
         let parents = path.parent().map_or(Ok(()), fs::create_dir_all);
         let made = parents.and_then(|()| fs::DirBuilder::new().mode(0o700).create(path));
@@ -62,18 +62,18 @@ impl RunDirectory {
         let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
         let taken = |why| refuse(io::Error::new(io::ErrorKind::AlreadyExists, why));
         let directory = File::open(path).map_err(refuse)?;
-        // Any other answer is that of a file system without locks.
+        // Any other error means a file system without locks.
         if let Err(Errno::WOULDBLOCK) = flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             return Err(taken("another run is being written into it"));
         }
-        // Looked at with the lock held: whoever had it before may have left a run.
+        // Checked with the lock held: its previous owner may have left a run.
         if path.join("summary.json").exists() || path.join("scenario.toml").exists() {
             return Err(taken("it holds a run already"));
         }
         Ok(RunDirectory { path: path.to_owned(), _locked: Arc::new(directory) })
     }
 
-    /// Where it is.
+    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -86,14 +86,14 @@ impl RunDirectory {
         let written =
             open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
         written.map_err(|source| {
-            // Half of a file is of use to nobody, and a full disk has room for other things.
+            // Half of a file is useless, and removing it frees space on a full disk.
             let _ = fs::remove_file(&draft);
             RunDirectoryError { path, source }
         })
     }
 
-    /// Writes the file at `path`, in folders below the directory which are made. One that is there already is refused, since
-    /// it may be anybody's.
+    /// Writes the file at `path` below the directory, and creates its folders. An existing file is an error,
+    /// since it may be anybody's.
     pub fn keep(&self, path: &Path, content: &[u8]) -> Result<(), RunDirectoryError> {
         let path = self.path.join(path);
         let folders = match path.parent() {
@@ -114,11 +114,11 @@ impl RunDirectory {
         }
     }
 
-    /// Sets room aside. A disk without it has none for a run.
+    /// Reserves disk space. A disk without it is too full for a run.
     pub fn reserve(&self) -> Result<Reserve, RunDirectoryError> {
         let path = self.path.join(".reserve");
         let held = create_private(&path).and_then(|file| {
-            // A file without a name is gone with its process, however that ends.
+            // An unlinked file is freed with its process, however that ends.
             fs::remove_file(&path)?;
             let filled = (0..RESERVE / ZEROS.len()).try_for_each(|_| (&file).write_all(&ZEROS));
             match filled {
@@ -144,16 +144,16 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     options.write(true).create(true).truncate(true).mode(0o600).custom_flags(nofollow).open(path)
 }
 
-/// Bytes held in reserve: more than the result of a run of an hour takes.
+/// Bytes reserved: more than the result of a run of an hour takes.
 const RESERVE: usize = 1 << 20;
 static ZEROS: [u8; 1 << 14] = [0; 1 << 14];
 
-/// Room on the disk that nobody else gets before it is released.
+/// Disk space that is reserved until it is released.
 #[derive(Debug)]
 pub struct Reserve(Option<File>);
 
 impl Reserve {
-    /// Gives the room back to the disk.
+    /// Frees the reserved space.
     pub fn release(&mut self) {
         self.0 = None;
     }

@@ -1,15 +1,17 @@
 //! The channel that carries samples from a worker to the collector: full chunks out, empty ones back.
 //!
-//! Chunks are recycled, so that recording a sample is a copy into memory that is allocated already. A worker whose channel
-//! is full waits for the collector, and counts the wait: no sample is lost silently, and memory does not grow.
+//! Chunks are recycled, so that recording a sample is a copy into memory that is allocated already. A worker
+//! whose channel is full waits for the collector, and counts the wait: no sample is lost silently, and
+//! memory does not grow.
 
 use farfield_base::{Note, Sample};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Samples in a chunk.
 const CHUNK_LEN: usize = 1024;
-/// Bound on the chunks of one worker in the channel: seconds of samples at any rate that a worker reaches, so that a
-/// collector that is delayed delays no worker. Memory is allocated only as far as the collector falls behind.
+/// Bound on the chunks of one worker in the channel: seconds of samples at any rate that a worker reaches,
+/// so that a collector that is delayed delays no worker. Memory is allocated only as far as the collector
+/// falls behind.
 const CHUNKS_MAX: usize = 256;
 
 /// One message from a worker to the collector.

@@ -1,8 +1,8 @@
-//! The simulated plane: the same clients and links in virtual time, before a model of a server.
+//! The simulated plane: the same clients and links in virtual time, in front of a model of a server.
 //!
-//! No clock decides what happens: the same scenario leaves the same samples and the same capture, byte for byte, on any number of
-//! threads. It is as fast as it is, and is never late. The clock is read for checkpoints alone: none of them leaves a trace
-//! in what the run leaves at its end.
+//! Results do not depend on a clock: the same scenario gives the same samples and the same capture, byte for
+//! byte, on any number of threads, and nothing is ever late. The clock is read for checkpoints alone, which
+//! do not affect the results at the end.
 
 use crate::account;
 use crate::collector::{Collector, Pace, Progress, RunFiles};
@@ -31,18 +31,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
-/// What a connection that is never closed is kept for beyond the end of the run.
+/// Keep-alive timeout, past the end of the run, of a connection that is never closed.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Batches on their way from the simulation to the collector: as many as keep both busy.
+/// Capacity of the channel from the simulation to the collector, in batches: enough to keep both busy.
 const BATCHES: usize = 4;
-/// The time between two looks at whether somebody wants the run to end, and at how much memory it takes.
+/// Time between two checks of the stop flag and of the free memory.
 const LOOK: Duration = Duration::from_ms(100);
 /// The time between two checkpoints.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// Makes the run. The simulation turns on threads of its own, as fast as it can; the collector takes its batches here,
-/// leaves a checkpoint each second of real time, and ends it when `stop` is raised.
+/// Makes the run. The simulation runs on threads of its own, as fast as it can; the collector receives its
+/// batches here, writes a checkpoint each second of real time, and ends it when `stop` is set.
 pub(crate) fn run(
     settings: &Settings,
     plane: &SimulatedPlane,
@@ -88,12 +88,12 @@ pub(crate) fn run(
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    // There is no thread that could have been too busy.
+    // No worker thread can have been too busy in virtual time.
     collector.stats.workers.clear();
     Ok(finish(collector, until, started))
 }
 
-/// Takes batches until the simulation has ended.
+/// Collects batches until the simulation has ended.
 fn collect(
     collector: &mut Collector<'_>,
     batches: &Receiver<CollectorMessage>,
@@ -113,7 +113,7 @@ fn collect(
             }
             Ok(CollectorMessage::GoesOn(at, answer)) => {
                 let broken = collector.broken_abort(at);
-                // Whoever asked waits for it.
+                // The simulation waits for the answer.
                 let _ = answer.send(broken.is_none());
                 if let Some(reason) = broken {
                     collector.stats.interrupted.get_or_insert(reason);
@@ -142,7 +142,7 @@ fn collect(
     }
 }
 
-/// Why the simulation should end before its time, if it should.
+/// The reason to end the simulation early, if there is one.
 fn reason_to_end(now: Instant, live: Standing, memory: &MemoryBounds, stop: &AtomicBool) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
@@ -156,18 +156,18 @@ fn reason_to_end(now: Instant, live: Standing, memory: &MemoryBounds, stop: &Ato
     ))
 }
 
-/// What the simulation hands to the collector.
+/// A message from the simulation to the collector.
 enum CollectorMessage {
     /// Samples.
     Batch(Batch),
-    /// All samples up to this virtual time were handed over: does the run go on?
+    /// Question, after all samples up to this virtual time: does the run go on?
     GoesOn(Instant, SyncSender<bool>),
 }
 
-/// Hands batches to the collector, and waits for it where it is behind.
+/// Sender of batches to the collector, which waits for it if it is behind.
 struct CollectorSink {
     collector: SyncSender<CollectorMessage>,
-    /// When the thresholds that end the run are held against what was measured, each second of virtual time.
+    /// Virtual time of the next check of the thresholds that end the run, one each second.
     next_look: Instant,
 }
 
@@ -180,7 +180,7 @@ impl CollectorSink {
 
 impl Sink for CollectorSink {
     fn take(&mut self, batch: Batch) {
-        // A collector that is gone has failed, which the run reports.
+        // A disconnected collector has failed; the run reports that.
         let _ = self.collector.send(CollectorMessage::Batch(batch));
     }
 
@@ -229,7 +229,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
     }
 }
 
-/// The account of the one who turned it all, who is never late.
+/// The simulation's report in the form of a worker's, without lateness.
 fn finished(simulated: &Simulated) -> WorkerReport {
     WorkerReport {
         stats: WorkerStats::default(),
@@ -263,10 +263,11 @@ fn capture_path<'a>(
     Some((output.directory.path().join("capture.pcapng"), plane.network.capture.as_ref()?))
 }
 
-/// Writes what passes the server's door, in virtual time from 1970 on: nothing in the file depends on when it was made.
+/// Tap at the gateway that writes the capture, in virtual time from 1970 on: nothing in the file depends on
+/// the date.
 #[derive(Debug)]
 struct CaptureTap {
-    /// Gone once the disk has refused.
+    /// `None` after a disk error.
     writer: Option<Writer<BufWriter<File>>>,
     refused: Option<io::Error>,
     ended: SyncSender<io::Result<()>>,
@@ -305,7 +306,7 @@ impl Drop for CaptureTap {
             (Some(writer), None) => writer.finish().map(drop),
             (None, None) => Ok(()),
         };
-        // Whoever asked may have been stopped meanwhile.
+        // The receiver may have been stopped meanwhile.
         let _ = self.ended.send(ended);
     }
 }

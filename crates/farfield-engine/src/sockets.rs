@@ -1,7 +1,7 @@
 //! The sockets plane: users over the kernel's own TCP, for raw load on a LAN or loopback.
 //!
-//! A [worker] is one thread with its own event loop (epoll, edge-triggered), event wheel, users and
-//! sockets; workers share nothing but the channel on which samples leave.
+//! A [worker] is one thread with its own event loop (epoll, edge-triggered), event wheel, users and sockets;
+//! workers share nothing but the channel of samples.
 
 pub mod host;
 pub mod sources;

@@ -1,11 +1,13 @@
-//! The testbed of the emulated plane: a network namespace in which a real server runs, and a gateway before it, whose
-//! queues carry real packets between the server's kernel and the clients in this process.
+//! The testbed of the emulated plane: a network namespace in which a real server runs, and a gateway in
+//! front of it, whose queues carry real packets between the server's kernel and the clients in this process.
 //!
-//! A [`Testbed`] is [built](Testbed::build) from a [`TestbedSpec`], says in its [report](Testbed::report) what it came to be,
-//! hands out its [queues](Testbed::queues), starts the server's [command](Testbed::start_server), and takes everything
-//! down when it is dropped. What a run that was killed left behind, the next one clears away.
+//! A [`Testbed`] is [built](Testbed::build) from a [`TestbedSpec`], [reports](Testbed::report) the settings
+//! in effect, provides the gateway's [queues](Testbed::queues), starts the server's
+//! [command](Testbed::start_server), and takes everything down when it is dropped. Leftovers of a killed run
+//! are cleared away by the next one.
 //!
-//! It needs root, or [`gain_privilege`] first thing in `main`. It depends on no program of the machine.
+//! A testbed needs root, or a call of [`gain_privilege`] first in `main`. It uses no other program of the
+//! machine.
 
 mod error;
 mod gateway;
@@ -43,24 +45,24 @@ use std::sync::{Mutex, PoisonError};
 
 /// RFC 791, section 3.2.
 const MTU_MIN: u32 = 68;
-/// RFC 8200, section 5: below it the testbed has no IPv6.
+/// RFC 8200, section 5: with a smaller MTU the testbed has no IPv6.
 const MTU_MIN_V6: u32 = 1_280;
 const MTU_MAX: u32 = 65_535;
 
-/// By what right this process builds testbeds.
+/// The privilege by which this process builds testbeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// It had it: it is root, or in a user namespace already.
+    /// The process is root, or in a user namespace already.
     Had,
-    /// It went into a user namespace.
+    /// The process has entered a user namespace.
     UserNamespace,
 }
 
-/// Sees to it that this process may build testbeds: an ordinary user's goes into a user namespace of its own, in which
-/// it stays the same user, and keeps its network. To be called while it has one thread.
+/// Gains the privilege to build testbeds: an ordinary user's process enters a user namespace of its own, in
+/// which it stays the same user, and keeps its network. Call it while the process has one thread.
 ///
 /// # Errors
-/// [`TestbedError::UserNamespace`] where the machine forbids it; nothing has changed then.
+/// [`TestbedError::UserNamespace`] if the machine forbids it; then nothing has changed.
 pub fn gain_privilege() -> Result<Privilege, TestbedError> {
     if rustix::process::geteuid().is_root() {
         return Ok(Privilege::Had);
@@ -75,10 +77,10 @@ pub struct Testbed {
     namespace: Namespace,
     gateway: Mutex<Gateway>,
     report: TestbedReport,
-    /// What to put back.
+    /// Settings to restore.
     restore: Vec<(String, String)>,
     server: Vec<IpAddr>,
-    // Last, so that the record goes after what it tells of.
+    // The last field, so that the record is removed after what it describes.
     record: Mutex<Option<Record>>,
 }
 
@@ -86,7 +88,7 @@ impl Testbed {
     /// Makes a network namespace and builds the gateway in it. The calling process stays where it is.
     ///
     /// # Errors
-    /// What is missing and what would mend it; nothing is left then.
+    /// The cause with its remedy; then nothing is left behind.
     pub fn build(spec: &TestbedSpec) -> Result<Testbed, TestbedError> {
         record::clear_leftovers();
         let namespace = Namespace::make().map_err(|source| TestbedError::Namespace { source })?;
@@ -95,8 +97,8 @@ impl Testbed {
         Testbed::build_in(namespace, spec, whose.to_owned(), None)
     }
 
-    /// Builds the gateway in the network namespace of a process that runs already, and is to be reached at the
-    /// spec's addresses, which are added. Settings that were asked for are put back at the end. Needs root.
+    /// Builds the gateway in the network namespace of a running process, and adds the spec's addresses, at
+    /// which clients reach it. Requested settings are restored at the end. Needs root.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -119,7 +121,8 @@ impl Testbed {
         let built = namespace
             .inside(|| build_inside(spec, of.is_none()))
             .map_err(|source| TestbedError::Namespace { source })??;
-        // A namespace of our own takes its settings along; what it shares with others is put back like theirs.
+        // The settings of our own namespace go with it; those that it shares with others are restored as
+        // well.
         let restore = built.before;
         if let Some(record) = record.as_mut().filter(|_| of.is_some()) {
             record.keep_settings(&restore);
@@ -135,25 +138,25 @@ impl Testbed {
         })
     }
 
-    /// What was set, as the kernel gives it back.
+    /// The settings in effect, as the kernel reports them.
     pub fn report(&self) -> &TestbedReport {
         &self.report
     }
 
-    /// The gateway's queues, in order. Each is for one thread; asked again, it gives the same ones.
+    /// The gateway's queues, in order, each for one thread; every call returns the same ones.
     pub fn queues(&self) -> Vec<Queue> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).queues()
     }
 
-    /// What the gateway lost since it was made.
+    /// Packets that the gateway has lost since it was made.
     ///
     /// # Errors
-    /// When the interface is gone.
+    /// If the interface is gone.
     pub fn drops(&self) -> io::Result<GatewayDrops> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
     }
 
-    /// The network namespace, to be entered by threads that are to run in it.
+    /// The network namespace, for threads to enter.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -161,21 +164,21 @@ impl Testbed {
     /// Runs `work` in a thread of its own inside, and waits for it: see [`Namespace::inside`].
     ///
     /// # Errors
-    /// When the thread cannot be made.
+    /// If the thread cannot be made.
     pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         self.namespace.inside(work)
     }
 
-    /// Starts the server's command inside, and returns when it is ready.
+    /// Starts the server's command inside, and returns when the server is ready.
     ///
     /// # Errors
-    /// When it cannot be started, ends, or is not ready in time; it is gone then.
+    /// If the server cannot be started, ends, or is not ready in time; then it no longer runs.
     pub fn start_server(&self, spec: &ServerSpec) -> Result<RunningServer, ServerError> {
         let group = self.control_group(&spec.limits)?;
         RunningServer::start(&self.namespace, &self.server, spec, group)
     }
 
-    /// The control group of a server with `limits`, in the record before it is made.
+    /// The control group of a server with `limits`, recorded before it is made.
     fn control_group(&self, limits: &Limits) -> Result<Option<ControlGroup>, ServerError> {
         let Some(plan) = server::planned_group(limits, &record::unique_name())? else { return Ok(None) };
         if let Some(record) = &mut *self.record.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -188,13 +191,13 @@ impl Testbed {
 impl Drop for Testbed {
     fn drop(&mut self) {
         if !self.restore.is_empty() {
-            // If the namespace cannot be entered any more, there is nothing to put back either.
+            // If the namespace cannot be entered any more, there is nothing to restore either.
             let _ = self.namespace.inside(|| settings::restore(&self.restore));
         }
     }
 }
 
-/// What the thread inside brings back.
+/// Result of the thread that builds inside the namespace.
 struct Built {
     gateway: Gateway,
     report: TestbedReport,
@@ -250,7 +253,7 @@ fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[WantedSetti
     }
 }
 
-/// What could not work, found before anything is made.
+/// Rejects an invalid spec before anything is made.
 fn check(spec: &TestbedSpec) -> Result<(), TestbedError> {
     if !(MTU_MIN..=MTU_MAX).contains(&spec.mtu) {
         return Err(TestbedError::Mtu { mtu: spec.mtu });

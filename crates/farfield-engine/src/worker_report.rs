@@ -1,4 +1,4 @@
-//! What is left of a worker when its part of a run is over.
+//! Reports of workers at the end of a run.
 
 use farfield_base::{Instant, Tenths};
 use farfield_emulator::Drops;
@@ -7,49 +7,49 @@ use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Tally;
 use std::io;
 
-/// What a worker says of itself, on any plane.
+/// The report of one worker, on any plane.
 #[derive(Debug)]
 pub(crate) struct WorkerReport {
     pub stats: WorkerStats,
-    /// How late load was begun.
+    /// Lateness of the wakes that begin load.
     pub lateness: Histogram,
-    /// How long turns of the event loop took.
+    /// Durations of the turns of the event loop.
     pub turns: Histogram,
     pub tally: Tally,
-    /// When the last byte came from the server.
+    /// Instant of the last byte received from the server.
     pub last_received: Option<Instant>,
-    /// Tenths of a second in which bytes came from it.
+    /// Tenths of a second in which bytes were received from it.
     pub received: Tenths,
     pub in_system_area: u128,
     pub stalls: u64,
-    /// On the emulated plane.
+    /// The emulated plane's part of the report.
     pub network: Option<NetworkReport>,
 }
 
-/// What a worker says of its part of an emulated network.
+/// The report of one worker about its shard of an emulated network.
 #[derive(Debug)]
 pub(crate) struct NetworkReport {
-    /// How late packets left for the server.
+    /// Lateness of packets sent to the server.
     pub departed: Histogram,
-    /// How late packets reached clients.
+    /// Lateness of packets delivered to clients.
     pub arrived: Histogram,
-    /// How late packets were taken over from other workers, where these share links.
+    /// Lateness of packets taken over from other workers, where workers share links.
     pub crossed: Histogram,
     pub port: PortCounts,
     pub drops: Drops,
-    /// Why the worker ended before its time.
+    /// Error that ended the worker early.
     pub failed: Option<io::Error>,
 }
 
-/// Packets that passed a worker's side of the gateway, over the whole run.
+/// Packets that passed a worker's gateway port, over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PortCounts {
-    /// Handed to the server's kernel.
+    /// Accepted by the server's kernel.
     pub sent: u64,
     /// Refused by it: the emulator's fault.
     pub refused: u64,
-    /// Taken from it, large segments as the packets they stand for.
+    /// Received from it, large segments counted as their packets.
     pub received: u64,
-    /// Handed over and not understood.
+    /// Received from it and malformed.
     pub malformed: u64,
 }

@@ -1,4 +1,4 @@
-//! The workers of a run: their users made, their threads started.
+//! The workers of a run: makes their users and starts their threads.
 
 use crate::capture_file::CaptureFile;
 use crate::descriptors;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
-/// What makes the workers of a run.
+/// Everything that the workers of a run are made from.
 pub(crate) struct Workers<'a> {
     pub settings: &'a Settings,
     pub phases: Phases,
@@ -33,14 +33,14 @@ pub(crate) struct Workers<'a> {
 
 /// The users of one worker.
 pub(crate) enum Users {
-    /// On the sockets plane.
+    /// Users of the sockets plane.
     Sockets(Box<Population>),
-    /// On emulated clients, with the worker's part in the exchange of packets if shards share links.
+    /// A shard of emulated clients, and the worker's end of the packet exchange if shards share links.
     Emulated(Box<Shard>, Option<Box<Exchange>>),
 }
 
 impl Workers<'_> {
-    /// Makes the users of all workers: before the run's clock is started, for it may take a while.
+    /// Makes the users of all workers. This may take a while, so it comes before the run's clock starts.
     pub fn make_users(&self) -> Result<Vec<Users>, RunError> {
         let numbers = 0..self.settings.workers.get();
         match &self.settings.plane {
@@ -60,7 +60,7 @@ impl Workers<'_> {
         }
     }
 
-    /// Every worker's part in the exchange of packets; none if there is nothing to exchange.
+    /// Each worker's end of the packet exchange; empty if no links are shared.
     fn exchange(&self, emulated: &Emulated) -> Result<Vec<Exchange>, RunError> {
         if !self.shares_links(emulated) {
             return Ok(Vec::new());
@@ -96,7 +96,7 @@ impl Workers<'_> {
             Plane::Emulated(emulated) => emulated.testbed.queues(),
             _ => Vec::new(),
         };
-        // Taken from the end, the first worker gets the first.
+        // Queues are popped from the end, so that the first worker gets the first queue.
         queues.reverse();
         let mut threads = Vec::with_capacity(users.len());
         for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
@@ -115,7 +115,8 @@ impl Workers<'_> {
                     let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
                     spawn(number, move || {
                         if !placed.is_empty() {
-                            // Those that were asked for were found to be there; else lateness shows it.
+                            // Requested processors were checked before; if this fails all the same, lateness
+                            // shows it.
                             let _ = processors::confine(&placed);
                         }
                         worker.run()
@@ -157,7 +158,7 @@ impl Workers<'_> {
         emulated::worker::Worker::new(shard, port, clock, self.phases, samples, sender, Arc::clone(self.halt))
     }
 
-    /// The part of the users that worker `number` has.
+    /// The share of the users that worker `number` runs.
     fn plan(&self, number: u32) -> Plan {
         let (settings, workers) = (self.settings, self.settings.workers.get());
         let part = |max| share(max, number.into(), workers.into());
@@ -183,7 +184,7 @@ fn spawn(
     builder.spawn(run).map_err(RunError::Worker)
 }
 
-/// This worker's part of `total`.
+/// This worker's share of `total`.
 fn share(total: u64, worker: u64, workers: u64) -> u64 {
     (total + workers - 1 - worker) / workers
 }

@@ -23,7 +23,8 @@ fn far_clients_wait_for_their_round_trips() {
     assert!(left.served >= served && left.served <= left.samples.len(), "{} served", left.served);
 }
 
-/// Somebody sets the wall clock back by an hour in the middle of a run: it is reported, and no time of the run is other for it.
+/// Somebody sets the wall clock back by an hour in the middle of a run: it is reported, and no time of the
+/// run is other for it.
 #[test]
 fn a_wall_clock_that_is_set_changes_no_time() {
     if skips("a_wall_clock_that_is_set_changes_no_time") {
@@ -32,7 +33,7 @@ fn a_wall_clock_that_is_set_changes_no_time() {
     let set =
         Scene { wall_clock_set_ns: -3_600_000_000_000, duration: Duration::from_ms(500), ..Scene::default() };
     let left = set.play();
-    let warnings = |left: &scene::Left| {
+    let warnings = |left: &scene::SceneResult| {
         let warnings = left.summary.warnings.iter();
         warnings.filter(|warning| warning.starts_with("the wall clock was set ")).cloned().collect::<Vec<_>>()
     };

@@ -3,14 +3,14 @@
 mod scene;
 
 use farfield_base::Duration;
-use scene::{Left, Scene, skips};
+use scene::{Scene, SceneResult, skips};
 
-fn completed_per_s(left: &Left) -> f64 {
+fn completed_per_s(left: &SceneResult) -> f64 {
     left.summary.steady.rates.as_ref().expect("a measured part").completed_per_s
 }
 
-/// Users who wait for their replies, then four times as many arrivals a second as they made: the open load's share of what the
-/// closed one did.
+/// Users who wait for their replies, then four times as many arrivals a second as they made: the open load's
+/// share of what the closed one did.
 fn kept_at_four_times() -> f64 {
     let duration = Duration::from_secs(2);
     let closed = Scene { load: "model = 'closed'\nusers = 400".to_owned(), duration, ..Scene::default() };
@@ -22,8 +22,9 @@ fn kept_at_four_times() -> f64 {
     completed_per_s(&open) / capacity
 }
 
-/// A shard that always has something due reads the server's packets none the less. What it keeps on a quiet machine is measured
-/// by `cargo xtask bench far-overload`; 0.4, in one of three tries, is what a busy one can keep.
+/// A shard that always has something due reads the server's packets none the less. What it keeps on a quiet
+/// machine is measured by `cargo xtask bench far-overload`; 0.4, in one of three tries, is what a busy one
+/// can keep.
 #[test]
 fn a_shard_past_capacity_goes_on_reading() {
     if skips("a_shard_past_capacity_goes_on_reading") {

@@ -70,8 +70,8 @@ fn receive_threads(interface: &str) -> Vec<(u32, String)> {
     threads
 }
 
-/// The kernel's receive work has a thread for each queue, on the processor that it was put on, and packets come through it; the
-/// threads go with the testbed.
+/// The kernel's receive work has a thread for each queue, on the processor that it was put on, and packets
+/// come through it; the threads go with the testbed.
 #[test]
 fn receive_work_has_threads_where_they_were_put() {
     let last = farfield_engine::os::processors::allowed().unwrap().pop().unwrap();
@@ -98,7 +98,8 @@ fn receive_work_has_threads_where_they_were_put() {
     assert!(left.iter().all(|(pid, _)| threads.iter().all(|(old, _)| old != pid)), "{left:?} of {threads:?}");
 }
 
-/// Threads for which there is no processor are refused where they were asked for by name, and else left alone.
+/// Threads for which there is no processor are refused where they were asked for by name, and else left
+/// alone.
 #[test]
 fn receive_work_that_cannot_be_placed_stays_in_the_write() {
     let spec = TestbedSpec { receive_processors: vec![1_000], ..on(Device::Tun) };

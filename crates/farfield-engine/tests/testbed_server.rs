@@ -141,7 +141,8 @@ fn a_server_that_ends_at_once_is_quoted() {
     assert!(matches!(said, ServerError::Processors { .. }), "{said}");
 }
 
-/// Starts a server with limits; `None`, and `test` is skipped, where this machine has no control groups to write.
+/// Starts a server with limits; `None`, and `test` is skipped, where this machine has no control groups to
+/// write.
 fn limited(test: &str, testbed: &Testbed, spec: &ServerSpec) -> Option<RunningServer> {
     match testbed.start_server(spec) {
         Ok(server) => Some(server),
@@ -172,8 +173,8 @@ fn groups(owner: u32) -> Vec<PathBuf> {
     found
 }
 
-/// Two processes, one of them a daemon in a session of its own, take what processor time they can: a tenth of one
-/// processor, together. The kernel counts by its tick, so that each may overdraw a tick of 10 ms.
+/// Two processes, one of them a daemon in a session of its own, take what processor time they can: a tenth
+/// of one processor, together. The kernel counts by its tick, so that each may overdraw a tick of 10 ms.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "held against the processor time that passed meanwhile")]
 fn a_server_has_the_processor_time_that_it_may() {
@@ -231,7 +232,7 @@ fn a_server_that_wants_more_memory_loses_the_process() {
     assert!(server.runs(), "only one process was killed");
 }
 
-/// Whoever is no longer root reads no file that is root's alone; the port below 1024 is still to be had.
+/// A server that is no longer root cannot read root's files, but can still use a port below 1024.
 #[test]
 fn a_server_runs_as_another_user() {
     let test = "a_server_runs_as_another_user";
@@ -306,8 +307,8 @@ fn a_server_dies_with_an_owner_that_is_killed() {
     }
 }
 
-/// A run in another PID namespace, such as a container's that shares `/run`, has numbers that mean nothing here: what says
-/// that it lives is its lock.
+/// A run in another PID namespace, such as a container's that shares `/run`, has numbers that mean nothing
+/// here: what says that it lives is its lock.
 #[test]
 fn a_run_in_another_pid_namespace_is_left_alone() {
     let test = "a_run_in_another_pid_namespace_is_left_alone";

@@ -1,4 +1,4 @@
-//! Places of an ordinary user, in a user namespace.
+//! Testbeds of an ordinary user, in a user namespace.
 
 mod testbed_scene;
 
@@ -97,7 +97,7 @@ fn serve(directory: &Path, containment: impl Fn(&Containment) -> bool) {
     let cpu = Some(CpuLimit::try_from(0.5).unwrap());
     let said =
         testbed.start_server(&ServerSpec { limits: Limits { cpu, memory: None }, ..nothing }).unwrap_err();
-    assert!(said.to_string().starts_with("[server] cpu cannot be kept to: "), "{said}");
+    assert!(said.to_string().starts_with("[server] cpu cannot be enforced: "), "{said}");
     let line = "python3 -m http.server 80 & exec python3 -m http.server 81";
     let server = ServerSpec {
         ready: Ready::Tcp(80),

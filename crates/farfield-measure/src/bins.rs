@@ -10,9 +10,9 @@ use farfield_base::Duration;
 
 /// Sub-bins of an octave, as a power of two.
 const SUB_BITS: u32 = 6;
-/// Times below 2^10 ns are not told apart.
+/// Times below 2^10 ns share a bin.
 const LOWEST_BIT: u32 = 10;
-/// Times from 2^46 ns (19 hours) are not told apart.
+/// Times from 2^46 ns (19 hours) share a bin.
 const HIGHEST_BIT: u32 = 46;
 const COUNT: usize = 1 + (((HIGHEST_BIT - LOWEST_BIT) as usize) << SUB_BITS);
 
@@ -50,7 +50,7 @@ impl Bins {
     }
 }
 
-/// The bins that hold anything, by place.
+/// The non-empty bins, by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packed(Box<[(u16, u32)]>);
 

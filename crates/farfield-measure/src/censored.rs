@@ -1,14 +1,14 @@
-//! Censored times: of a request that was given up, or was still open at the end of the run, what is known is that it
-//! takes longer than it had lasted by then, its age.
+//! Censored times. Of a request that was given up, or was still open at the end of the run, only its age is
+//! known: the time that it had lasted by then, which is a lower bound.
 //!
-//! A request that failed otherwise (refused, reset, answered with an error) is not censored: it is over, and what it
-//! would have taken had it gone well is no question.
+//! A request that failed otherwise (refused, reset, answered with an error) is not censored: it is over.
 
 use crate::histogram::Histogram;
 use crate::timing::Timing;
 use farfield_base::{Duration, Outcome, Sample};
 
-/// Ages. A histogram is 304 KiB, and most runs have none of these: it is made when the first age comes.
+/// Ages of censored requests. A histogram is 304 KiB, and most runs have none of these: it is made when the
+/// first age comes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CensoredAges(Option<Box<Histogram>>);
 
@@ -25,12 +25,12 @@ impl CensoredAges {
         }
     }
 
-    /// How many there are.
+    /// Number of ages.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |ages| ages.count())
     }
 
-    /// The histogram of them; nothing if there are none.
+    /// The histogram of the ages; `None` if there are none.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.0.as_deref()
     }
@@ -61,7 +61,7 @@ mod tests {
     use crate::fold::scene::sample;
     use farfield_base::Stamp;
 
-    /// What a request had come to decides which of its times are still open.
+    /// The progress of a request determines which of its times are still open.
     #[test]
     fn only_what_had_begun_has_an_age() {
         let ages = |sample: &Sample| Timing::ALL.map(|timing| age(timing, sample).map(Duration::as_ns));

@@ -1,25 +1,28 @@
-//! A run whose response times changed for good in its middle: a warning, not a check.
+//! Warning about a run whose response times changed permanently in its middle. It is no check.
 //!
-//! A server that loses processor time half way, fills a cache or begins to swap is measured as it is; but percentiles over
-//! both parts describe neither. So medians of the measured part's whole seconds are compared: where **each** after some second
-//! is at least twice, or at most half, **each** before it, the warning says when, and both medians. No distribution is assumed.
-//! A queue that grows steadily is not such a change: from its third second on its times do not double from one second to
-//! the next but one. The second of the change itself belongs to neither side.
+//! A server that loses processor time half way, fills a cache or begins to swap is measured as it is; but
+//! percentiles over both parts describe neither. So medians of the measured part's whole seconds are
+//! compared: where **each** after some second is at least twice, or at most half, **each** before it, the
+//! warning says when, and both medians. No distribution is assumed. A queue that grows steadily is not such
+//! a change: from its third second on its times do not double from one second to the next but one. The
+//! second of the change itself belongs to neither side.
 
 use crate::fold::Fold;
 use crate::series::SeriesRow;
 use farfield_base::{Duration, Instant};
 
-/// What times must be of the others' on the other side, at least.
+/// Least ratio of the times on one side to those on the other.
 const TIMES: u64 = 2;
 /// Intervals that either side has at least.
 const SIDE: usize = 3;
-/// Medians of fewer successful requests vary too much to compare with. Those of the slow side may be of fewer: it is slow.
+/// Medians of fewer successful requests vary too much to compare with. Those of the slow side may be of
+/// fewer: it is slow.
 const REQUESTS: u64 = 20;
-/// Long runs are looked at in so many intervals, each with the median of its seconds, so that one odd second hides nothing.
+/// Number of intervals of a long run, each with the median of its seconds, so that one outlier hides
+/// nothing.
 const INTERVALS: usize = 30;
 
-/// In words, if response times changed before `until`.
+/// The warning, if response times changed before `until`.
 pub(crate) fn warning(fold: &Fold, until: Instant) -> Option<String> {
     let window = fold.window();
     let rows = fold.series().rows(&[]);
@@ -43,7 +46,7 @@ pub(crate) fn warning(fold: &Fold, until: Instant) -> Option<String> {
     })
 }
 
-/// Where times changed, and the medians of both sides' medians.
+/// The second in which times changed, and the medians of both sides' medians.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Change {
     from_second: u64,

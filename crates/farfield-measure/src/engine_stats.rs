@@ -1,25 +1,25 @@
-//! What the engine tells of itself: all that the verdict needs and the samples cannot say.
+//! Statistics that the engine records about itself: all that the verdict needs beside the samples.
 
 use crate::histogram::Histogram;
 use farfield_base::{Duration, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The engine's own account of a run, over the steady part where nothing else is said.
+/// The engine's statistics of a run, by default over the steady part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineStats {
     /// The plane that carried the bytes, by name: `sockets`, `emulated`, `simulated`.
     pub plane: String,
     /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
     pub processors: Vec<u32>,
-    /// Who runs on which processors and why, in words, where that was chosen.
+    /// The placement on processors and its reason, in words, if one was chosen.
     #[serde(default)]
     pub placement: Option<String>,
     /// One entry a worker.
     pub workers: Vec<WorkerStats>,
-    /// How long after the instant it was due each scheduled wake was handled.
+    /// Lateness of each scheduled wake, against the instant at which it was due.
     pub lateness: Histogram,
-    /// How long each turn of an event loop kept later events waiting.
+    /// Duration of each turn of an event loop, in which later events wait.
     pub loop_lag: Histogram,
     /// The arrivals of an open load; `None` where users come back by themselves.
     pub arrivals: Option<Arrivals>,
@@ -27,16 +27,17 @@ pub struct EngineStats {
     /// as counted while running and not from samples. Divided by the length of the steady part it is
     /// Little's L.
     pub in_system_ns: u64,
-    /// How often a worker had to wait for, or skip, a full writer of samples, over the whole run.
+    /// Number of times that a worker waited for the collector of samples, over the whole run.
     pub writer_stalls: u64,
-    /// Requests that were sent again because their connection closed without a word about them, over the whole run.
-    /// Each is one sample; the server may have seen it more often.
+    /// Requests that were sent again because their connection closed without a word about them, over the
+    /// whole run. Each is one sample; the server may have seen it more often.
     pub resent: u64,
-    /// Connections that users gave up because bytes came on them that no request had asked for, over the whole run.
+    /// Connections that users gave up because bytes came on them that no request had asked for, over the
+    /// whole run.
     pub unasked: u64,
     /// Bytes of content that sessions took a content coding off, over the whole run.
     pub coded_bytes: u64,
-    /// What they were without it.
+    /// Bytes of that content after decoding.
     pub decoded_bytes: u64,
     /// Objects that were not fetched because their page embeds too many, over the whole run.
     pub objects_left_out: u64,
@@ -45,57 +46,57 @@ pub struct EngineStats {
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,
-    /// Why samples were lost, if they were: what happened, and what to do.
+    /// The reason why samples were lost, if they were, with the remedy.
     pub samples_refused: Option<String>,
     /// Connections open in each second from the start of the run: the most seen in it.
     pub connections_open: Vec<u64>,
-    /// Why the run was ended before its time, if it was.
+    /// The reason why the run ended early, if it did.
     pub interrupted: Option<String>,
-    /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The measured
-    /// part then is as long as it lasted.
+    /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The
+    /// measured part then is as long as it lasted.
     pub load_ended: bool,
-    /// What a reader should know: one sentence each.
+    /// Warnings for the reader, one sentence each.
     pub warnings: Vec<String>,
     /// The emulated network; `None` on a plane that has none.
     pub network: Option<NetworkStats>,
-    /// When the last byte came from the server, since the start of the run; `None` if none ever came.
+    /// Time of the last byte from the server, since the start of the run; `None` if there was none.
     pub last_received: Option<Duration>,
     /// Tenths of a second in which bytes came from the server.
     #[serde(default)]
     pub received: Tenths,
     /// The server's process, where it is known.
     pub server: Option<ServerStatus>,
-    /// When memory was short first and how much of it was left, in words, if it was.
+    /// The first time at which memory was short, and how much was free, in words, if it was.
     #[serde(default)]
     pub memory_short: Option<String>,
-    /// What else the machine did during the run; `None` where that is not known.
+    /// Other load of the machine during the run; `None` if not known.
     pub machine: Option<MachineStats>,
-    /// What limits of the server did; `None` where it has none.
+    /// The server's limits and their effects; `None` if it has none.
     pub server_limits: Option<ServerLimits>,
 }
 
 /// A server whose process is known to the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerStatus {
-    /// How it ended before the run did; `None` if it did not.
+    /// Its end, if it ended before the run; `None` if it did not.
     pub ended: Option<ServerEnd>,
 }
 
 /// The end of a server in mid-run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerEnd {
-    /// When, since the start of the run, if that is known.
+    /// Time of the end, since the start of the run, if known.
     pub at: Option<Duration>,
-    /// How: "exit status: 1".
+    /// Exit status, in words: "exit status: 1".
     pub status: String,
-    /// The end of what it wrote, in one line and without control characters; empty if there is none.
+    /// The end of its log, in one line and without control characters; empty if there is none.
     pub last_words: String,
-    /// What the kernel killed it for, as far as that is known.
+    /// The memory that was used up when the kernel killed it, if known.
     #[serde(default)]
     pub out_of_memory: Option<OutOfMemory>,
 }
 
-/// Which memory was used up when the kernel killed a process for it.
+/// The memory that was used up when the kernel killed a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutOfMemory {
     /// The server's, as the run limited it.
@@ -104,26 +105,26 @@ pub enum OutOfMemory {
     Machine,
 }
 
-/// What the machine did beside the run, as shares of the time of all processors that the run may use.
+/// Other load of the machine, as shares of the time of all processors that the run may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineStats {
     /// Processors that the run may use.
     pub processors: u32,
     /// The load average of the last minute, at the end of the run.
     pub load: Option<f64>,
-    /// What other processes took: neither farfield nor the server that it started.
+    /// Share of other processes: all but farfield and the server that it started.
     pub others: f64,
-    /// What the host of a virtual machine gave to other machines (steal).
+    /// Share that the host of a virtual machine gave to other machines (steal).
     pub stolen: f64,
-    /// That share of the processors that the workers may use alone; `None` if not known.
+    /// Steal of the workers' processors alone; `None` if not known.
     pub stolen_from_workers: Option<f64>,
-    /// Processes that the kernel killed because memory ran out, on the whole machine, but for those that the run's own
-    /// limits on its server cost.
+    /// Processes that the kernel killed because memory ran out, on the whole machine, but for those that the
+    /// run's own limits on its server cost.
     #[serde(default)]
     pub oom_kills: u64,
 }
 
-/// What a server was allowed of the machine, and what that did to it, over the whole run.
+/// Limits of a server and their effects, over the whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerLimits {
     /// Processor time a second, in processors; null if it was not limited.
@@ -132,9 +133,9 @@ pub struct ServerLimits {
     pub period_ns: Option<u64>,
     /// Periods in which the server had something to do.
     pub periods: u64,
-    /// Those in which it used up its time and was kept from running (throttled).
+    /// Periods in which it used up its time and was kept from running (throttled).
     pub throttled_periods: u64,
-    /// How long it was, added up over processors.
+    /// Time for which it was throttled, added up over processors.
     pub throttled_ns: u64,
     /// Bytes of memory; null if it was not limited.
     pub memory_bytes: Option<u64>,
@@ -144,29 +145,29 @@ pub struct ServerLimits {
     pub oom_kills: u64,
 }
 
-/// What an emulated network tells of itself. Lateness is of the steady part, counts are of the whole run.
+/// Statistics of an emulated network: lateness over the steady part, counts over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkStats {
     /// Clients.
     pub clients: u64,
-    /// Shards that they were dealt out over.
+    /// Shards that clients are distributed over.
     pub shards: u64,
-    /// What the gateway is made of, `tun` or `packet`; `None` where the server is a model.
+    /// The gateway's device, `tun` or `packet`; `None` if the server is a model.
     pub gateway: Option<String>,
     /// The unloaded round trip of the nearest client: propagation.
     pub round_trip_least: Duration,
-    /// That of the farthest.
+    /// The unloaded round trip of the farthest client.
     pub round_trip_largest: Duration,
-    /// How long after the instant meant for it each packet left for the server.
+    /// Lateness of each packet sent to the server, against its intended instant.
     pub departure_lateness: Histogram,
-    /// How long after the instant meant for it each packet reached its client.
+    /// Lateness of each packet delivered to its client, against its intended instant.
     pub arrival_lateness: Histogram,
-    /// How long after the instant meant for it each packet was taken over from another shard; empty where shards share
-    /// no links.
+    /// Lateness of each packet taken over from another shard, against its intended instant; empty if shards
+    /// share no links.
     pub crossing_lateness: Histogram,
     /// Packets handed to the server.
     pub packets_up: u64,
-    /// Packets taken from it, large segments as the packets they stand for.
+    /// Packets received from it, large segments counted as their packets.
     pub packets_down: u64,
     /// Packets that the gateway lost or refused: the emulator's fault, not the network's.
     pub overruns: u64,
@@ -224,16 +225,18 @@ pub struct WorkerStats {
     pub slept: Duration,
     /// The part of it in which the worker was ready and had no processor, where the kernel counts that.
     pub waited: Option<Duration>,
-    /// The longest time for which it was away from its events: a turn of its loop, or a sleep beyond what it meant to
-    /// sleep.
+    /// The longest time for which it was away from its events: a turn of its loop, or a sleep beyond what it
+    /// meant to sleep.
     pub stall: Option<Duration>,
-    /// The most of that time in which it can have been ready without a processor, where the kernel counts that.
+    /// The most of that time in which it can have been ready without a processor, where the kernel counts
+    /// that.
     pub stall_waited: Option<Duration>,
 }
 
 impl WorkerStats {
-    /// The share of the time in which the worker had something to do, whether or not it had a processor to do it
-    /// on; 0 if no time passed. A worker that others keep from its processor is busy, and cannot do more.
+    /// The share of the time in which the worker had something to do, whether or not it had a processor to
+    /// do it on; 0 if no time passed. A worker that others keep from its processor is busy, and cannot do
+    /// more.
     pub fn busy(&self) -> f64 {
         if self.wall.is_zero() {
             0.0
@@ -257,12 +260,12 @@ impl WorkerStats {
 /// Arrivals of an open load: requests in an open loop, sessions in a hybrid one, attempts in overload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// How many the arrival process has in the steady part on average, if that is known.
+    /// Expected number in the steady part, if the arrival process has one.
     pub expected: Option<f64>,
-    /// How many it had due in the steady part this time, whether or not the engine came to them.
+    /// Number due in the steady part of this run, whether or not the engine handled them.
     pub scheduled: u64,
-    /// How many of those were begun, whenever that was.
+    /// Number of those that were begun, at any time.
     pub begun: u64,
-    /// How many of those were dropped because no more users were allowed.
+    /// Number of those that were dropped because of the bound on users.
     pub dropped: u64,
 }

@@ -1,8 +1,9 @@
-//! What failed in sessions, counted by check and by embedded object, and the first failures with request and reply.
+//! What failed in sessions, counted by check and by embedded object, and the first failures with request and
+//! reply.
 //!
-//! A kind of failure is a state, what failed of it and the outcome. Kinds are bounded, and so is what is kept of the first
-//! failures: five exchanges of 48 KiB at most. [`Failures::document`] is a text for people: no control character of a
-//! reply is left in it, so that it can be shown in a terminal.
+//! A kind of failure is a state, what failed of it and the outcome. Kinds are bounded, and so is what is
+//! kept of the first failures: five exchanges of 48 KiB at most. [`Failures::document`] is a text for
+//! people: no control character of a reply is left in it, so that it can be shown in a terminal.
 
 use crate::sessions::name;
 use farfield_base::{KeptExchange, Outcome, SessionFailure, Window, printable, without_authorization};
@@ -34,13 +35,14 @@ struct Counted {
 pub struct FailureKind<'a> {
     /// The name of the state; empty where states have no names.
     pub state: &'a str,
-    /// What failed: a check as the scenario writes it, or the path of an embedded object; empty where the outcome says all.
+    /// What failed: a check as the scenario writes it, or the path of an embedded object; empty where the
+    /// outcome says all.
     pub what: &'a str,
-    /// What became of the requests.
+    /// Outcome of the requests.
     pub outcome: Outcome,
     /// Requests due in the measured part.
     pub count: u64,
-    /// What came instead the first time, in one line.
+    /// The unexpected value at the first failure, in one line.
     pub instead: Option<&'a str>,
 }
 
@@ -53,8 +55,8 @@ impl Failures {
         Failures { names, ..Failures::default() }
     }
 
-    /// Counts a failure of a request that was due in the measured part, and keeps the exchange of one of the first,
-    /// whenever it was due.
+    /// Counts a failure of a request that was due in the measured part, and keeps the exchange of one of the
+    /// first, whenever it was due.
     pub fn note(&mut self, failure: &SessionFailure, window: Window) {
         let key = (failure.state, Arc::clone(&failure.what), failure.outcome);
         let inside = u64::from(window.contains(failure.due));

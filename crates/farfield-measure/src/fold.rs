@@ -1,17 +1,18 @@
-//! The fold: samples into all that is counted of them, one at a time.
+//! The fold: all counts and histograms of a run, from samples one at a time.
 //!
 //! A sample belongs to a part of the run by when it was **due**: before the window it is warm-up, in it
-//! steady, after it drain. Its times and its outcome count in that part, however late it ended, so that
-//! slow requests are not lost at the edge. Rates count otherwise: each event in the part in which **it**
-//! happened, so that a completion rate is what came back per second, not what became of the arrivals.
+//! steady, after it drain. Its times and its outcome count in that part, however late it ended, so that slow
+//! requests are not lost at the edge. Rates count differently: each event in the part in which **it**
+//! happened, so that a completion rate is the number of completions per second, not the fate of the
+//! arrivals.
 //!
-//! Where clients are of several classes, the steady part is counted for each of them too; where users are in sessions,
-//! so are the [states](crate::states) that they come to.
+//! Where clients are of several classes, the steady part is counted for each of them too; where users are in
+//! sessions, so are the [states](crate::states) that they come to.
 //!
-//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins, and a histogram of
-//! ages when the first request is given up or left unfinished; pages that are
-//! under way take a place in a tree. Folds
-//! of several workers [merge](Fold::merge), in any order and grouping, to the same numbers.
+//! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins, and a
+//! histogram of ages when the first request is given up or left unfinished; pages that are under way take a
+//! place in a tree. Folds of several workers [merge](Fold::merge), in any order and grouping, to the same
+//! numbers.
 
 use crate::censored::{self, CensoredAges};
 use crate::failures::Failures;
@@ -26,7 +27,7 @@ use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
 
-/// Events of one part, each counted if it happened in that part.
+/// Events of one phase, each counted if it happened in that phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// Requests due.
@@ -47,7 +48,7 @@ pub struct EventCounts {
     pub reply_bytes: u64,
 }
 
-/// What is counted of one part of the run.
+/// Statistics of one phase of the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseStats {
     /// Times of the successful requests due in this part; connect times of all their connections.
@@ -58,14 +59,15 @@ pub struct PhaseStats {
     pub begun: u64,
     /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
     pub redirects: u64,
-    /// What happened in this part.
+    /// Events in this phase.
     pub events: EventCounts,
     /// Ages of the censored requests due in this part, in each of their times that had begun.
     pub censored: Timings<CensoredAges>,
-    /// Ages, from due to the end of the run, of the requests due in this part that were still open then.
+    /// Ages, from due to the end of the run, of the requests due in this part that were still open
+    /// then.
     pub unfinished: CensoredAges,
-    /// The sum over all requests due in this part, whatever became of them, of the time from due to their end; of
-    /// unfinished ones to the end of the run.
+    /// The sum over all requests due in this part, whatever became of them, of the time from due to their
+    /// end; of unfinished ones to the end of the run.
     pub waited_ns: u128,
     /// Unfinished requests are no errors and their ages do not count: the scenario says so.
     ignores_unfinished: bool,
@@ -82,14 +84,14 @@ impl PhaseStats {
         self.outcomes[usize::from(outcome.code())]
     }
 
-    /// The share of requests that went wrong: all that ended otherwise than well, those among them that were unfinished at
-    /// the end of the run, over all that were due. Where unfinished ones are to be ignored, they are in neither. `None` if
-    /// there are none.
+    /// The share of requests that went wrong: all that ended otherwise than well, those among them that were
+    /// unfinished at the end of the run, over all that were due. Where unfinished ones are to be ignored,
+    /// they are in neither. `None` if there are none.
     pub fn error_share(&self) -> Option<f64> {
         PhaseStats::error_share_of(&self.outcomes, self.ignores_unfinished)
     }
 
-    /// The same of any requests, counted by the code of what became of them.
+    /// The error share of any requests, counted by the code of their outcome.
     pub(crate) fn error_share_of(
         outcomes: &[u64; Outcome::ALL.len()],
         ignores_unfinished: bool,
@@ -226,8 +228,8 @@ impl Fold {
         Fold::of_classes(window, &[])
     }
 
-    /// An empty fold that counts the classes of clients apart, whose names these are, in the order of their numbers:
-    /// [`Sample::class`] is a place among them. Takes about 1.5 MiB more for each.
+    /// An empty fold that counts the classes of clients apart, whose names these are, in the order of their
+    /// numbers: [`Sample::class`] is a place among them. Takes about 1.5 MiB more for each.
     pub fn of_classes(window: Window, names: &[String]) -> Fold {
         let classes: Vec<_> = names.iter().map(|name| (name.clone(), PhaseStats::default())).collect();
         Fold {
@@ -248,14 +250,14 @@ impl Fold {
         }
     }
 
-    /// The same, counting the states of sessions apart, whose names these are, by number. Takes 0.3 MiB more for each
-    /// that is asked for.
+    /// Sets the names of the states of sessions, by number; each state is counted separately. Takes 0.3 MiB
+    /// more for each state that is requested.
     pub fn naming_states(self, names: Vec<String>) -> Fold {
         let (sessions, failures) = (Sessions::named(names.clone()), Failures::named(names.clone()));
         Fold { states: States::named(names), sessions, failures, ..self }
     }
 
-    /// The same, where requests that are unfinished at the end of the run are errors or, if `ignored`, are not.
+    /// Sets whether requests that are unfinished at the end of the run count as errors: not if `ignored`.
     pub fn ignoring_unfinished(mut self, ignored: bool) -> Fold {
         let classes = self.classes.iter_mut().map(|(_, part)| part);
         for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(classes) {
@@ -334,12 +336,12 @@ impl Fold {
         self.waited.merge(&other.waited);
     }
 
-    /// What became of sessions.
+    /// The outcomes of sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// What failed in sessions.
+    /// The failures in sessions.
     pub fn failures(&self) -> &Failures {
         &self.failures
     }
@@ -359,7 +361,8 @@ impl Fold {
         &self.steady
     }
 
-    /// The steady part of each class of clients, with the class's name; empty if classes are not told apart.
+    /// The steady part of each class of clients, with the class's name; empty if classes are not counted
+    /// separately.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &PhaseStats)> {
         self.classes.iter().map(|(name, part)| (name.as_str(), part))
     }
@@ -369,7 +372,7 @@ impl Fold {
         self.classes().find(|(of, _)| *of == name).map(|(_, part)| part)
     }
 
-    /// How many requests were due after the window.
+    /// Number of requests that were due after the window.
     pub fn drained(&self) -> u64 {
         self.drained
     }
@@ -379,12 +382,12 @@ impl Fold {
         &self.reuse
     }
 
-    /// What happened in each second of the run.
+    /// The time series, one row a second.
     pub fn series(&self) -> &Series {
         &self.series
     }
 
-    /// The pages that were due in the window; nothing if no sample tells of pages.
+    /// The pages that were due in the window; `None` if no sample records pages.
     pub fn pages(&self) -> Option<&PageTimes> {
         self.pages.timed()
     }
@@ -394,7 +397,8 @@ impl Fold {
         self.pages.unfinished(self.window, class)
     }
 
-    /// The pages of the class at `place` that were due in the window; nothing if no sample of it tells of pages.
+    /// The pages of the class at `place` that were due in the window; `None` if no sample of it records
+    /// pages.
     pub fn pages_of_class(&self, place: usize) -> Option<&PageTimes> {
         self.pages.timed_of_class(place)
     }

@@ -33,7 +33,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// The longest time that is told apart: 24 hours.
+    /// The longest time that is recorded exactly: 24 hours.
     pub const TOP: Duration = Duration::from_secs(24 * 3600);
 
     /// An empty histogram, with all its bins.
@@ -123,8 +123,8 @@ impl Histogram {
         self.at_ranks(&[rank])[0]
     }
 
-    /// The times at `ranks`, in their order, as [`at_rank`](Self::at_rank) tells each: bins are gone through once for
-    /// all of them.
+    /// The times at `ranks`, in their order, as [`at_rank`](Self::at_rank) returns each: bins are walked
+    /// once for all of them.
     pub fn at_ranks(&self, ranks: &[u64]) -> Vec<Option<Duration>> {
         let mut ascending: Vec<usize> = (0..ranks.len()).collect();
         ascending.sort_unstable_by_key(|place| ranks[*place]);
@@ -162,7 +162,7 @@ impl Histogram {
     }
 }
 
-/// How a histogram is stored: the bins that hold anything, each as its upper end and its count. Sums are
+/// Stored form of a histogram: the non-empty bins, each as its upper end and its count. Sums are
 /// split into high and low words, since JSON readers lose whole numbers past 64 bits.
 #[derive(Serialize, Deserialize)]
 struct Sparse {

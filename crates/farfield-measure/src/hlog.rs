@@ -1,9 +1,10 @@
 //! `histograms.hlog`: all histograms in the interval-log format that HdrHistogram's own tools read.
 //!
-//! One line a histogram, tagged `<part>.<time>`: `steady.response`, `warm-up.connect`, `steady.lateness`. Those of one
-//! class of clients have its name between the two, with `+` for a space, which no tag may hold: `steady.dsl.response`.
-//! Values are nanoseconds; the log's human-readable maximum is in milliseconds. The format keeps the bins
-//! alone, so what is read back has HDR's own minimum and mean, not the exact ones of the summary.
+//! One line a histogram, tagged `<part>.<time>`: `steady.response`, `warm-up.connect`, `steady.lateness`.
+//! Those of one class of clients have its name between the two, with `+` for a space, which no tag may hold:
+//! `steady.dsl.response`. Values are nanoseconds; the log's human-readable maximum is in milliseconds. The
+//! format keeps the bins alone, so what is read back has HDR's own minimum and mean, not the exact ones of
+//! the summary.
 
 use crate::engine_stats::EngineStats;
 use crate::fold::{Fold, PhaseStats};
@@ -33,8 +34,8 @@ pub fn write<W: Write>(
     write_lines(&lines(fold, stats, until), started, to)
 }
 
-/// The histograms of a run so far, copied, to be written while the run goes on. `pause` is called between two of them,
-/// which take tens of microseconds each.
+/// The histograms of a run so far, copied, to be written while the run goes on. `pause` is called between
+/// two of them, which take tens of microseconds each.
 pub fn snapshot(fold: &Fold, stats: &EngineStats, until: Instant, pause: &dyn Fn()) -> Vec<Line<'static>> {
     let copy = |line: Line<'_>| {
         pause();
@@ -111,15 +112,15 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line
 pub struct Interval {
     /// Its tag, empty if it has none.
     pub tag: String,
-    /// When it begins, since the log's base time.
+    /// Its start, since the log's base time.
     pub start: Duration,
-    /// How long it lasts.
+    /// Its length.
     pub length: Duration,
     /// Its bins, in nanoseconds.
     pub bins: Hdr<u64>,
 }
 
-/// Why an interval log could not be read.
+/// The error of reading an interval log.
 #[derive(Debug, thiserror::Error)]
 pub enum HlogError {
     /// A line is not of the format. Counts histograms, from 1.
@@ -130,7 +131,7 @@ pub enum HlogError {
     Histogram {
         /// Its tag.
         tag: String,
-        /// What is wrong with it.
+        /// The cause.
         why: String,
     },
 }
@@ -185,7 +186,7 @@ mod tests {
         assert!(head.contains("#[BaseTime: 1700000000.000"), "{head}");
     }
 
-    /// Classes are told apart, and together they are all.
+    /// Classes have separate lines, which together cover all requests.
     #[test]
     fn classes_have_lines_of_their_own() {
         let names = ["dsl".to_owned(), "far away".to_owned()];

@@ -1,17 +1,21 @@
-//! The distribution of a time of which some values are censored: the product-limit estimate of Kaplan and Meier (1958,
-//! "Nonparametric estimation from incomplete observations", Journal of the American Statistical Association 53).
+//! The distribution of a time of which some values are censored: the product-limit estimate of Kaplan and
+//! Meier (1958, "Nonparametric estimation from incomplete observations", Journal of the American Statistical
+//! Association 53).
 //!
-//! S(t), the share of requests that take longer than t, falls at each time that was seen by the share of those then
-//! under observation: `S(t) = Π (1 − d/n)`, with d requests that took that time and n that took it or longer, those
-//! censored there or later among them. The estimate takes what was censored for no different from the rest. Where a server
-//! hangs that is too kind, so bounds stand in the [verdict](crate::verdict).
+//! S(t), the share of requests that take longer than t, falls at each time that was seen by the share of
+//! those then under observation: `S(t) = Π (1 − d/n)`, with d requests that took that time and n that took
+//! it or longer, those censored there or later among them. The estimate takes what was censored for no
+//! different from the rest. Where a server hangs that is too kind, so bounds stand in the
+//! [verdict](crate::verdict).
 //!
-//! The quantile is the least time at which S has fallen to 1 − p. Where S never falls so far, because the longest of
-//! all are censored, the quantile is only known to lie beyond the largest age. The mean is the area under S; up to the
-//! largest age, where S does not fall to 0 (the restricted mean), and then it is a lower bound.
+//! The quantile is the least time at which S has fallen to 1 − p. Where S never falls so far, because the
+//! longest of all are censored, the quantile is only known to lie beyond the largest age. The mean is the
+//! area under S; up to the largest age, where S does not fall to 0 (the restricted mean), and then it is a
+//! lower bound.
 //!
-//! Both come from the bins of [histograms](crate::histogram), with their stated error. Without a censored value the
-//! quantiles are those of the histogram. Requests censored in a bin where others ended are taken to have gone on past these.
+//! Both come from the bins of [histograms](crate::histogram), with their stated error. Without a censored
+//! value the quantiles are those of the histogram. Requests censored in a bin where others ended are taken
+//! to have gone on past these.
 
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
@@ -23,9 +27,9 @@ const ROUNDING: f64 = 1e-12;
 /// A number that may only be known from below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// It is this.
+    /// The exact number.
     At(Duration),
-    /// It is more than this.
+    /// A lower bound: the number is larger.
     Beyond(Duration),
 }
 
@@ -54,7 +58,7 @@ pub struct Estimate {
     last: Duration,
 }
 
-/// What is in a bin of two histograms: its upper end and middle, the times seen, and those censored.
+/// One bin of two histograms: its upper end and middle, the times seen, and those censored.
 struct Bin {
     upper_ns: u64,
     middle_ns: u64,
@@ -167,8 +171,8 @@ mod tests {
         Quantile::per_billion(percent * 10_000_000).expect("a percentile")
     }
 
-    /// The example that Kaplan and Meier give: deaths at 0.8, 3.1, 5.4 and 9.2 months, losses at 1.0, 2.7, 7.0
-    /// and 12.1. S falls to 7/8, then 7/8 · 4/5, · 3/4, and with two left to 0.2625.
+    /// The example that Kaplan and Meier give: deaths at 0.8, 3.1, 5.4 and 9.2 months, losses at 1.0, 2.7,
+    /// 7.0 and 12.1. S falls to 7/8, then 7/8 · 4/5, · 3/4, and with two left to 0.2625.
     #[test]
     fn the_papers_own_example() {
         let tenths = estimate(&[8, 31, 54, 92], &[10, 27, 70, 121]);
@@ -187,8 +191,8 @@ mod tests {
         assert_eq!(tenths.max(), beyond(121));
     }
 
-    /// Freireich's 21 patients on 6-MP (as in Klein and Moeschberger, table 4.1): S after 6, 7, 10, 13, 16, 22 and 23
-    /// weeks, with ties and with a loss in the week of a relapse.
+    /// Freireich's 21 patients on 6-MP (as in Klein and Moeschberger, table 4.1): S after 6, 7, 10, 13, 16,
+    /// 22 and 23 weeks, with ties and with a loss in the week of a relapse.
     #[test]
     fn relapses_in_the_textbook() {
         let weeks =
@@ -208,7 +212,8 @@ mod tests {
         assert_eq!(Estimate::of(&of(&[]), &of(&[])), None);
     }
 
-    /// Censored early, a value says nothing: the estimate is that of the others. Censored last, all of it is known.
+    /// Censored early, a value says nothing: the estimate is that of the others. Censored last, all of it is
+    /// known.
     #[test]
     fn what_was_hardly_seen_changes_nothing() {
         let times: Vec<u64> = (100..200).collect();

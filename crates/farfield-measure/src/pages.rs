@@ -1,13 +1,13 @@
 //! Pages: a user's request and all that it led to, timed as one.
 //!
-//! A page's response time is from when it was due to when the last of its requests ended. Its HTML latency is from the same
-//! instant to the first byte of the last object that came (Nahum et al. 2001): when a reader has all of the layout, though not
-//! all of the pictures. A page belongs to the part of the run in which it was due; only pages of the measured part are
-//! timed here. A page with a request that failed has failed, and has no times. Where clients are of several classes, pages
-//! are timed for each of them too.
+//! A page's response time is from when it was due to when the last of its requests ended. Its HTML latency
+//! is from the same instant to the first byte of the last object that came (Nahum et al. 2001): when a
+//! reader has all of the layout, though not all of the pictures. A page belongs to the part of the run in
+//! which it was due; only pages of the measured part are timed here. A page with a request that failed has
+//! failed, and has no times. Where clients are of several classes, pages are timed for each of them too.
 //!
-//! A user has one page at a time, which ends with a sample that says so. What is open is kept by user: some tens of bytes
-//! each, and nothing where no sample tells of pages.
+//! A user has one page at a time, which ends with a sample that says so. What is open is kept by user: some
+//! tens of bytes each, and nothing if no sample records pages.
 
 use crate::histogram::Histogram;
 use farfield_base::{Instant, Outcome, Sample, Window};
@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pages {
     open: BTreeMap<u32, Open>,
-    /// Nothing as long as no page was told of.
+    /// `None` until a sample records a page.
     timed: Option<Box<PageTimes>>,
-    /// The same of each class of clients.
+    /// The pages of each class of clients.
     classes: Vec<Option<Box<PageTimes>>>,
 }
 
@@ -119,19 +119,19 @@ impl Pages {
         }
     }
 
-    /// Pages due in `window`, of all classes or of the one at this place, that are not over: at the end of the run, those
-    /// that it left unfinished.
+    /// Pages due in `window`, of all classes or of the one at this place, that are not over: at the end of
+    /// the run, those that it left unfinished.
     pub fn unfinished(&self, window: Window, class: Option<usize>) -> u64 {
         let of_class = |page: &&Open| class.is_none_or(|class| usize::from(page.class) == class);
         self.open.values().filter(|page| window.contains(page.due)).filter(of_class).count() as u64
     }
 
-    /// The pages that were due in the measured part and are over; nothing if no sample tells of pages.
+    /// The pages that were due in the measured part and are over; `None` if no sample records pages.
     pub fn timed(&self) -> Option<&PageTimes> {
         self.timed.as_deref()
     }
 
-    /// Those of the class at `place`; nothing if no sample of it tells of pages.
+    /// The pages of the class at `place`; `None` if no sample of it records pages.
     pub fn timed_of_class(&self, place: usize) -> Option<&PageTimes> {
         self.classes.get(place)?.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Quantiles by nearest rank, and what chance leaves open about them.
+//! Quantiles by nearest rank, and their confidence intervals.
 //!
 //! The p-quantile of n values is the smallest of them that at least p·n of them do not exceed: the value
 //! at rank ⌈p·n⌉ (Hyndman and Fan 1996, definition 1). So the p99 of 100 values is the 99th, not the
@@ -7,9 +7,9 @@
 //!
 //! The confidence interval is distribution-free: the number of values at or below the true quantile is
 //! Binomial(n, p), so the order statistics at two binomial quantiles enclose it (Conover, Practical
-//! Nonparametric Statistics, section 3.2). It takes the values for independent. Samples of one run are
-//! not: queues make neighbours alike, and the interval is then too narrow. It tells what more of the same
-//! could change, and only repeated runs tell more.
+//! Nonparametric Statistics, section 3.2). It takes the values for independent. Samples of one run are not:
+//! queues make neighbours alike, and the interval is then too narrow. It covers the variation within one
+//! run; only repeated runs show more.
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,7 +81,7 @@ impl fmt::Display for Quantile {
     }
 }
 
-/// Why a quantile could not be read.
+/// The error of parsing a quantile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no percentile; write `p50`, `p99.9` or another above p0 and up to p100, with at most 7 decimals"
@@ -129,7 +129,7 @@ impl Binomial {
         })
     }
 
-    /// The same for mode + 1, … n: w(k+1) = w(k) · (n−k)p / ((k+1)(1−p)).
+    /// Weights of mode + 1, … n: w(k+1) = w(k) · (n−k)p / ((k+1)(1−p)).
     fn upward(&self) -> impl Iterator<Item = (u64, f64)> {
         let odds = self.p / (1.0 - self.p);
         let n = self.n;

@@ -1,4 +1,4 @@
-//! How many requests each connection carried, from the samples' numbers alone.
+//! Distribution of requests per connection, from the samples' numbers alone.
 //!
 //! A sample with number n says that its connection carried at least n + 1 requests, so the connections
 //! with more than n are as many as the samples with exactly that number. Counting a chosen ladder of

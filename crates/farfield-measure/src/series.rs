@@ -1,4 +1,4 @@
-//! What happened in each second of the run.
+//! Time series of a run, one row a second.
 //!
 //! Every event counts in the second in which it happened: an arrival in that of `due`, a reply in that of
 //! `done`. So a second's replies need not be to that second's arrivals. Seconds count from the start of
@@ -21,7 +21,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A series ends after a week; what lies beyond is counted as outside, not kept.
+/// A series ends after a week; later events are counted as outside, not kept.
 const SECONDS_MAX: u64 = 7 * 24 * 3600;
 
 /// One second, as it is written.
@@ -55,7 +55,7 @@ pub struct SeriesRow {
     pub response_p50_ns: Option<u64>,
     /// 99th percentile of the response times of the successful, low by less than 1.6 %.
     pub response_p99_ns: Option<u64>,
-    /// Connections open in this second, if the engine told.
+    /// Connections open in this second, if the engine counts them.
     pub connections_open: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ impl Series {
         self.outside += other.outside;
     }
 
-    /// Events that lay past the longest series and are in no row.
+    /// Number of events past the longest series, which are in no row.
     pub fn outside(&self) -> u64 {
         self.outside
     }
@@ -132,7 +132,8 @@ impl Series {
         self.rows_pausing(connections_open, &|| {})
     }
 
-    /// The same; `pause` is called between two rows, which take a microsecond or two each, but for the two latest.
+    /// The rows, like `rows`; `pause` is called between two of them, which take a microsecond or two each,
+    /// except the two latest.
     pub fn rows_pausing(&self, connections_open: &[u64], pause: &dyn Fn()) -> Vec<SeriesRow> {
         let row = |(at, second): (usize, &Second)| {
             pause();
@@ -179,7 +180,7 @@ impl Series {
 }
 
 impl Second {
-    /// The same with the response times in `bins` besides.
+    /// Adds the response times in `bins`.
     fn and(&self, mut bins: Bins) -> Second {
         let mut sum = self.clone();
         bins.pack(&mut sum.responses);

@@ -1,8 +1,8 @@
-//! Sessions as results: how many began in the measured part, what became of them, and how long they took.
+//! Sessions as results: the number that began in the measured part, their outcomes, and their durations.
 //!
-//! A session belongs to the part of the run in which its first page was due, however late it ends. It is completed when it
-//! has gone its whole way, broken off when a failure ended it in a state, and unfinished when the end of the run found
-//! it open.
+//! A session belongs to the part of the run in which its first page was due, however late it ends. It is
+//! completed when it has reached its end, broken off when a failure ended it in a state, and unfinished
+//! if it was open at the end of the run.
 
 use crate::histogram::Histogram;
 use farfield_base::{SessionBegin, SessionEnd, Window};
@@ -22,11 +22,11 @@ pub struct Sessions {
 /// Sessions of the whole run, the warm-up included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeRun {
-    /// Those that began.
+    /// Sessions that began.
     pub begun: u64,
-    /// Those that were completed.
+    /// Sessions that were completed.
     pub completed: u64,
-    /// Those that were broken off.
+    /// Sessions that were broken off.
     pub broken_off: u64,
 }
 
@@ -76,22 +76,23 @@ impl Sessions {
         self.begun
     }
 
-    /// Those of them that went their whole way.
+    /// Number of those that were completed.
     pub fn completed_count(&self) -> u64 {
         self.durations.as_ref().map_or(0, |durations| durations.count())
     }
 
-    /// Those of them that a failure ended.
+    /// Number of those that a failure ended.
     pub fn broken_off_count(&self) -> u64 {
         self.broken_off.values().sum()
     }
 
-    /// Where they were broken off: the state's name and how many, in the order of the states.
+    /// The states in which sessions were broken off, by name, with their number, in the order of the states.
     pub fn broken_off(&self) -> impl Iterator<Item = (&str, u64)> {
         self.broken_off.iter().map(|(state, count)| (name(&self.names, *state), *count))
     }
 
-    /// From when the first page of a completed session was due to the end of its last; `None` if none was completed.
+    /// From when the first page of a completed session was due to the end of its last; `None` if none was
+    /// completed.
     pub fn durations(&self) -> Option<&Histogram> {
         self.durations.as_deref()
     }

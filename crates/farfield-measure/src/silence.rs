@@ -1,11 +1,13 @@
-//! Stretches in mid-run in which requests waited and nothing came from the server: a warning, not a check.
+//! Warning about stretches in mid-run in which requests waited and nothing came from the server. It is no
+//! check.
 //!
-//! A server that pauses and goes on is slow, which is what a run measures; but a reader of percentiles wants to
-//! know that there was one pause and not a slow server. That a server falls silent for good is the check
-//! `server-silent`, where that applies; on the simulated plane and under an overload it is reported here as well.
+//! A server that pauses and continues is slow, which is what a run measures; but a reader of percentiles
+//! should know that there was one pause and not a slow server. Permanent silence fails the check
+//! `server-silent`, if that applies; on the simulated plane and under an overload it is reported here as
+//! well.
 //!
-//! Time is looked at by tenths of a second: [received](EngineStats::received) from the users, waited through
-//! from the samples.
+//! The resolution is a tenth of a second: [received](EngineStats::received) by the users, waited through by
+//! the samples.
 
 use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
@@ -14,11 +16,11 @@ use farfield_base::{Duration, Instant};
 
 /// A shorter stretch is never reported.
 const LEAST: Duration = Duration::from_ms(300);
-/// So many median response times are not yet silence: of exponential times one in a thousand is as long.
+/// Silence is longer than this many median response times: one in a thousand exponential times is as long.
 const MEDIANS: u64 = 10;
 
-/// In words, if the server was silent for long before `until`. `judged`: a silence at the end of the load is
-/// judged elsewhere.
+/// The warning, if the server was silent for long before `until`. `judged`: a silence at the end of the load
+/// is judged elsewhere.
 pub(crate) fn warning(fold: &Fold, stats: &EngineStats, until: Instant, judged: bool) -> Option<String> {
     let median = fold.steady().times.response.quantile(Quantile::P50).unwrap_or(Duration::ZERO);
     let least = LEAST.max(Duration::from_ns(median.as_ns().saturating_mul(MEDIANS)));
@@ -52,8 +54,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls is
-    /// over.
+    /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls
+    /// is over.
     fn warned(took_ms: u64, pauses_ms: &[(u64, u64)], judged: bool) -> Option<String> {
         let mut stats = EngineStats::default();
         let requests: Vec<Sample> = (0..500)

@@ -1,8 +1,8 @@
-//! The states of sessions: what became of each one's requests in the measured part, and how long they took.
+//! The states of sessions: outcomes and times of each one's requests in the measured part.
 //!
-//! A state's requests are its own and the redirects that these led to; what its page embeds is not counted here. Redirects
-//! count as requests, since each is asked and answered on its own. A histogram is 304 KiB: only a state that was asked for
-//! gets one, and no more than [`States::MAX`] states are told apart.
+//! A state's requests are its own and the redirects that these led to; what its page embeds is not counted
+//! here. Redirects count as requests, since each is asked and answered on its own. A histogram is 304 KiB:
+//! only a state that users reach has one, and no more than [`States::MAX`] states are counted separately.
 
 use crate::censored::{self, CensoredAges};
 use crate::fold::PhaseStats;
@@ -20,7 +20,7 @@ pub struct States {
     left_out: usize,
 }
 
-/// What is counted of a state.
+/// Statistics of a state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StateCount {
     /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
@@ -42,7 +42,8 @@ impl StateCount {
         self.outcomes[usize::from(outcome.code())]
     }
 
-    /// The estimated distribution of the response time where some of its values are censored; `None` where none is.
+    /// The estimated distribution of the response time where some of its values are censored; `None` where
+    /// none is.
     pub fn estimate(&self) -> Option<Estimate> {
         Estimate::of(&self.response, self.censored.histogram()?)
     }
@@ -54,17 +55,19 @@ impl StateCount {
 }
 
 impl States {
-    /// States that are told apart at most: the first ones.
+    /// Upper bound on states counted separately: the first ones.
     pub const MAX: usize = 100;
 
-    /// States with these names, by number: [`Sample::request`] is a state's where it is one of these numbers.
+    /// States with these names, by number: [`Sample::request`] is a state's where it is one of these
+    /// numbers.
     pub fn named(mut names: Vec<String>) -> States {
         let left_out = names.len().saturating_sub(States::MAX);
         names.truncate(States::MAX);
         States { counted: vec![None; names.len()], names, left_out }
     }
 
-    /// Counts a `sample` of the measured part, if it is a state's. The ages of unfinished ones count unless they are ignored.
+    /// Counts a `sample` of the measured part, if it is a state's. The ages of unfinished ones count unless
+    /// they are ignored.
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
         let state = state.get_or_insert_default();
@@ -103,13 +106,14 @@ impl States {
         self.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
     }
 
-    /// The counts of the state of this name; empty if it was not asked for, and `None` if it is not counted by itself.
+    /// The counts of the state of this name; empty if it was not asked for, and `None` if it is not counted
+    /// by itself.
     pub fn state(&self, name: &str) -> Option<StateCount> {
         let (_, state) = self.counted().find(|(own, _)| *own == name)?;
         Some(state.cloned().unwrap_or_default())
     }
 
-    /// How many states beyond the first [`States::MAX`] there are.
+    /// Number of states beyond the first [`States::MAX`].
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -146,7 +150,8 @@ mod tests {
         fold
     }
 
-    /// Of the first state four were due in the window, one of which is unfinished; what has another number is no state's.
+    /// Of the first state four were due in the window, one of which is unfinished; what has another number
+    /// is no state's.
     #[test]
     fn a_state_counts_its_requests_of_the_measured_part() {
         let fold = fold(&samples());

@@ -1,8 +1,8 @@
 //! The summary: a whole run in one JSON document, with a published schema.
 //!
 //! It holds all that a reader needs and nothing to be computed again: times are whole nanoseconds
-//! (`…_ns`), rates are a second (`…_per_s`), and what was not measured is null, never zero. A run that
-//! goes on, or was killed, leaves a summary with `complete` false.
+//! (`…_ns`), rates are per second (`…_per_s`), and a value that was not measured is null, never zero. A run
+//! in progress, or a killed one, has a summary with `complete` false.
 
 mod estimate;
 mod network;
@@ -33,13 +33,13 @@ use serde::{Deserialize, Serialize};
 /// The version of the schema; grows when a reader of the old one would be misled.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// Which model of users made the load.
+/// The model of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadKind {
     /// N users who come back when they are answered.
     Closed,
-    /// Requests arrive, whatever becomes of those before.
+    /// Requests arrive, independently of those before.
     Open,
     /// Sessions arrive; requests in one wait for each other.
     Hybrid,
@@ -47,16 +47,16 @@ pub enum LoadKind {
     Overload,
 }
 
-/// What the run was, in words of whoever made it.
+/// Description of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Heading {
     /// The version of farfield.
     pub farfield: String,
     /// The scenario's name.
     pub scenario: String,
-    /// What was driven: a URL, or several in a few words.
+    /// The target: a URL, or several in a few words.
     pub target: String,
-    /// The seed that all chance came from.
+    /// Seed of all random streams.
     pub seed: u64,
     /// The model of users.
     pub load: LoadKind,
@@ -84,7 +84,7 @@ pub struct ConnectionsSummary {
     pub attempts: u64,
     /// Connections established, in the warm-up and steady parts.
     pub established: u64,
-    /// The most open in any second, if the engine told.
+    /// The most open in any second, if the engine counts them.
     pub open_max: Option<u64>,
     /// Connections that carried at least one request.
     pub used: u64,
@@ -92,14 +92,14 @@ pub struct ConnectionsSummary {
     pub requests_mean: Option<f64>,
     /// Requests on the busiest.
     pub requests_max: u64,
-    /// How many carried how many requests, from few to many.
+    /// Distribution of requests per connection, from few to many.
     pub requests_per_connection: Vec<ReuseClass>,
     /// Requests sent again because their connection closed without a word about them.
     pub resent_requests: u64,
 }
 
-/// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off for checks,
-/// extractions and embedded objects alone, so nothing is known of the rest.
+/// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off
+/// for checks, extractions and embedded objects alone, so nothing is known of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentSummary {
     /// Bytes as they came.
@@ -111,13 +111,13 @@ pub struct ContentSummary {
 /// The arrivals of an open load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalsSummary {
-    /// How many the arrival process has in the steady part on average, if known.
+    /// Expected number in the steady part, if the arrival process has one.
     pub expected: Option<f64>,
-    /// How many were due in the steady part this time.
+    /// Number due in the steady part of this run.
     pub scheduled: u64,
-    /// How many of those were begun.
+    /// Number of those that were begun.
     pub begun: u64,
-    /// How many of those were dropped.
+    /// Number of those that were dropped.
     pub dropped: u64,
 }
 
@@ -128,22 +128,22 @@ pub struct GeneratorSummary {
     pub plane: String,
     /// Processors the workers were bound to.
     pub processors: Vec<u32>,
-    /// Who runs on which processors and why, in words; null where that was not chosen.
+    /// The placement on processors and its reason, in words; null if none was chosen.
     #[serde(default)]
     pub placement: Option<String>,
     /// The share of its time that each worker computed.
     pub worker_busy: Vec<f64>,
     /// Processor time of all workers in the steady part.
     pub cpu_ns: u64,
-    /// How late scheduled wakes were handled.
+    /// Lateness of scheduled wakes.
     pub lateness: Option<TimingSummary>,
-    /// How long turns of the event loops took.
+    /// Durations of turns of the event loops.
     pub loop_lag: Option<TimingSummary>,
     /// The arrivals of an open load; null in a closed loop.
     pub arrivals: Option<ArrivalsSummary>,
     /// Requests in the system on average over the steady part, counted while running: Little's L.
     pub in_system_mean: Option<f64>,
-    /// How often a worker had to wait for the writer of samples.
+    /// Number of times that a worker waited for the collector of samples.
     pub writer_stalls: u64,
     /// Samples lost.
     pub samples_lost: u64,
@@ -154,17 +154,17 @@ pub struct GeneratorSummary {
 pub struct Summary {
     /// The version of this schema.
     pub schema_version: u32,
-    /// What the run was.
+    /// Description of the run.
     pub heading: Heading,
-    /// False for a run that goes on, was interrupted or killed.
+    /// False for a run in progress, and for one that was interrupted or killed.
     pub complete: bool,
-    /// Why it is not complete.
+    /// The reason why it is not complete.
     pub incomplete_reason: Option<String>,
-    /// How long each phase lasted.
+    /// Lengths of the phases.
     pub phases: Phases,
-    /// May it be believed?
+    /// The verdict: whether the results are valid.
     pub verdict: Verdict,
-    /// What was asked of the server, and whether it was kept.
+    /// The thresholds, and whether the server kept them.
     pub thresholds: Vec<ThresholdResult>,
     /// The measured part.
     pub steady: PartSummary,
@@ -173,10 +173,11 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
     /// The part before it.
     pub warm_up: PartSummary,
-    /// The pages of the measured part; null where pages are not told apart.
+    /// The pages of the measured part; null if pages are not tracked.
     #[serde(default)]
     pub pages: Option<PagesSummary>,
-    /// The states of sessions in the measured part, in order; empty where users are in no sessions with states.
+    /// The states of sessions in the measured part, in order; empty where users are in no sessions with
+    /// states.
     #[serde(default)]
     pub states: Vec<StateSummary>,
     /// The sessions that began in the measured part; null where there were none in the whole run.
@@ -185,7 +186,8 @@ pub struct Summary {
     /// What failed in sessions, the most frequent first: at most a hundred kinds of failures.
     #[serde(default)]
     pub failures: Vec<FailureSummary>,
-    /// The file in the run directory with the first of these failures, each with its request and reply; null if nothing failed.
+    /// The file in the run directory with the first of these failures, each with its request and reply; null
+    /// if nothing failed.
     #[serde(default)]
     pub failures_file: Option<String>,
     /// Requests due after the measured part.
@@ -200,23 +202,23 @@ pub struct Summary {
     /// The emulated network; null on a plane that has none.
     #[serde(default)]
     pub network: Option<NetworkSummary>,
-    /// What limits of the server's processor time and memory did; null where it has none.
+    /// Limits of the server's processor time and memory, and their effects; null if it has none.
     #[serde(default)]
     pub server_limits: Option<ServerLimits>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
-    /// What else a reader should know: one sentence each.
+    /// Warnings for the reader, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// What a summary is made of, besides the fold and the engine's stats.
+/// The context of a summary, beside the fold and the engine's statistics.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryContext<'a> {
-    /// What the run was.
+    /// Description of the run.
     pub heading: &'a Heading,
     /// The limits of the verdict.
     pub limits: &'a VerdictLimits,
-    /// What was asked of the server.
+    /// Thresholds that the server must keep.
     pub thresholds: &'a [Threshold],
     /// The name of the series' file.
     pub series_file: Option<&'a str>,
@@ -273,8 +275,8 @@ impl Summary {
         }
     }
 
-    /// The summary so far of a run that still goes on: what is left behind if it is killed. `pause` is called between
-    /// pieces of work, tens of microseconds each.
+    /// The summary so far of a run in progress, which remains if the run is killed. `pause` is called
+    /// between pieces of work, tens of microseconds each.
     pub fn checkpoint(
         context: SummaryContext<'_>,
         fold: &Fold,
@@ -282,7 +284,7 @@ impl Summary {
         until: Instant,
         pause: &dyn Fn(),
     ) -> Summary {
-        // The stats hold histograms, which are too much to copy.
+        // The statistics hold histograms, which are too large to copy.
         let so_far = "the run had not ended when this was written".to_owned();
         let interrupted = stats.interrupted.replace(so_far);
         let summary = Summary::pausing(context, fold, stats, until, pause);
@@ -369,12 +371,16 @@ fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant)
     }
     let left_out = fold.states().left_out();
     if left_out > 0 {
-        warnings
-            .push(format!("Only the first {} states are told apart; {left_out} more are not.", States::MAX));
+        warnings.push(format!(
+            "Only the first {} states are counted separately; {left_out} more are not.",
+            States::MAX
+        ));
     }
     let other_kinds = fold.failures().left_out();
     if other_kinds > 0 {
-        warnings.push(format!("{other_kinds} failures in sessions are of more kinds than are told apart."));
+        warnings.push(format!(
+            "{other_kinds} failures in sessions are of kinds beyond those that are counted separately."
+        ));
     }
     if stats.unasked > 0 {
         warnings.push(format!(
@@ -412,7 +418,7 @@ fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant)
     warnings
 }
 
-/// The warning that most of what was measured are redirects, which nobody followed: users of sessions do.
+/// The warning that most replies are redirects, which were not followed: only users of sessions follow them.
 fn only_redirects(fold: &Fold) -> Option<String> {
     let (redirects, ok) = (fold.steady().redirects, fold.steady().count(Outcome::Ok));
     let followed = fold.states().counted().len() > 0;

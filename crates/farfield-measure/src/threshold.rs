@@ -11,13 +11,13 @@
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
 //!
-//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class alone; with a
-//! state of sessions, `p99{login}`, of the requests of that state. Of a state there are the response time, `errors`,
-//! `requests` and the outcomes.
+//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
+//! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the
+//! response time, `errors`, `requests` and the outcomes.
 //!
-//! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the run by
-//! their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only known to be more than a time, `p99<200ms`
-//! does not pass, and `p99>200ms` passes if that time is more.
+//! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the
+//! run by their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only
+//! known to be more than a time, `p99<200ms` does not pass, and `p99>200ms` passes if that time is more.
 //!
 //! A metric with nothing to measure does not pass: what cannot be shown is not kept.
 
@@ -168,8 +168,8 @@ impl Threshold {
         }
     }
 
-    /// True if what was measured up to `until` breaks the threshold: for a run that is to stop at once
-    /// then. Where nothing was measured yet, or too little to tell, nothing is broken.
+    /// Whether the measurements up to `until` break the threshold, for a run that stops at once then. With
+    /// no measurements yet, or too few, it is not broken.
     pub fn broken(&self, fold: &Fold, until: Instant) -> bool {
         self.measure(fold, until).is_some_and(|measured| self.comparison.is_refuted(measured, self.limit))
     }
@@ -190,8 +190,8 @@ impl Threshold {
         }
     }
 
-    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no class or state
-    /// alone.
+    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no
+    /// class or state alone.
     pub fn judges_outcomes(&self) -> bool {
         self.scope.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
     }

@@ -90,12 +90,12 @@ impl<T> Timings<T> {
         Timing::ALL.into_iter().map(|timing| (timing, self.of(timing)))
     }
 
-    /// The same shape, each `T` turned into a `U`.
+    /// Maps each `T` to a `U`.
     pub fn map<U>(&self, mut turn: impl FnMut(&T) -> U) -> Timings<U> {
         self.map_timed(|_, of| turn(of))
     }
 
-    /// The same shape, each `T` turned into a `U` knowing which timing it is of.
+    /// Maps each `T`, with its timing, to a `U`.
     pub fn map_timed<U>(&self, mut turn: impl FnMut(Timing, &T) -> U) -> Timings<U> {
         Timings {
             response: turn(Timing::Response, &self.response),

@@ -1,7 +1,9 @@
-//! The latest requests that the server did not answer: what tells a server that fell silent from one that nobody asked.
+//! The latest requests that the server did not answer. They distinguish a server that fell silent from one
+//! that nobody asked.
 //!
-//! Of all requests that had no reply, and not for want of something on this machine, the latest eight due times are
-//! kept, and when the last of them ended. So [`Unanswered::record`] is constant time, and folds merge in any order.
+//! Of all requests that had no reply, and not for want of something on this machine, the latest eight due
+//! times are kept, and when the last of them ended. So [`Unanswered::record`] is constant time, and folds
+//! merge in any order.
 
 use farfield_base::{Fault, Instant, Outcome, Sample};
 
@@ -11,7 +13,7 @@ const KEPT: usize = 8;
 /// The latest due times of requests that were not answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unanswered {
-    /// When the last of all of them ended; the start of the run if there are none.
+    /// End of the last of all of them; the start of the run if there are none.
     pub until: Instant,
     /// The latest due times, in order.
     latest: Vec<Instant>,
@@ -44,8 +46,8 @@ impl Unanswered {
         other.latest.iter().for_each(|due| self.keep(*due));
     }
 
-    /// From when on something was due that was not answered, after `instant`: the instant itself, if more came due
-    /// since than are kept. `None` if nothing did.
+    /// From when on something was due that was not answered, after `instant`: the instant itself, if more
+    /// came due since than are kept. `None` if nothing did.
     pub fn first_due_after(&self, instant: Instant) -> Option<Instant> {
         let first = self.latest.iter().copied().find(|due| *due >= instant)?;
         let all_after = self.latest.len() == KEPT && self.latest[0] >= instant;

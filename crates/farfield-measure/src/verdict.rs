@@ -1,13 +1,13 @@
-//! The verdict: may this run be believed?
+//! The verdict: whether the results of a run are valid.
 //!
-//! Each [`Check`] holds one thing that the generator could have got wrong against its limit. A run is
-//! valid if no check failed. What does not apply to a run is not left out but
-//! [skipped](CheckState::Skipped), with the reason: a share or a percentile of too little is none. The verdict
-//! says nothing of how fast the server is: that is what [thresholds](crate::threshold) are for. But a server that is
-//! not there (`server`) and requests of which none succeed (`succeeded`) leave nothing to measure.
+//! Each [`Check`] compares one possible fault of the generator with its limit. A run is valid if no check
+//! failed. A check that does not apply to a run is not omitted but [skipped](CheckState::Skipped), with the
+//! reason; so is a share or a percentile of too few values. The verdict does not judge the server's speed:
+//! [thresholds](crate::threshold) do. But a server that is absent (`server`), and requests of which none
+//! succeed (`succeeded`), leave nothing to measure.
 //!
-//! A check that failed says what to do (`advice`), and which other failure it follows from (`causes`), so that a
-//! reader hears of the first cause and not of its five symptoms.
+//! A failed check has a remedy (`advice`) and names the failure that it follows from (`causes`), so that a
+//! reader sees the first cause instead of its five symptoms.
 
 mod advice;
 mod causes;
@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 /// Fewer requests than this say nothing about Little's law.
 const LITTLE_REQUESTS_MIN: u64 = 100;
 
-/// What a measured number and its limit are counted in.
+/// Unit of a measured number and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -46,7 +46,7 @@ pub enum Unit {
     PerSecond,
 }
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
@@ -63,7 +63,7 @@ pub enum CheckState {
 pub struct Check {
     /// Its name, stable between versions.
     pub name: String,
-    /// What it holds against what, in one sentence.
+    /// The condition, in one sentence.
     pub what: String,
     /// The number found; absent where there is none.
     pub measured: Option<f64>,
@@ -71,11 +71,11 @@ pub struct Check {
     pub limit: f64,
     /// The unit of both.
     pub unit: Unit,
-    /// How it came out.
+    /// The result.
     pub state: CheckState,
-    /// Why it was skipped, or more about a failure.
+    /// The reason why it was skipped, or details of a failure.
     pub note: Option<String>,
-    /// What to do about a failure, with this run's numbers.
+    /// The remedy for a failure, with this run's numbers.
     #[serde(default)]
     pub advice: Option<String>,
     /// The check whose failure this failure follows from; null for a first cause, and where nothing failed.
@@ -253,7 +253,7 @@ fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
 /// of the drain reach in from either edge, so that the law holds exactly for any load, also for a queue
 /// that grows. What remains is samples lost, made up or wrongly timed.
 fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Check {
-    let what = "Little's law holds: the requests counted in the system are those that the samples tell of.";
+    let what = "Little's law holds: the requests counted in the system agree with the samples.";
     let limit = limits.littles_law.as_f64();
     let skip = |why: &str| Check::skipped("littles-law", what, limit, Unit::Share, why);
     let residence = fold.residence();
@@ -263,7 +263,7 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
     let (counted, sampled) = (stats.in_system_ns as f64, residence.total_ns as f64);
     let residual = (counted - sampled).abs() / counted.max(1.0);
     Check::at_most("littles-law", what, residual, limit, Unit::Share).advised(|| {
-        "what was counted while running and what was recorded disagree: report this with the run directory"
+        "the counts kept while running and the recorded samples disagree: report this with the run directory"
             .to_owned()
     })
 }
@@ -276,8 +276,8 @@ fn samples_lost(stats: &EngineStats) -> Check {
     })
 }
 
-/// Requests that failed for want of something on this machine, in the warm-up as well: users were not who they were
-/// meant to be.
+/// Requests that failed for want of something on this machine, in the warm-up as well: users were not who
+/// they were meant to be.
 fn generator_lacked(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "No request failed for want of a descriptor or a local address, and memory was not short.";
     let both = |outcome| fold.warm_up().count(outcome) + fold.steady().count(outcome);

@@ -21,7 +21,7 @@ pub(crate) enum ReplyBody {
     Chunked(Filler),
 }
 
-/// What is left to send of a body of filler.
+/// The rest of a body of filler.
 #[derive(Debug)]
 pub(crate) struct Filler {
     position: u64,

@@ -1,7 +1,7 @@
 //! The origin's clock: nanoseconds since it started, and waiting for an instant.
 //!
-//! Waits are by async-io, whose timers are good to some tens of microseconds; tokio's are whole milliseconds,
-//! far coarser than a service time.
+//! Waits are by async-io, whose timers are good to some tens of microseconds; tokio's are whole
+//! milliseconds, far coarser than a service time.
 
 #![expect(clippy::disallowed_methods, reason = "a server that takes known times has to read a clock")]
 

@@ -1,4 +1,4 @@
-//! What an origin is told before it starts: where it listens, what it serves, and how fast it may be.
+//! Configuration of an origin: its address, its contents, and its speed.
 //!
 //! Every field has a type that cannot hold a nonsensical value, so there is nothing to validate later.
 
@@ -15,16 +15,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OriginConfig {
-    /// Where to listen; port 0 takes any free port. Default `127.0.0.1:0`.
+    /// Address to listen on; port 0 takes any free port. Default `127.0.0.1:0`.
     pub bind: SocketAddr,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.
     pub threads: NonZeroU32,
     /// From this follow the site and which requests fail. Default 1.
     pub seed: u64,
-    /// How long one server holds one request, the same for all. Default none.
+    /// Service time of every request. Default none.
     pub service_time: Duration,
-    /// `m`: at most so many requests are in service at once, the others wait first come, first served, so that
-    /// the capacity is exactly `m / service_time`. Default: no limit, every request is served at once.
+    /// `m`: at most so many requests are in service at once, the others wait first come, first served, so
+    /// that the capacity is exactly `m / service_time`. Default: no limit, every request is served at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<NonZeroU32>,
     /// The share of requests answered with 503, drawn by seed and request number. A request that fails is
@@ -37,15 +37,16 @@ pub struct OriginConfig {
     /// The length of the accept queue asked of `listen`; the kernel cuts it to `net.core.somaxconn`.
     /// Default 4096.
     pub backlog: u32,
-    /// How long a connection may stay idle, or take to send a request's head, before it is closed; zero closes
-    /// it after every reply. Default: for ever.
+    /// How long a connection may stay idle, or take to send a request's head, before it is closed; zero
+    /// closes it after every reply. Default: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
-    /// After so many replies a connection is closed, told by `Connection: close` on the last. Default: no limit.
+    /// Number of replies after which a connection is closed, announced by `Connection: close` on the last.
+    /// Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_requests: Option<NonZeroU32>,
-    /// A folder whose files are served as they are, before anything else of the same path; relative to where the
-    /// program runs. Default none.
+    /// A folder whose files are served as they are, before anything else of the same path; relative to where
+    /// the program runs. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
     /// The generated site.

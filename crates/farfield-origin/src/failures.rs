@@ -1,11 +1,11 @@
-//! Which requests fail: a coin for every request number, so that the same seed fails the same numbers
+//! Injected failures: a random choice for every request number, so that the same seed fails the same numbers
 //! whatever the threads and connections they come on.
 
 use farfield_base::Share;
 use farfield_base::random::{Purpose, Seed};
 use rand::RngExt;
 
-/// The coins of one origin.
+/// The random choices of one origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Failures {
     seed: Seed,

@@ -1,9 +1,9 @@
 //! The life of an origin: its listener, its threads, its connections, its end.
 //!
-//! Each thread runs an event loop of its own; the first also accepts, and hands connections out in turn. What
-//! they share is the [`Service`]: read-only but for the queue and the counters. Ending is abrupt by design:
-//! the event loops are dropped with whatever they hold, so that open connections and requests in service do
-//! not hold it up.
+//! Each thread runs an event loop of its own; the first also accepts, and hands connections out in turn.
+//! What they share is the [`Service`]: read-only but for the queue and the counters. Ending is abrupt by
+//! design: the event loops are dropped with whatever they hold, so that open connections and requests in
+//! service do not hold it up.
 
 use crate::config::OriginConfig;
 use crate::root::Files;
@@ -33,7 +33,7 @@ pub struct Origin {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Why an origin could not start.
+/// The reason why an origin could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginError {
     /// The address cannot be listened on.
@@ -41,7 +41,7 @@ pub enum OriginError {
     Listen {
         /// The address that was asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The files to serve cannot be read.
@@ -49,7 +49,7 @@ pub enum OriginError {
     Root {
         /// The folder.
         root: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A thread or its event loop could not be made.
@@ -72,8 +72,8 @@ impl Origin {
     /// Binds, listens and serves. When this returns, connections are taken.
     ///
     /// # Errors
-    /// [`OriginError`] if the address cannot be listened on, the files cannot be read or a thread cannot be made;
-    /// nothing is left running.
+    /// [`OriginError`] if the address cannot be listened on, the files cannot be read or a thread cannot be
+    /// made; nothing is left running.
     pub fn start(config: OriginConfig) -> Result<Origin, OriginError> {
         let files = match &config.root {
             Some(root) => {
@@ -102,7 +102,7 @@ impl Origin {
         Ok(origin)
     }
 
-    /// Where it listens; the port is the one taken where port 0 was asked for.
+    /// The address that it listens on; its port is the one chosen if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -112,7 +112,7 @@ impl Origin {
         self.service.site()
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     pub fn served(&self) -> Counters {
         self.service.tally.counters()
     }
@@ -234,7 +234,7 @@ impl Acceptor {
     }
 }
 
-/// What a thread that does not accept does: serve what it is handed.
+/// The event loop of a thread that does not accept: it serves the connections that it is given.
 async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connections: Connections) {
     while let Some((stream, permit)) = inbox.recv().await {
         match TcpStream::from_std(stream) {
@@ -246,7 +246,7 @@ async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connecti
     }
 }
 
-/// How connections are served.
+/// Serves connections.
 #[derive(Clone)]
 struct Connections {
     http: http1::Builder,
@@ -256,9 +256,9 @@ struct Connections {
 impl Connections {
     fn new(config: &OriginConfig, service: Arc<Service>) -> Connections {
         let mut http = http1::Builder::new();
-        // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so that one
-        // slow request would hold up those before it, and half a request the whole connection.
-        // A client may end its side after the request (HTTP/1.0 tools do) and still wait for the reply.
+        // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so
+        // that one slow request would hold up those before it, and half a request the whole connection. A
+        // client may end its side after the request (HTTP/1.0 tools do) and still wait for the reply.
         http.half_close(true);
         match config.keep_alive_timeout {
             None => {}

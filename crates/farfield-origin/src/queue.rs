@@ -2,7 +2,7 @@
 //!
 //! A server is remembered by the instant until which it is busy. A request starts when it has come and the
 //! earliest server is free, and ends its service time later; that instant is known the moment it comes. So
-//! whoever waits for it may wake late without making the next one late, and the capacity is `m / S` exactly,
+//! a waiting task may wake late without making the next one late, and the capacity is `m / S` exactly,
 //! however coarse the timers. (The recursion is Kiefer and Wolfowitz's, 1955, kept as instants, not as
 //! workloads.)
 
@@ -15,7 +15,8 @@ use std::num::NonZeroU32;
 #[derive(Debug)]
 pub struct ServiceQueue {
     servers: usize,
-    /// When each server that was ever used comes free, the earliest on top; at most `servers` of them.
+    /// Instants at which the servers used so far become free, the earliest on top; at most `servers` of
+    /// them.
     busy_until: BinaryHeap<Reverse<Instant>>,
 }
 
@@ -76,7 +77,8 @@ mod tests {
         assert_eq!(queue.admit(ms(1), Duration::from_ms(5)), ms(20));
     }
 
-    /// Under any overload the k-th departure of m servers is at floor(k / m + 1) services, to the nanosecond.
+    /// Under any overload the k-th departure of m servers is at floor(k / m + 1) services, to the
+    /// nanosecond.
     #[test]
     fn capacity_is_exact() {
         for servers in [1, 3, 8] {

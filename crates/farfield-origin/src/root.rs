@@ -1,8 +1,8 @@
 //! A folder of files, served as it is: a site that was made, or any other.
 //!
-//! All files are read when the origin starts and held in memory, at most [`ROOT_MAX`] together, so that no reply waits
-//! for a disk. A folder is answered with its `index.html`. What a request's path cannot have as it is, stands in it
-//! percent-encoded, and only then.
+//! All files are read when the origin starts and held in memory, at most [`ROOT_MAX`] together, so that no
+//! reply waits for a disk. A folder is answered with its `index.html`. What a request's path cannot have as
+//! it is, stands in it percent-encoded, and only then.
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -29,14 +29,15 @@ pub(crate) struct File {
 }
 
 impl Files {
-    /// All that lies below `root`. A link to a file is a file; one to a folder is left out, as it may lead back.
+    /// All that lies below `root`. A link to a file is a file; one to a folder is left out, as it may lead
+    /// back.
     pub(crate) fn read(root: &Path) -> io::Result<Files> {
         let mut files = Files::default();
         files.read_folder(root, "/")?;
         Ok(files)
     }
 
-    /// What lies at `path`.
+    /// The file at `path`.
     pub(crate) fn find(&self, path: &str) -> Option<File> {
         self.files.get(path).cloned()
     }

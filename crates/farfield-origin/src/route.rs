@@ -1,6 +1,7 @@
-//! What a path asks for. Pure parsing: paths in, values out; nothing is allocated or formatted.
+//! Routes: the meaning of a request's path. Pure parsing: paths in, values out; nothing is allocated or
+//! formatted.
 //!
-//! What lies below the origin's [root](crate::root) comes before all of these.
+//! Files below the origin's [root](crate::root) take precedence over all of these.
 //!
 //! | path | reply |
 //! | --- | --- |
@@ -23,7 +24,7 @@ pub const MAX_BODY: Bytes = Bytes(1 << 30);
 /// The longest delay on request: an hour.
 pub const MAX_DELAY: Duration = Duration::from_secs(3600);
 
-/// What a path asks for.
+/// The meaning of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
     /// The list of what there is.
@@ -44,7 +45,7 @@ pub(crate) enum Route {
     EchoLength,
 }
 
-/// Why a path leads nowhere; the text is the reply's body.
+/// The reason why a path is invalid; the text is the reply's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// There is nothing of that name: 404.
@@ -53,7 +54,7 @@ pub(crate) enum Refusal {
     Parameter(&'static str),
 }
 
-/// What an object is to a browser.
+/// Kind of an object for a browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     StyleSheet,

@@ -1,5 +1,5 @@
-//! How one request is answered: its body read, its place in the queue waited for, its coin tossed, its reply
-//! made of what is there already.
+//! Service of one request: reads its body, waits for its turn in the queue, decides whether it fails, and
+//! replies from prepared parts.
 //!
 //! On this path nothing is formatted (but the count that `/echo-length` answers with) and nothing is locked
 //! but the queue, where there is one.
@@ -22,7 +22,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// What an origin has done since it started.
+/// Counters of an origin since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Connections accepted.
@@ -67,7 +67,7 @@ impl Tally {
     }
 }
 
-/// What all connections of an origin share.
+/// State that all connections of an origin share.
 #[derive(Debug)]
 pub(crate) struct Service {
     files: Files,
@@ -135,7 +135,8 @@ impl Service {
         Ok(reply)
     }
 
-    /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no server.
+    /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no
+    /// server.
     async fn serve(&self, route: Result<Route, Refusal>) {
         let delay = match route {
             Ok(Route::Delay(delay)) => delay,
@@ -146,11 +147,12 @@ impl Service {
         }
     }
 
-    /// When a request that comes now will have been served.
+    /// Instant at which a request that arrives now will have been served.
     fn served(&self) -> Instant {
         match &self.queue {
             Some(queue) => {
-                // The clock is read under the lock, so that requests are taken in the order of their instants.
+                // The clock is read under the lock, so that requests are taken in the order of their
+                // instants.
                 let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
                 queue.admit(self.clock.now(), self.service_time)
             }

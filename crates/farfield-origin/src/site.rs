@@ -1,10 +1,11 @@
 //! A generated site: pages that link to each other, each with embedded objects of its own.
 //!
-//! A page's first object is a style sheet, its second a script, the others images. Object sizes are lognormal
-//! with sigma = 1.318, the body of the file sizes of Barford and Crovella 1998 ("Generating representative web
-//! workloads for network and server performance evaluation", table 1), whose median is exp(9.357) = 11.6 kB;
-//! their Pareto tail is left out, so that one object seldom outweighs all the rest. Every page draws from a
-//! stream of its own: a larger site keeps the sizes of the smaller one of the same seed.
+//! A page's first object is a style sheet, its second a script, the others images. Object sizes are
+//! lognormal with sigma = 1.318, the body of the file sizes of Barford and Crovella 1998 ("Generating
+//! representative web workloads for network and server performance evaluation", table 1), whose median is
+//! exp(9.357) = 11.6 kB; their Pareto tail is left out, so that one object seldom outweighs all the rest.
+//! Every page draws from a stream of its own: a larger site keeps the sizes of the smaller one of the same
+//! seed.
 
 use crate::route::{MAX_BODY, ObjectKind};
 use farfield_base::Bytes;
@@ -14,11 +15,11 @@ use rand_distr::{Distribution, LogNormal};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// How large a site is; as text, keys are in kebab-case and absent ones keep their default.
+/// Size of a site; as text, keys are in kebab-case and absent ones keep their default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteConfig {
-    /// How many pages there are; none leaves `/` and the paths that describe their reply. Default 10.
+    /// Number of pages; none leaves `/` and the paths that describe their reply. Default 10.
     pub pages: u16,
     /// Embedded objects a page. Default 6.
     pub objects_per_page: u8,
@@ -103,7 +104,7 @@ impl Page {
         Bytes(self.html.len() as u64)
     }
 
-    /// What it embeds, in the order in which a browser comes upon it.
+    /// Embedded objects, in the order in which a browser finds them.
     pub fn objects(&self) -> &[Object] {
         &self.objects
     }
@@ -130,7 +131,7 @@ impl Object {
     }
 }
 
-/// What the object at `place` on its page is.
+/// Kind of the object at `place` on its page.
 fn kind_at(place: usize) -> ObjectKind {
     match place {
         0 => ObjectKind::StyleSheet,

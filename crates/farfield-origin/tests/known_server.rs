@@ -1,5 +1,5 @@
-//! The knobs that make a known server, and its life. Times are bounded from below only: how late a machine is
-//! cannot be asserted, how early the origin may be can.
+//! The knobs that make a known server, and its life. Times are bounded from below only: how late a machine
+//! is cannot be asserted, how early the origin may be can.
 
 #![expect(clippy::disallowed_methods, reason = "tests of a real server read a real clock")]
 

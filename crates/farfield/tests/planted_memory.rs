@@ -107,7 +107,7 @@ fn a_server_that_uses_up_its_memory() {
     let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\
                     run = { warm-up = '100ms', duration = '5s', drain = '500ms' }";
     let ended = wan.run(scenario, "--server-memory 64MiB");
-    if ended.stderr.contains("cannot be kept to") {
+    if ended.stderr.contains("cannot be enforced") {
         return skip(test, &ended.stderr);
     }
     let cause = cause(&ended);

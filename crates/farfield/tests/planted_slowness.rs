@@ -82,7 +82,7 @@ fn a_server_that_loses_its_processor() {
     poll("four seconds to be measured", || {
         let measured = checkpoint().is_some_and(|summary| summary.phases.steady_ns > 4_000_000_000);
         // It does not begin where no limits can be kept to.
-        (measured || run.said().contains("cannot be kept to")).then_some(())
+        (measured || run.said().contains("cannot be enforced")).then_some(())
     });
     let written = match (group("cpu.cfs_quota_us"), group("cpu.max")) {
         // A millisecond of each second, the least that the kernel takes.

@@ -32,7 +32,7 @@ fn limited(test: &str, wan: &Wan, words: &str) -> Option<(Ended, ServerLimits, f
     let running = wan.begin(SATURATED, &format!("--set verdict.succeeded=0 {words}"));
     let id = running.id();
     let ended = running.ended();
-    if ended.stderr.contains("cannot be kept to") {
+    if ended.stderr.contains("cannot be enforced") {
         skip(test, &ended.stderr);
         return None;
     }

@@ -1,20 +1,21 @@
-//! Which processor the collector works on where it has the choice between the server's only one and a shard's.
+//! The collector's processor, where the choice is between the server's only one and a shard's.
 //!
-//! Beside the server it holds up no packet, as long as that processor has time for it; a full one would let it fall behind,
-//! until the shards had to wait for it. Beside a shard it works in the shard's pauses ([`Pace`](super::Pace)). So it
-//! is beside the server while the kernel's account (proc_stat(5)) says that there is time, and moves when there is none. The
-//! limits lie apart, so that what it takes itself does not send it to and fro.
+//! On the server's processor the collector delays no packet, as long as that processor idles enough; on a
+//! full one it falls behind until shards wait for it. On a shard's processor it works in the shard's pauses
+//! ([`Pace`](super::Pace)). So it stays with the server while the kernel's idle count (proc_stat(5)) is high
+//! enough, and moves when it is not. The two limits differ (hysteresis), so that the collector's own load
+//! does not move it back and forth.
 
 use crate::os::processors::{self, IdleTimes};
 use farfield_base::{Duration, Instant};
 
-/// Between two looks: the kernel's account counts in hundredths of a second.
+/// Time between two checks: the kernel counts idle time in hundredths of a second.
 const INTERVAL: Duration = Duration::from_ms(200);
-/// A processor that idles less has no time for the collector.
+/// Idle share below which a processor has no time for the collector.
 const IDLE_SHARE_LOW: f64 = 0.10;
-/// One that idles more has, whatever the collector takes of it.
+/// Idle share above which a processor has time for the collector, whatever it uses itself.
 const IDLE_SHARE_HIGH: f64 = 0.25;
-/// Chunks that came without a wait between them after which it has fallen behind.
+/// Chunks received without a wait between them after which the collector has fallen behind.
 const CHUNKS_BEHIND: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +24,17 @@ enum Beside {
     Shard,
 }
 
-/// Where the collector is, and where it may go. Drops back to nothing: the run's thread gets its processors back elsewhere.
+/// The collector's processor, and the one that it may move to. Dropping it restores nothing: the run
+/// restores its thread's affinity itself.
 #[derive(Debug)]
 pub(crate) struct CollectorProcessor {
-    /// None where there is nothing to choose.
+    /// `None` if there is no choice.
     choice: Option<Choice>,
 }
 
 #[derive(Debug)]
 struct Choice {
-    /// The server's processor, and the shard's.
+    /// The server's processor, then the shard's.
     processors: [usize; 2],
     beside: Beside,
     next_check: Instant,
@@ -41,15 +43,15 @@ struct Choice {
 }
 
 impl CollectorProcessor {
-    /// Where the thread happens to run.
+    /// No choice: the thread stays wherever it runs.
     pub fn unbound() -> CollectorProcessor {
         CollectorProcessor { choice: None }
     }
 
-    /// Takes the calling thread to the server's processor, from where it may go to a shard's.
+    /// Moves the calling thread to the server's processor, from where it may move to a shard's.
     pub fn choosing(server: usize, shard: usize) -> CollectorProcessor {
         let processors = [server, shard];
-        // Where the account cannot be read there is no telling which one idles.
+        // Without the kernel's idle count there is nothing to decide by.
         let Ok(idle) = IdleTimes::read(processors) else { return CollectorProcessor::unbound() };
         let (next_check, checked) = (Instant::ZERO + INTERVAL, Instant::ZERO);
         let mut choice = Choice { processors, beside: Beside::Shard, next_check, idle, checked };
@@ -57,7 +59,8 @@ impl CollectorProcessor {
         CollectorProcessor { choice: Some(choice) }
     }
 
-    /// Looks around if it is time to, and moves if that helps. `at_once` chunks came without a wait between them.
+    /// Checks the idle shares if it is time to, and moves if that helps. `at_once` is the number of chunks
+    /// received without a wait between them.
     pub fn reconsider(&mut self, now: Instant, at_once: u32) {
         let Some(choice) = &mut self.choice else { return };
         if now < choice.next_check && !(at_once >= CHUNKS_BEHIND && choice.beside == Beside::Server) {
@@ -78,12 +81,12 @@ impl CollectorProcessor {
 impl Choice {
     fn move_to(&mut self, to: Beside) {
         self.beside = to;
-        // Refused, it stays where it is, which costs lateness that is measured.
+        // If refused, the thread stays where it is, which costs lateness that is measured.
         let _ = processors::confine(&[self.processors[usize::from(to == Beside::Shard)]]);
     }
 }
 
-/// Where to be next, by which shares of their time the server's and the shard's processor idle.
+/// The better processor, by the idle shares of the server's and the shard's.
 fn best(beside: Beside, [server, shard]: [f64; 2], at_once: u32) -> Beside {
     match beside {
         Beside::Server if at_once >= CHUNKS_BEHIND || (server < IDLE_SHARE_LOW && shard > server) => {
@@ -105,7 +108,7 @@ mod tests {
             (Beside::Server, [0.15, 0.9], 0, Beside::Server),
             (Beside::Server, [0.05, 0.4], 0, Beside::Shard),
             (Beside::Server, [0.05, 0.01], 0, Beside::Server),
-            // Behind, whatever the account says.
+            // Fallen behind, whatever the idle shares are.
             (Beside::Server, [0.05, 0.01], CHUNKS_BEHIND, Beside::Shard),
             (Beside::Shard, [0.5, 0.5], 0, Beside::Server),
             (Beside::Shard, [0.5, 0.5], CHUNKS_BEHIND, Beside::Shard),
@@ -114,7 +117,7 @@ mod tests {
         for (beside, idle, at_once, expected) in table {
             assert_eq!(best(beside, idle, at_once), expected, "{beside:?}, {idle:?}, {at_once}");
         }
-        // What it takes itself, up to a tenth of a processor, turns no decision round.
+        // The collector's own load, up to a tenth of a processor, reverses no decision.
         for idle in (0..=100).map(|percent| f64::from(percent) / 100.0) {
             let after = best(Beside::Shard, [idle, 0.5], 0);
             if after == Beside::Server {

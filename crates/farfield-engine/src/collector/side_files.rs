@@ -1,12 +1,14 @@
-//! `series.parquet` and `histograms.hlog` of a run that goes on.
+//! `series.parquet` and `histograms.hlog` during a run.
 //!
-//! To encode them takes milliseconds, for which the collector must not hold up the workers. So it copies what is to be
-//! written, with pauses, and a thread of its own encodes the copy. That thread runs where a processor would idle, and
-//! whoever wakes takes the processor from it (SCHED_IDLE, sched(7)). It opens no file, lest the collector wait for one
-//! that it holds. A copy that comes while one is being encoded is left out: the next second has another.
+//! Encoding them takes milliseconds, for which the collector must not delay the workers. So it copies the
+//! data, with pauses, and a separate thread encodes the copy. That thread runs only on an idle processor,
+//! and any thread that wakes takes it over (SCHED_IDLE, sched(7)). It opens no file, so that the collector
+//! never waits for one that it holds. A copy that is due while another is being encoded is skipped: the next
+//! second has another.
 //!
-//! Nobody ever waits for that thread, not even at the end of the run: where other work fills the processors it gets some
-//! thousandth of one, and a copy that takes it 50 ms alone takes a minute. The result is encoded anew by then.
+//! No thread ever waits for the encoder, not even at the end of the run: if other work fills the processors
+//! it gets about a thousandth of one, and an encoding of 50 ms takes a minute. The result is encoded again
+//! at the end.
 
 use crate::os::processors;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
@@ -20,17 +22,18 @@ use std::thread::Builder;
 
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
-/// The time between two copies is at least this part of the run: a series is written as a whole.
+/// The time between two copies is at least the run's time so far divided by this: a series is written as a
+/// whole.
 const PART_OF_RUN: u64 = 1_000;
 
-/// What is to be written.
+/// A copy of the data to encode.
 #[derive(Debug)]
 struct Copied {
     rows: Vec<SeriesRow>,
     lines: Vec<Line<'static>>,
 }
 
-/// The two files, encoded, and the copy that they were made of, which is for whoever made it to free.
+/// The two files, encoded, and the copy that they were made of: the thread that allocated it frees it.
 #[derive(Debug)]
 struct Encoded {
     series: Vec<u8>,
@@ -38,7 +41,7 @@ struct Encoded {
     _copied: Copied,
 }
 
-/// Encodes one copy at a time. Dropped, it leaves the thread to end by itself.
+/// Encoder of one copy at a time. Dropping it leaves the thread to end by itself.
 #[derive(Debug)]
 pub(crate) struct SideFiles {
     copies: Sender<Copied>,
@@ -59,10 +62,10 @@ impl SideFiles {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
         Builder::new().name("side-files".to_owned()).spawn(move || {
-            // Where it is refused, the thread takes its share of a processor for some milliseconds a second.
+            // If refused, the thread uses its normal share of a processor for some milliseconds a second.
             let _ = processors::set_idle();
             for copied in to_encode {
-                // What fails here fails at the end of the run as well, where it is reported.
+                // An error here occurs at the end of the run as well, and is reported there.
                 let Ok(encoded) = encode(copied) else { return };
                 if done.send(encoded).is_err() {
                     return;
@@ -72,7 +75,7 @@ impl SideFiles {
         Ok(SideFiles { copies, encoded, busy: false, next_copy: Instant::ZERO })
     }
 
-    /// Copies what was measured until `now`, if the last copy has been written and was long enough ago.
+    /// Copies the measurements up to `now`, if the last copy has been written and was long enough ago.
     pub fn copy(&mut self, fold: &Fold, stats: &EngineStats, now: Instant, pause: &dyn Fn()) {
         if self.busy || now < self.next_copy {
             return;
@@ -83,7 +86,7 @@ impl SideFiles {
         self.busy = self.copies.send(copied).is_ok();
     }
 
-    /// Writes what has been encoded, if something has.
+    /// Writes the encoded files, if there are any.
     pub fn write(&mut self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
         match self.encoded.try_recv() {
             Ok(Encoded { series, histograms, .. }) => {
@@ -91,7 +94,7 @@ impl SideFiles {
                 directory.replace(SERIES, &series)?;
                 directory.replace(HISTOGRAMS, &histograms)
             }
-            // If the thread has ended, what it was to write is written at the end of the run.
+            // If the thread has ended, the files are written at the end of the run.
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(()),
         }
     }
@@ -110,7 +113,7 @@ mod tests {
     use super::*;
     use farfield_base::Window;
 
-    /// An encoder that gets no processor, as beside other work, holds up nobody who ends a run.
+    /// An encoder that gets no processor does not delay the end of a run.
     #[test]
     fn the_end_of_a_run_does_not_wait_for_the_encoder() {
         let (begun, has_begun) = channel();

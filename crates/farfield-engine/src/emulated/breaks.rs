@@ -1,42 +1,43 @@
-//! A worker at a real-time priority leaves its processor to others regularly.
+//! Breaks of a worker at a real-time priority, in which it leaves its processor to other threads.
 //!
-//! At that priority nothing of normal priority takes the worker's processor from it: a process that wakes there, such as
-//! another program, the collector or a thread of the kernel, would otherwise hold it until the next tick of the scheduler,
-//! up to 4 ms. But a worker that always has something due would keep the processor for good. Others would starve, until
-//! the kernel takes it away for tens of milliseconds at a time (its fair server, Linux 6.12; before that the limit on
-//! real-time threads). So a worker that found no time to sleep takes a break: often and short, so that nothing is late for it,
-//! and together long enough that the kernel need not step in.
+//! At a real-time priority no thread of normal priority preempts the worker. At normal priority a thread
+//! that wakes there, of another program, the collector or the kernel, would hold the processor until the
+//! next tick of the scheduler, up to 4 ms. But a real-time worker that always has something due would keep
+//! the processor for good, and other threads would starve until the kernel takes it away for tens of
+//! milliseconds at a time (the fair server, Linux 6.12; before that the limit on real-time threads). So a
+//! worker that has had no time to sleep takes breaks: short and frequent, so that nothing is late for them,
+//! and together long enough that the kernel does not intervene.
 
 use crate::os::processors;
 use farfield_base::{Duration, Instant};
 
-/// The longest time without leaving the processor.
+/// Longest time without a break.
 const STRETCH: Duration = Duration::from_us(500);
-/// How long a break is: with what waking costs, others get at least a tenth of the processor.
+/// Length of a break: with the cost of waking, other threads get at least a tenth of the processor.
 const BREAK: Duration = Duration::from_us(60);
-/// A shorter sleep lets nobody else get on.
+/// Sleeps below this length do not count as breaks.
 const SLEEP_LEAST: Duration = Duration::from_us(20);
 
-/// When a worker left its processor to others last.
+/// Time of a worker's last break.
 #[derive(Debug)]
 pub(crate) struct Breaks {
-    /// Whether it must: nobody takes the processor from it.
+    /// Whether the worker needs breaks: no other thread preempts it.
     real_time: bool,
     last: Instant,
 }
 
 impl Breaks {
-    /// None, for a worker at a normal priority.
+    /// No breaks, for a worker at normal priority.
     pub fn none() -> Breaks {
         Breaks { real_time: false, last: Instant::ZERO }
     }
 
-    /// Those of the calling thread, which from now on has a real-time priority, if it may.
+    /// Gives the calling thread a real-time priority, if the system allows it, and takes breaks for it.
     pub fn at_real_time_priority() -> Breaks {
         Breaks { real_time: processors::set_real_time().is_ok(), last: Instant::ZERO }
     }
 
-    /// Notes that the worker slept from `since` until `now`.
+    /// Records that the worker slept from `since` until `now`.
     pub fn slept(&mut self, since: Instant, now: Instant) {
         if now.since(since) >= SLEEP_LEAST {
             self.last = now;
@@ -48,7 +49,7 @@ impl Breaks {
         self.real_time && now.since(self.last) >= STRETCH
     }
 
-    /// Takes a break if one is due `now`; `clock` tells when it is over.
+    /// Takes a break if one is due `now`; `clock` is read after it.
     pub fn take_if_due(&mut self, now: Instant, clock: impl Fn() -> Instant) {
         if self.is_due(now) {
             processors::yield_for(BREAK);

@@ -1,13 +1,13 @@
-//! Shared links between shards on several threads: who holds them, and how packets get there and back in time.
+//! Exchange of packets between shards on several threads that share links.
 //!
-//! The first worker holds the shared links of the network beside its own shard; the others send it the packets that come
-//! to one, and get them back behind the last. A packet goes over a channel as soon as it is known when it will be at the
-//! other side, a propagation delay before it is there, and takes that instant with it. So the clock that all workers read
-//! is the only barrier between them; what comes too late nevertheless is [counted](Exchange::lateness), and goes on from
-//! the instant that was meant for it.
+//! The first worker holds the shared links of the network beside its own shard; the others send it the
+//! packets that arrive at one, and get them back behind the last. A packet is sent over a channel, with its
+//! instant of arrival, as soon as that instant is known: a propagation delay before it arrives. So the clock
+//! that all workers read is the only barrier between them; a packet that arrives too late all the same is
+//! [counted](Exchange::lateness), and continues from its intended instant.
 //!
-//! A worker that sleeps is woken only for what is due before it would wake by itself. There is no lock on this path, and
-//! but for the channels' own blocks nothing is allocated.
+//! A sleeping worker is woken only for packets that are due before it would wake by itself. This path has no
+//! lock, and only the channels' own blocks are allocated.
 
 use farfield_base::{Instant, Window};
 use farfield_emulator::{Crossing, Drops, Shard, SharedLinks};
@@ -19,36 +19,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A worker's part in the exchange of packets.
+/// A worker's end of the packet exchange.
 pub(crate) struct Exchange {
     shard: u32,
     shards: u32,
     window: Window,
-    /// Of the first worker.
+    /// The shared links, in the first worker.
     links: Option<SharedLinks>,
     inbox: Receiver<Crossing>,
     alarm: Arc<Alarm>,
-    /// Ways to the other workers, by shard: to the first, or from the first to all. None to itself.
+    /// Senders to the other workers, by shard: to the first, or from the first to all; `None` to itself.
     outlets: Vec<Option<Outlet>>,
     /// Workers whose users are not done.
     at_work: Arc<AtomicUsize>,
     done: bool,
-    /// How long after the instant meant for it each packet of another thread was taken over.
+    /// Lateness of each packet of another thread when it was taken over, against its intended instant.
     pub lateness: Histogram,
 }
 
-/// A way to another worker.
+/// Sender to another worker.
 struct Outlet {
     packets: Sender<Crossing>,
     alarm: Arc<Alarm>,
-    /// When the first is due of those that it was not rung for.
+    /// Instant of the first packet for which the alarm has not been rung yet.
     first: Instant,
 }
 
-/// What wakes a worker.
+/// Wakes a sleeping worker.
 struct Alarm {
     event: OwnedFd,
-    /// Until when it sleeps, in nanoseconds of the run; 0 while it is awake.
+    /// End of the worker's sleep, in nanoseconds of the run; 0 while it is awake.
     sleeps_until: AtomicU64,
 }
 
@@ -58,9 +58,10 @@ impl Alarm {
         Ok(Alarm { event, sleeps_until: AtomicU64::new(0) })
     }
 
-    /// Wakes its worker, if that sleeps beyond `at`. The packet for it has been sent.
+    /// Wakes the worker if it sleeps beyond `at`. Call it after sending the packet.
     fn ring(&self, at: Instant) {
-        // Against the fence in `may_sleep`: either it finds the packet, or this finds it asleep.
+        // Pairs with the fence in `may_sleep`: either the worker finds the packet, or this call finds it
+        // asleep.
         fence(Ordering::SeqCst);
         if self.sleeps_until.load(Ordering::Relaxed) > at.as_ns()
             && self.sleeps_until.swap(0, Ordering::Relaxed) > 0
@@ -72,10 +73,10 @@ impl Alarm {
 }
 
 impl Exchange {
-    /// The parts of as many workers as there are shards; the first holds `links`.
+    /// The ends of all workers, one for each shard; the first holds `links`.
     ///
     /// # Errors
-    /// When the system has no more descriptors.
+    /// If the system has no more descriptors.
     pub fn between(shards: u32, links: SharedLinks, window: Window) -> io::Result<Vec<Exchange>> {
         let alarms: Vec<Arc<Alarm>> =
             (0..shards).map(|_| Alarm::new().map(Arc::new)).collect::<io::Result<_>>()?;
@@ -104,7 +105,7 @@ impl Exchange {
         Ok((0..shards).zip(inboxes).map(part).collect())
     }
 
-    /// Takes what other workers have sent; true if there was anything.
+    /// Takes the packets that other workers have sent; true if there were any.
     pub fn take(&mut self, now: impl Fn() -> Instant, shard: &mut Shard) -> bool {
         let mut took = false;
         while let Ok(crossing) = self.inbox.try_recv() {
@@ -120,17 +121,17 @@ impl Exchange {
         took
     }
 
-    /// When something happens next at the shared links that are held here.
+    /// Instant of the next event at the shared links that are held here.
     pub fn next_at(&self) -> Option<Instant> {
         self.links.as_ref()?.next_at()
     }
 
-    /// Does the next thing that is due there by `wall`; false if nothing is.
+    /// Handles the next event that is due there by `wall`; false if none is.
     pub fn step(&mut self, wall: Instant) -> bool {
         self.links.as_mut().is_some_and(|links| links.step(wall))
     }
 
-    /// Hands over what has left the shard, and the links that are held here.
+    /// Sends on the packets that have left the shard, and the links that are held here.
     pub fn hand_over(&mut self, shard: &mut Shard) {
         match &mut self.links {
             None => {
@@ -165,7 +166,8 @@ impl Exchange {
         }
     }
 
-    /// Whether this worker is needed still, where its users are `done`: who holds the links is until all users are.
+    /// Whether this worker may end, if its users are `done`. The worker that holds the links runs until all
+    /// users are.
     pub fn is_over(&mut self, done: bool) -> bool {
         if done && !std::mem::replace(&mut self.done, true) {
             self.at_work.fetch_sub(1, Ordering::Relaxed);
@@ -173,19 +175,20 @@ impl Exchange {
         done && (self.links.is_none() || self.at_work.load(Ordering::Relaxed) == 0)
     }
 
-    /// What to listen to while asleep.
+    /// Descriptor to poll while asleep.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.alarm.event.as_fd()
     }
 
-    /// Says that this worker is about to sleep until `until`; false if there is something for it.
+    /// Announces that this worker is about to sleep until `until`; false if packets have arrived for it.
     pub fn may_sleep(&mut self, until: Instant, now: impl Fn() -> Instant, shard: &mut Shard) -> bool {
         self.alarm.sleeps_until.store(until.as_ns(), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         !self.take(now, shard)
     }
 
-    /// Says that it is awake again, after it `heard` the alarm or not. One that is heard later costs a turn for nothing.
+    /// Announces that the worker is awake again; `heard` says whether by the alarm. An alarm that is read
+    /// later costs an empty turn.
     pub fn wake(&mut self, heard: bool) {
         self.alarm.sleeps_until.store(0, Ordering::Relaxed);
         if heard {
@@ -193,7 +196,7 @@ impl Exchange {
         }
     }
 
-    /// Packets that the links held here did not deliver.
+    /// Packets that the links held here have dropped.
     pub fn drops(&self) -> Drops {
         self.links.as_ref().map(SharedLinks::drops).unwrap_or_default()
     }
@@ -202,7 +205,7 @@ impl Exchange {
 fn send(outlets: &mut [Option<Outlet>], to: u32, crossing: Crossing) {
     let outlet = outlets[to as usize].as_mut().expect("packets go to the links and back");
     outlet.first = outlet.first.min(crossing.at());
-    // A worker whose users are done may be gone, and with it everybody who would miss the packet.
+    // A worker whose users are done may have ended; then nobody misses the packet.
     let _ = outlet.packets.send(crossing);
 }
 
@@ -210,7 +213,7 @@ fn send(outlets: &mut [Option<Outlet>], to: u32, crossing: Crossing) {
 mod tests {
     use super::*;
 
-    /// How often the alarm has rung since this was asked last.
+    /// Number of rings since the last call.
     fn rings(alarm: &Alarm) -> u64 {
         let mut count = [0; 8];
         rustix::io::read(&alarm.event, &mut count).map_or(0, |_| u64::from_ne_bytes(count))

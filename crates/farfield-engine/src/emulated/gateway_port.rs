@@ -1,7 +1,7 @@
-//! The shard's side of the gateway: one queue, packets in and out, and how late those were that left.
+//! Gateway port: a shard's queue of the gateway, packets in and out, and the lateness of those that left.
 //!
-//! Nothing here allocates a packet: what comes lies in chunks of memory that packets share, and what leaves is
-//! written from where it lies.
+//! No packet is allocated here: received packets share chunks of memory, and sent ones are written from
+//! where they lie.
 
 use crate::os::clock::Clock;
 use crate::testbed::Queue;
@@ -15,7 +15,7 @@ use farfield_wire::VnetHeader;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Memory taken at once for packets that come.
+/// Size of one allocation for received packets.
 const CHUNK: usize = 1 << 20;
 
 pub(crate) struct GatewayPort {
@@ -23,7 +23,7 @@ pub(crate) struct GatewayPort {
     clock: Clock,
     window: Window,
     chunk: BytesMut,
-    /// How long after the instant meant for it each packet left for the server.
+    /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
     pub counts: PortCounts,
 }
@@ -34,12 +34,12 @@ impl GatewayPort {
         GatewayPort { queue, clock, window, chunk, lateness: Histogram::new(), counts: PortCounts::default() }
     }
 
-    /// Where to wait for packets.
+    /// Descriptor to poll for packets.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
 
-    /// Hands a packet to the server's kernel, which does its receive work meanwhile.
+    /// Writes a packet to the server's kernel, which does its receive work during the call.
     pub fn send(&mut self, departure: &Departure) {
         let frame = Frame::of(&departure.packet);
         if self.window.contains(departure.intended) {
@@ -51,11 +51,11 @@ impl GatewayPort {
         }
     }
 
-    /// Takes what the kernel hands over next, a packet or a large segment's packets, and tells `each`; false if there
-    /// is nothing.
+    /// Reads the next packet, or a large segment as its packets, and passes each to `each`; false if there
+    /// is none.
     ///
     /// # Errors
-    /// When the gateway is gone.
+    /// If the gateway is gone.
     pub fn receive(&mut self, each: impl FnMut(Packet)) -> io::Result<bool> {
         if self.chunk.len() < Queue::READ_LEN {
             self.chunk = BytesMut::zeroed(CHUNK);

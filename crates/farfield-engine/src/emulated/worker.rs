@@ -1,9 +1,10 @@
-//! A worker of the emulated plane: one thread, its shard's event loop from the first arrival to the last reply.
+//! A worker of the emulated plane: one thread, its shard's event loop from the first arrival to the last
+//! reply.
 //!
-//! The loop does what is due, each thing at its own instant; hands to the server what has arrived at its gateway port; takes what
-//! the server sends; and sleeps until the next of either. Shortly before something is due it does not sleep any more:
-//! being woken takes longer. Where shards share links, the loop of the first does also what is due there, and all
-//! [exchange](super::exchange) packets.
+//! The loop handles due events, each at its own instant; sends the server the packets that have arrived at
+//! the gateway port; reads the server's packets; and sleeps until the next of either. Shortly before an
+//! event is due it does not sleep any more, since waking takes longer. If shards share links, the loop of
+//! the first also handles the events there, and all [exchange](super::exchange) packets.
 
 use crate::capture_file::CaptureSender;
 use crate::emulated::breaks::Breaks;
@@ -22,28 +23,28 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Things done before the server is listened to again.
+/// Events handled before the gateway is read again.
 const STEPS_A_TURN: usize = 64;
-/// Reads of the gateway before samples are posted again. Nothing is to wait there: a reply that does makes its user look
-/// busy, the next arrival opens a connection in its stead, and that costs two or three times as much.
+/// Reads of the gateway before samples are sent again. No packet should wait there: while a reply waits its
+/// user looks busy, and the next arrival opens a connection instead, which costs two or three times as much.
 const READS_A_TURN: usize = 64;
-/// Things done before the packet that was just read, though they were due before it: whoever has fallen behind always has
-/// something due, and reads must go on.
+/// Due events handled before a packet that was just read: a worker that has fallen behind always has due
+/// events, and must continue to read.
 const STEPS_A_READ: usize = 4;
-/// The collector hears from a worker at least this often.
+/// Longest time between two messages to the collector.
 const HEARTBEAT: Duration = Duration::from_ms(100);
-/// What is due sooner than this is waited for without sleeping: being woken takes some 10 µs, and while the worker sleeps
-/// the collector, where it shares the processor, gets on with its work instead of taking the time for it when something
-/// is due.
+/// An event due sooner than this is awaited without sleeping: waking takes some 10 µs. While the worker
+/// sleeps, a collector on the same processor does its work, and does not need that time when an event is
+/// due.
 const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
 
 pub(crate) struct Worker {
     shard: Shard,
     port: GatewayPort,
     exchange: Option<Exchange>,
-    /// It never sleeps.
+    /// Whether it never sleeps.
     polls: bool,
-    /// It asks for a real-time priority.
+    /// Whether it requests a real-time priority.
     real_time: bool,
     breaks: Breaks,
     clock: Clock,
@@ -109,24 +110,25 @@ impl Worker {
         }
     }
 
-    /// The same for a shard that shares links with others.
+    /// Sets the exchange, for a shard that shares links with others.
     pub fn exchanging(self, exchange: Option<Exchange>) -> Worker {
         Worker { exchange, ..self }
     }
 
-    /// The same, awake all the time if it `polls`: nothing waits until a processor that sleeps has woken up.
+    /// Sets whether the worker polls without sleeping: then no packet waits for a sleeping processor to
+    /// wake.
     pub fn polling(self, polls: bool) -> Worker {
         Worker { polls, ..self }
     }
 
-    /// This worker at a real-time priority, if the system allows one.
+    /// Sets whether the worker runs at a real-time priority, if the system allows one.
     pub fn at_real_time_priority(self, real_time: bool) -> Worker {
         Worker { real_time, ..self }
     }
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        // Without it timers are up to 50 µs late, which the lateness shows.
+        // If refused, timers are up to 50 µs late, which the lateness shows.
         let _ = processors::reduce_wake_latency();
         if self.real_time {
             self.breaks = Breaks::at_real_time_priority();
@@ -163,7 +165,7 @@ impl Worker {
         self.wind_up(failed)
     }
 
-    /// Does what is due by now, up to a turn's share; false if nothing was.
+    /// Handles the events that are due by now, up to a turn's share; false if there were none.
     fn do_what_is_due(&mut self) -> bool {
         for step in 0..STEPS_A_TURN {
             self.take_over();
@@ -175,7 +177,7 @@ impl Worker {
         true
     }
 
-    /// Does the next thing that is due by `wall`, here or at the shared links that are held here.
+    /// Handles the next event that is due by `wall`, in the shard or at the shared links that are held here.
     fn step(&mut self, wall: Instant) -> bool {
         let (own, lateness) = (&mut self.shard, &mut self.lateness);
         let Some(exchange) = &mut self.exchange else { return own.step(wall, lateness) };
@@ -185,7 +187,7 @@ impl Worker {
         }
     }
 
-    /// Takes packets over that other workers have sent.
+    /// Takes over the packets that other workers have sent.
     fn take_over(&mut self) {
         let clock = self.clock;
         if let Some(exchange) = &mut self.exchange
@@ -195,7 +197,7 @@ impl Worker {
         }
     }
 
-    /// Hands over what has come to shared links, and to the server what has arrived at its gateway port.
+    /// Sends packets on to shared links, and to the server those that have arrived at the gateway port.
     fn let_out(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             exchange.hand_over(&mut self.shard);
@@ -205,7 +207,7 @@ impl Worker {
         }
     }
 
-    /// Takes what the server sends, up to a turn's share; false if nothing came.
+    /// Reads the server's packets, up to a turn's share; false if there were none.
     fn take_packets(&mut self) -> io::Result<bool> {
         for read in 0..READS_A_TURN {
             let packets = &mut self.packets;
@@ -223,11 +225,13 @@ impl Worker {
         Ok(true)
     }
 
-    /// Does what was due before a packet that has come by `now`, and tells at which instant the packet comes.
+    /// Handles the events that were due before a packet received by `now`, and returns the packet's instant
+    /// of arrival.
     ///
-    /// A shard that has fallen behind takes it at its own time, which lies behind the clock: what the packet answers has left
-    /// so much too late. Else round trips would grow by how late the shard is, until clients sent everything again: it
-    /// would do the less the more it is asked for. How late it is stands in the lateness of all that follows.
+    /// A shard that has fallen behind receives it at its own time, which is behind the clock: the packets
+    /// that it answers have left late by as much. Otherwise round trips would grow by the shard's delay,
+    /// until clients retransmitted everything, and the shard would do less the more load it has. The delay
+    /// shows in the lateness of all that follows.
     fn catch_up(&mut self, now: Instant) -> Instant {
         for _ in 0..STEPS_A_READ {
             if !self.step(now) {
@@ -254,7 +258,7 @@ impl Worker {
         if self.halt.load(Ordering::Relaxed) {
             return true;
         }
-        // Whoever is overdue has not been asked yet, so that the population cannot say whether it is done.
+        // Overdue events have not been handled yet, so that the population does not know whether it is done.
         let ended = self.phases.load_has_ended(now, self.shard.next_at());
         if ended {
             self.shard.finish();
@@ -265,8 +269,8 @@ impl Worker {
         over || now >= self.phases.drain_until
     }
 
-    /// Sleeps until something is due or comes, after a turn from `turn` on in which nothing was. Waiting awake counts as
-    /// sleep: the worker had nothing to do.
+    /// Sleeps until an event is due or a packet arrives, after an empty turn from `turn` on. Waiting awake
+    /// counts as sleep: the worker had nothing to do.
     fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
         self.meters.slept = self.meters.slept + before.since(turn);
@@ -285,7 +289,7 @@ impl Worker {
         self.breaks.slept(before, woken);
     }
 
-    /// Waits for packets, from the server or from other workers if these are due before `until`.
+    /// Waits for packets from the server, or from other workers if they are due before `until`.
     fn wait(&mut self, until: Instant, wait: Duration) {
         let clock = self.clock;
         if let Some(exchange) = &mut self.exchange
@@ -302,7 +306,7 @@ impl Worker {
         let mut listened = [Some(gateway), self.exchange.as_ref().map(Exchange::as_fd)]
             .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(gateway), PollFlags::IN));
         let sources = if self.exchange.is_some() { 2 } else { 1 };
-        // Interrupted, it comes back with nothing, and the turn goes on.
+        // If interrupted, the call returns no events, and the turn continues.
         let _ = poll(&mut listened[..sources], Some(&timeout));
         let heard = sources > 1 && listened[1].revents().contains(PollFlags::IN);
         if let Some(exchange) = &mut self.exchange {

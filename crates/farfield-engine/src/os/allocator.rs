@@ -1,19 +1,21 @@
-//! The C library's allocator, asked to keep the memory that every checkpoint takes and gives back.
+//! Settings of the C library's allocator, so that it keeps the memory that every checkpoint allocates and
+//! frees.
 //!
-//! Once a second the collector copies some megabytes of histograms. By default glibc returns such memory to the kernel at
-//! once, and the next second has a page fault for each 4 KiB of it: 900 a second, a third of what checkpoints cost.
+//! Once a second the collector copies some megabytes of histograms. By default glibc returns such memory to
+//! the kernel at once, and the next second has a page fault for each 4 KiB of it: 900 a second, a third of
+//! what checkpoints cost.
 
 /// Freed memory that stays with the process.
 const KEPT_BYTES: libc::c_int = 32 << 20;
 /// Blocks from this size on, such as growing tables, still come from the kernel and go back to it.
 const OWN_MAPPING_BYTES: libc::c_int = 1 << 20;
 
-/// Keeps freed memory for the next second. Does nothing where the allocator is not glibc's.
+/// Keeps freed memory in the process. Does nothing if the allocator is not glibc's.
 #[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "the call has no safe wrapper"))]
 pub fn keep_freed_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: mallopt(3) takes numbers, touches no memory of ours, and may be called at any time from any thread. A
-    // value that it refuses leaves things as they were, which costs time alone.
+    // SAFETY: mallopt(3) takes numbers, touches no memory of ours, and may be called at any time from any
+    // thread. A value that it refuses leaves things as they were, which costs time alone.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
         libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);

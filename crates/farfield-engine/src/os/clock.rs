@@ -3,14 +3,14 @@
 use farfield_base::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The run's clock. Copied to every thread, so that all count from the same start.
+/// The run's clock. Every thread has a copy, and all count from the same start.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start_ns: u64,
 }
 
 impl Clock {
-    /// A clock that starts after `lead`, so that threads may be made ready; until then it stands at zero.
+    /// A clock that starts after `lead`, in which threads get ready; until then it stands at zero.
     pub fn starting_in(lead: Duration) -> Clock {
         Clock { start_ns: monotonic_ns() + lead.as_ns() }
     }
@@ -25,13 +25,14 @@ impl Clock {
         Instant::from_ns(monotonic_ns.saturating_sub(self.start_ns))
     }
 
-    /// How long until the run starts.
+    /// Time until the run starts.
     pub fn until_start(&self) -> Duration {
         Duration::from_ns(self.start_ns.saturating_sub(monotonic_ns()))
     }
 }
 
-/// `CLOCK_MONOTONIC`: nanoseconds since some moment before the run. A step of the wall clock does not move it.
+/// `CLOCK_MONOTONIC`: nanoseconds since some instant before the run. A step of the wall clock does not
+/// change it.
 pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -43,8 +44,8 @@ pub fn thread_cpu() -> Duration {
     Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// How long the calling thread was ready to run and had no processor, so far; `None` where the kernel does not count that
-/// (`CONFIG_SCHED_INFO`). The second of the three numbers of `/proc/thread-self/schedstat`.
+/// Total time for which the calling thread was ready to run and had no processor; `None` if the kernel does
+/// not count it (`CONFIG_SCHED_INFO`). The second of the three numbers of `/proc/thread-self/schedstat`.
 pub fn thread_waited() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_ns)
@@ -56,7 +57,7 @@ pub fn process_cpu() -> Duration {
     Duration::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// The machine's clocks at one moment, in nanoseconds.
+/// The machine's clocks at one instant, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Readings {
     /// `CLOCK_MONOTONIC`.

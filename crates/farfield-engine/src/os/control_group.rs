@@ -1,8 +1,10 @@
-//! A control group for a server's processes, version 1 or 2 (cgroups(7); the kernel's cgroup-v1 and cgroup-v2 pages).
+//! A control group for a server's processes, version 1 or 2 (cgroups(7); the kernel's cgroup-v1 and
+//! cgroup-v2 pages).
 //!
-//! The group is made below this process's own, so that limits of a container hold on; in version 2, where only leaves
-//! may hold processes, below the nearest ancestor that passes the controllers on. Nothing of the machine's own groups
-//! is changed. A process joins by writing "0" to each of [`ControlGroup::entries`], which its children inherit.
+//! The group is made below this process's own, so that limits of a container still hold; in version 2, where
+//! only leaves may hold processes, below the nearest ancestor that delegates the controllers. No existing
+//! group is changed. A process joins by writing "0" to each of [`ControlGroup::entries`]; its children
+//! inherit the membership.
 
 use crate::testbed::{LimitUse, Limits};
 use farfield_base::{Bytes, Duration};
@@ -12,10 +14,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a group's name begins with: nothing else is ever removed.
+/// Prefix of a group's name: no other group is ever removed.
 const PREFIX: &str = "farfield-";
 
-/// Why there is no group.
+/// The reason why a group cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlGroupError {
     /// No hierarchy of groups has the controller.
@@ -24,7 +26,7 @@ pub enum ControlGroupError {
         /// "cpu" or "memory".
         controller: &'static str,
     },
-    /// Version 2 has it, and passes it on nowhere above this process.
+    /// Version 2 has the controller, but no group above this process delegates it.
     #[error(
         "the control groups above this process do not pass the {controller} controller on (see {}): run farfield below \
          `systemd-run --scope -p Delegate=yes`, or echo +{controller} to that file as root", .at.display()
@@ -35,12 +37,12 @@ pub enum ControlGroupError {
         /// The `cgroup.subtree_control` of the outermost group.
         at: PathBuf,
     },
-    /// A file or a folder of the group.
+    /// A file or a folder of the group cannot be used.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -58,7 +60,7 @@ enum Version {
     Two,
 }
 
-/// Where a server's group is to be, not made yet: what is to be written down before.
+/// The location of a server's group before it is made, to be recorded.
 #[derive(Debug)]
 pub struct ControlGroupPlan {
     limits: Limits,
@@ -72,17 +74,17 @@ struct Group {
     version: Version,
 }
 
-/// A group that stands. Dropped, it is removed with all processes in it.
+/// An existing group. Dropping it removes it with all processes in it.
 #[derive(Debug)]
 pub struct ControlGroup {
     plan: ControlGroupPlan,
 }
 
 impl ControlGroupPlan {
-    /// Finds where groups for `limits` can be made, under `name`, which no other group has.
+    /// Finds the location of groups for `limits`, under the unique `name`.
     ///
     /// # Errors
-    /// When a controller is not to be had.
+    /// If a controller is not available.
     pub fn new(limits: Limits, name: &str) -> Result<ControlGroupPlan, ControlGroupError> {
         let read = |path: &str| {
             fs::read_to_string(path).map_err(|source| ControlGroupError::File { path: path.into(), source })
@@ -110,7 +112,7 @@ impl ControlGroupPlan {
     /// Makes the group with its limits.
     ///
     /// # Errors
-    /// When the kernel does not allow it; nothing is left then.
+    /// If the kernel does not allow it; then nothing is left behind.
     pub fn make(self) -> Result<ControlGroup, ControlGroupError> {
         let group = ControlGroup { plan: self };
         for path in group.plan.folders() {
@@ -135,7 +137,7 @@ impl ControlGroup {
         }
         if let (Some(group), Some(memory)) = (&self.plan.memory, self.plan.limits.memory) {
             let bytes = Bytes::from(memory).0.to_string();
-            // Swap would let a server be larger than its limit, and slow; where there is none the file may be missing.
+            // With swap a server could exceed its limit, and be slow; without swap the file may be missing.
             match group.version {
                 Version::One => {
                     group.write("memory.limit_in_bytes", &bytes)?;
@@ -153,7 +155,7 @@ impl ControlGroup {
     /// The files by which a process joins, open for writing.
     ///
     /// # Errors
-    /// When this user may not put processes into the group.
+    /// If this user may not move processes into the group.
     pub fn entries(&self) -> Result<Vec<OwnedFd>, ControlGroupError> {
         let open = |folder: PathBuf| {
             let path = folder.join("cgroup.procs");
@@ -163,7 +165,7 @@ impl ControlGroup {
         self.plan.folders().into_iter().map(open).collect()
     }
 
-    /// What the limits did until now.
+    /// The effects of the limits so far.
     pub fn used(&self) -> LimitUse {
         let mut used = LimitUse::default();
         if let Some(group) = &self.plan.cpu {
@@ -219,8 +221,8 @@ pub fn remove(folder: &Path) {
     if !is_ours {
         return;
     }
-    // A process that was killed leaves its group a moment later, of which version 1 notifies nobody. One that does not
-    // in a second is beyond us.
+    // A killed process leaves its group a moment later, and version 1 does not report when. After a second
+    // we give up.
     const BETWEEN_TRIES: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
     for _ in 0..200 {
         match fs::remove_dir(folder) {
@@ -280,7 +282,8 @@ fn group_of_version_one<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// The group below which one with `controller` can be made, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
+/// The group below which one with `controller` can be made, from `/proc/self/mountinfo` and
+/// `/proc/self/cgroup`.
 fn parent(mounts: &str, own: &str, controller: &'static str) -> Result<Parent, ControlGroupError> {
     let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
     let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));

@@ -1,9 +1,10 @@
-//! The process above a server's: it takes the server's children over, passes an order to stop on, ends when the last of
-//! them has, and dies with us, and all of them with it.
+//! Init process of a server: it adopts the server's orphaned children, forwards the stop signal, ends when
+//! the last of them has ended, and dies with this process, and all of them with it.
 //!
-//! It lives between fork and exec of the server's command: the thread that forked becomes the init (process 1 of a PID
-//! namespace, where one could be made) and forks once more, and that child goes on to be the server. Two forks of a
-//! process with many threads: only calls that are safe then (signal-safety(7)) are made, and nothing is allocated.
+//! It is made between fork and exec of the server's command: the forked process becomes the init (process 1
+//! of a PID namespace, if one could be made) and forks once more, and that child becomes the server. After a
+//! fork of a process with many threads only async-signal-safe calls (signal-safety(7)) are allowed, and
+//! nothing is allocated.
 
 use super::user::User;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -12,27 +13,30 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What the server-to-be becomes between fork and exec.
+/// Set-up of the server's process between fork and exec.
 #[derive(Debug, Default)]
 pub struct ChildSetup {
-    /// The `cgroup.procs` of the control groups that it joins. The init, a copy of this process, stays outside: what it
-    /// holds is not the server's.
+    /// The `cgroup.procs` of the control groups that it joins. The init, a copy of this process, stays
+    /// outside: its memory is not the server's.
     pub groups: Vec<OwnedFd>,
-    /// Who it runs as; ourselves if absent.
+    /// The user that it runs as; this process's user if absent.
     pub user: Option<User>,
 }
 
-/// Has `command` run under an init. To be spawned by a thread that outlives the server: with that thread the init dies.
+/// Makes `command` run under an init. Spawn it from a thread that outlives the server: the init dies with
+/// that thread.
 ///
-/// `own_pid_namespace` says that the spawning thread's children begin a PID namespace: all in it die with the init.
-/// Else the server's process group is killed when we die, and what has left the group stays.
+/// With `own_pid_namespace` the spawning thread's first child begins a PID namespace: all in it die with the
+/// init. Otherwise the server's process group is killed when this process dies, and processes that have left
+/// the group stay.
 ///
 /// # Errors
-/// When no descriptor is left.
+/// If no descriptor is left.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be fit for it")]
 pub fn put_under_init(command: &mut Command, own_pid_namespace: bool, server: ChildSetup) -> io::Result<()> {
     let owner = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty())?;
-    // SAFETY: `fork_init` makes system calls only, allocates nothing and takes no lock, as is asked of what runs there.
+    // SAFETY: `fork_init` makes system calls only, allocates nothing and takes no lock, as is asked of what
+    // runs there.
     unsafe { command.pre_exec(move || fork_init(&owner, own_pid_namespace, &server)) };
     Ok(())
 }
@@ -41,11 +45,11 @@ pub fn put_under_init(command: &mut Command, own_pid_namespace: bool, server: Ch
 #[expect(unsafe_code, reason = "fork has no safe wrapper")]
 fn fork_init(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &ChildSetup) -> io::Result<()> {
     rustix::process::setsid()?;
-    // In a PID namespace the init's death is everybody's. Else it gets a chance to take its group along.
+    // In a PID namespace all die with the init. Otherwise the init must live on to kill its group.
     let on_death = if own_pid_namespace { Signal::KILL } else { Signal::HUP };
     rustix::process::set_parent_process_death_signal(Some(on_death))?;
     if has_ended(owner) {
-        // We died before the request for that signal.
+        // The owner died before the request for that signal.
         exit(1);
     }
     if !own_pid_namespace {
@@ -70,7 +74,7 @@ fn fork_init(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &ChildSetup
 }
 
 impl ChildSetup {
-    /// Groups first: whoever is no longer root may not join them.
+    /// Joins the groups first: a process that is no longer root may not join them.
     #[expect(unsafe_code, reason = "signal-safe writes and raw calls, for between fork and exec")]
     fn apply(&self) -> io::Result<()> {
         for group in &self.groups {
@@ -83,7 +87,8 @@ impl ChildSetup {
     }
 }
 
-/// The init's life. Returns what to exit with: as the server did, by the shell's custom for one that was killed.
+/// The init's main loop. Returns the exit code: the server's, or 128 plus the signal that killed it, as a
+/// shell does.
 fn run_init(server: i32, own_pid_namespace: bool) -> i32 {
     let everybody = if own_pid_namespace { -1 } else { 0 };
     let mut code = 1;
@@ -98,7 +103,7 @@ fn run_init(server: i32, own_pid_namespace: bool) -> i32 {
                     Reaped::NoneLeft => return code,
                 }
             },
-            // Our own call below comes back to us where we are of the group.
+            // A signal from this process itself, which is in the group, is ignored.
             libc::SIGTERM if sender != std::process::id() as i32 => send(everybody, libc::SIGTERM),
             libc::SIGHUP if !own_pid_namespace => send(0, libc::SIGKILL),
             _ => {}
@@ -126,8 +131,8 @@ fn reap() -> Reaped {
     }
 }
 
-/// A new `/proc` in a mount namespace of its own, so that the server finds its processes by the numbers it knows.
-/// Where that is not allowed it sees the machine's, which few servers mind.
+/// Mounts a new `/proc` in a mount namespace of its own, so that the server sees its own process numbers. If
+/// that is not allowed it sees the machine's, which works for most servers.
 #[expect(unsafe_code, reason = "raw calls, for between fork and exec")]
 fn show_own_processes() {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
@@ -181,11 +186,12 @@ fn unblock(mask: &libc::sigset_t) -> io::Result<()> {
     }
 }
 
-/// Waits for a blocked signal; tells it and who sent it, 0 if the sender is outside the PID namespace.
+/// Waits for a blocked signal, and returns it with the sender's process number, 0 if that is outside the PID
+/// namespace.
 #[expect(unsafe_code, reason = "waiting for signals has no safe wrapper")]
 fn next_signal() -> (libc::c_int, i32) {
-    // SAFETY: all-zero is a valid set and a valid `siginfo_t`; the pointers are those of live ones; a signal that a
-    // process sent carries its sender, and for the others the field is there as well.
+    // SAFETY: all-zero is a valid set and a valid `siginfo_t`; the pointers are those of live ones; a signal
+    // that a process sent carries its sender, and for the others the field is there as well.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         let mut information: libc::siginfo_t = std::mem::zeroed();
@@ -207,8 +213,8 @@ fn send(process: i32, signal: libc::c_int) {
 /// Closes every descriptor, so that the init keeps no socket, no log and no pipe of ours open.
 #[expect(unsafe_code, reason = "closing all descriptors has no safe wrapper")]
 fn close_all() {
-    // SAFETY: the init uses no descriptor from here on. Where the call is not to be had (before Linux 5.9) they are
-    // closed one by one, as far as a process usually goes.
+    // SAFETY: the init uses no descriptor from here on. Without the call (before Linux 5.9) they are closed
+    // one by one, up to a usual limit.
     unsafe {
         if libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0) != 0 {
             for descriptor in 0..1_024 {
@@ -227,7 +233,7 @@ fn exit(code: i32) -> ! {
 /// A process' descriptor, for signals and for waiting.
 ///
 /// # Errors
-/// `ESRCH` if it is gone.
+/// `ESRCH` if it has ended.
 pub fn descriptor_of(pid: u32) -> io::Result<OwnedFd> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
@@ -236,7 +242,7 @@ pub fn descriptor_of(pid: u32) -> io::Result<OwnedFd> {
 /// Processor time that all threads of a process have used, those that ended included.
 ///
 /// # Errors
-/// `EINVAL` or `ESRCH` if it is gone.
+/// `EINVAL` or `ESRCH` if it has ended.
 #[expect(unsafe_code, reason = "another process' clock has no safe wrapper in rustix")]
 pub fn cpu_of(pid: u32) -> io::Result<farfield_base::Duration> {
     let mut clock: libc::clockid_t = 0;

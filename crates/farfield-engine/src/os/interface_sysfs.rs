@@ -1,4 +1,5 @@
-//! What an interface has in sysfs: files that the machine's own sysfs shows for the interfaces of whoever mounted it.
+//! An interface's attributes in sysfs. A mounted sysfs shows the interfaces of the namespace that mounted
+//! it, so this module opens one of the calling thread's own.
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat};
@@ -27,7 +28,7 @@ impl InterfaceSysfs {
     /// Writes `value` into the file `attribute` of `interface`.
     ///
     /// # Errors
-    /// `NotFound` from a kernel that does not have it, or what the kernel says of the value.
+    /// `NotFound` if the kernel has no such attribute, or the kernel's error about the value.
     pub fn write(&self, interface: &str, attribute: &str, value: &str) -> io::Result<()> {
         let path = format!("class/net/{interface}/{attribute}");
         let file = openat(&self.root, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;

@@ -1,7 +1,8 @@
-//! Network namespaces: one made, one entered by a thread, and the user namespace in which an ordinary user may make
-//! them (network_namespaces(7), user_namespaces(7)).
+//! Network namespaces, and the user namespace in which an ordinary user may make them
+//! (network_namespaces(7), user_namespaces(7)).
 //!
-//! Namespaces belong to threads: whoever enters one takes no other thread of the process along.
+//! Namespaces belong to threads: a thread that enters one leaves the other threads of the process where they
+//! are.
 
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -11,14 +12,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-/// A network namespace, which lives at least as long as this does.
+/// A network namespace, which lives at least as long as this value.
 #[derive(Debug, Clone)]
 pub struct Namespace {
     link: Arc<OwnedFd>,
 }
 
 impl Namespace {
-    /// Makes one, empty but for a loopback interface that is down.
+    /// Makes a namespace, empty but for a loopback interface that is down.
     ///
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN`, `ENOSPC` past `user.max_net_namespaces`.
@@ -29,18 +30,18 @@ impl Namespace {
         })
     }
 
-    /// That of the calling thread.
+    /// The namespace of the calling thread.
     ///
     /// # Errors
-    /// When `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     pub fn current() -> io::Result<Namespace> {
         Namespace::at("/proc/thread-self/ns/net")
     }
 
-    /// That of a process.
+    /// The namespace of a process.
     ///
     /// # Errors
-    /// `NotFound` when there is no such process, `PermissionDenied` when it is another user's.
+    /// `NotFound` if there is no such process, `PermissionDenied` if it is another user's.
     pub fn of_process(pid: u32) -> io::Result<Namespace> {
         Namespace::at(&format!("/proc/{pid}/ns/net"))
     }
@@ -49,11 +50,11 @@ impl Namespace {
         Ok(Namespace { link: Arc::new(File::open(path)?.into()) })
     }
 
-    /// Runs `work` in a thread of its own inside, and waits for it. Threads and processes that `work` starts are
-    /// inside as well.
+    /// Runs `work` in a thread of its own inside, and waits for it. Threads and processes that `work` starts
+    /// are inside as well.
     ///
     /// # Errors
-    /// When the thread cannot be made or may not enter.
+    /// If the thread cannot be made or may not enter.
     pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         in_thread(|| {
             self.enter()?;
@@ -69,10 +70,10 @@ impl Namespace {
         Ok(move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
 
-    /// Its inode, by which `/proc` tells namespaces apart. The kernel gives it to another namespace later.
+    /// Its inode, which identifies it in `/proc`. The kernel may give it to another namespace later.
     ///
     /// # Errors
-    /// None that is known.
+    /// None known.
     pub fn inode(&self) -> io::Result<u64> {
         Ok(File::from(self.link.try_clone()?).metadata()?.ino())
     }
@@ -140,8 +141,8 @@ fn current_cookie() -> io::Result<u64> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut cookie: u64 = 0;
     let mut length = size_of_val(&cookie) as libc::socklen_t;
-    // SAFETY: the descriptor is open; the pointers are those of a live `u64`, which the option writes, and of the
-    // length of it.
+    // SAFETY: the descriptor is open; the pointers are those of a live `u64`, which the option writes, and
+    // of the length of it.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

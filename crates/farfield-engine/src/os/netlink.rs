@@ -1,5 +1,5 @@
-//! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a testbed needs, each sent
-//! and acknowledged before the call returns.
+//! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a testbed needs,
+//! each sent and acknowledged before the call returns.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::netlink::SocketAddrNetlink;
@@ -30,16 +30,16 @@ pub struct Netlink {
     buffer: Vec<u8>,
 }
 
-/// What an interface counts (`struct rtnl_link_stats64`). Received is what came from outside.
+/// Counters of an interface (`struct rtnl_link_stats64`). Received packets come from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkStats {
     /// Packets that the kernel took in.
     pub received: u64,
     /// Packets that the kernel handed to the device.
     pub sent: u64,
-    /// Packets that the kernel threw away on their way in.
+    /// Packets that the kernel dropped on their way in.
     pub receive_dropped: u64,
-    /// Packets that the device threw away on their way out, or its queue did.
+    /// Packets that the device or its queue dropped on their way out.
     pub send_dropped: u64,
     /// Packets that came in damaged.
     pub receive_errors: u64,
@@ -47,7 +47,7 @@ pub struct LinkStats {
     pub send_errors: u64,
 }
 
-/// Where packets to a prefix go.
+/// A route to a prefix.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The prefix' address.
@@ -58,7 +58,7 @@ pub struct Route {
     pub interface: u32,
     /// The next hop on the interface, else every address is on the link itself.
     pub gateway: Option<IpAddr>,
-    /// The address that packets of sockets without one leave from.
+    /// The source address of packets whose socket has none.
     pub source: IpAddr,
     /// The initial congestion window of connections that take the route, in segments.
     pub initial_window: Option<u32>,
@@ -95,7 +95,7 @@ impl Netlink {
         reply.get(4..8).and_then(|index| index.try_into().ok()).map(u32::from_ne_bytes).ok_or_else(malformed)
     }
 
-    /// What the interface has counted.
+    /// The counters of the interface.
     ///
     /// # Errors
     /// `ENODEV` if there is none.
@@ -144,7 +144,7 @@ impl Netlink {
     /// Whether the kernel takes packets to `address` for its own.
     ///
     /// # Errors
-    /// When the kernel knows no way at all to the address, or has no such family.
+    /// If the kernel has no route to the address, or no such family.
     pub fn is_local(&mut self, address: IpAddr) -> io::Result<bool> {
         const ROUTE_TYPE_AT: usize = 7;
         let header = [family(address), bits(address), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -234,7 +234,7 @@ impl Netlink {
         self.order(message)
     }
 
-    /// Says for good which Ethernet address `address` has.
+    /// Adds a permanent neighbour entry: the Ethernet address of `address`.
     ///
     /// # Errors
     /// What the kernel says.
@@ -252,7 +252,7 @@ impl Netlink {
         self.order(message)
     }
 
-    /// Has packets leave the interface by the queueing discipline `kind`.
+    /// Sets the queueing discipline of the interface to `kind`.
     ///
     /// # Errors
     /// `ENOENT` if the kernel has none of that name.

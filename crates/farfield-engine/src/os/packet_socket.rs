@@ -1,19 +1,19 @@
-//! Packet sockets on one end of a veth pair (packet(7)), behind the same virtio-net header as TUN has. Where there
-//! are several, the kernel spreads what arrives over them by a [`Steering`].
+//! Packet sockets on one end of a veth pair (packet(7)), behind the same virtio-net header as TUN has. Where
+//! there are several, the kernel spreads what arrives over them by a [`Steering`].
 
 use crate::os::steering::Steering;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use std::io;
 
-/// Opens a non-blocking socket on `interface`, in the calling thread's network namespace. It hears all protocols
-/// but not what leaves, and its packets pass no queueing discipline.
+/// Opens a non-blocking socket on `interface`, in the calling thread's network namespace. It receives all
+/// protocols, but no outgoing packets, and its own packets pass no queueing discipline.
 ///
 /// # Errors
 /// `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` from a kernel without packet sockets.
 pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    // With no protocol it hears nothing until it is bound, so that nothing of other interfaces gets in.
+    // With no protocol it receives nothing until it is bound, so that no packets of other interfaces get in.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     set(&socket, libc::PACKET_VNET_HDR, &1)?;
     set(&socket, libc::PACKET_IGNORE_OUTGOING, &1)?;
@@ -26,7 +26,7 @@ pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Has what arrives spread over the sockets that joined, which are numbered as they joined.
+/// Spreads arriving packets over `sockets`, numbered in their order.
 ///
 /// # Errors
 /// `EINVAL` for sockets that differ.
@@ -43,13 +43,13 @@ pub fn spread(sockets: &[OwnedFd], steering: &Steering) -> io::Result<()> {
 /// Packets that found the socket's buffer full since the last call.
 ///
 /// # Errors
-/// None that is known.
+/// None known.
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
 pub fn dropped(socket: impl AsFd) -> io::Result<u32> {
     let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = size_of_val(&stats) as libc::socklen_t;
-    // SAFETY: the descriptor is open while borrowed; the pointers are those of a live `tpacket_stats`, which the
-    // option writes, and of the length of it.
+    // SAFETY: the descriptor is open while borrowed; the pointers are those of a live `tpacket_stats`, which
+    // the option writes, and of the length of it.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -62,7 +62,8 @@ pub fn dropped(socket: impl AsFd) -> io::Result<u32> {
     if result == 0 { Ok(stats.tp_drops) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the interface `name` do checksums and cut segments itself, which leaves nothing to do in what it sends.
+/// Switches the checksum and segmentation offload of the interface `name` off: the packets that it sends are
+/// complete.
 ///
 /// # Errors
 /// `EOPNOTSUPP` if the device cannot.
@@ -91,8 +92,9 @@ pub fn switch_offload_off(name: &str) -> io::Result<()> {
 
 #[expect(unsafe_code, reason = "the options have no safe wrapper in rustix")]
 fn set<T>(socket: impl AsFd, option: libc::c_int, value: &T) -> io::Result<()> {
-    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live value, of the
-    // type that the option takes: `c_int` or, for the fan-out's program, `sock_fprog` whose filter the caller holds.
+    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live value,
+    // of the type that the option takes: `c_int` or, for the fan-out's program, `sock_fprog` whose filter
+    // the caller holds.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -112,7 +114,8 @@ fn bind(socket: impl AsFd, interface: u32) -> io::Result<()> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = interface as libc::c_int;
-    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live `sockaddr_ll`.
+    // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live
+    // `sockaddr_ll`.
     let result = unsafe {
         libc::bind(
             socket.as_fd().as_raw_fd(),

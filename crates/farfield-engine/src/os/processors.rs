@@ -1,4 +1,4 @@
-//! Which processors the generator runs on, and how its threads are treated there.
+//! Processor affinity and scheduling of the generator's threads.
 
 use farfield_base::Duration;
 use rustix::process::Pid;
@@ -18,7 +18,7 @@ pub fn confine(processors: &[usize]) -> io::Result<()> {
     set_affinity(None, processors)
 }
 
-/// Confines a thread, the calling one if absent, to `processors`.
+/// Confines `thread`, by default the calling one, to `processors`.
 pub fn set_affinity(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in processors {
@@ -30,21 +30,22 @@ pub fn set_affinity(thread: Option<Pid>, processors: &[usize]) -> io::Result<()>
     Ok(sched_setaffinity(thread, &set)?)
 }
 
-/// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and, on kernels that know
-/// of it, put before others that share its processor. Its share of the processor stays what it was.
+/// Reduces the wake-up latency of the calling thread: its timers fire without the usual slack of 50 µs, and,
+/// with EEVDF, a shorter slice lets it run before others on its processor. Its share of the processor stays
+/// the same.
 pub fn reduce_wake_latency() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     schedule(&short_slices(Duration::from_us(100))?)
 }
 
-/// The processors of a thread, which are its again when this is dropped.
+/// The affinity of a thread, restored when this is dropped.
 #[derive(Debug)]
 pub struct SavedAffinity {
     before: Option<CpuSet>,
 }
 
 impl SavedAffinity {
-    /// Remembers those of the calling thread.
+    /// Saves the affinity of the calling thread.
     pub fn save() -> SavedAffinity {
         SavedAffinity { before: sched_getaffinity(None).ok() }
     }
@@ -53,20 +54,20 @@ impl SavedAffinity {
 impl Drop for SavedAffinity {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // They were the thread's before, so that they are refused only if the machine has changed.
+            // This affinity was valid before, so it is refused only if the machine has changed.
             let _ = sched_setaffinity(None, before);
         }
     }
 }
 
-/// How long two processors have idled since the machine started.
+/// Idle time of two processors since boot.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleTimes {
     ticks: [u64; 2],
 }
 
 impl IdleTimes {
-    /// Reads the kernel's account (proc_stat(5)).
+    /// Reads the kernel's counts (proc_stat(5)).
     pub fn read(processors: [usize; 2]) -> io::Result<IdleTimes> {
         let account = std::fs::read_to_string("/proc/stat")?;
         let idle = |processor: usize| {
@@ -82,7 +83,7 @@ impl IdleTimes {
         Ok(IdleTimes { ticks: [first, second] })
     }
 
-    /// The share of `seconds` that each has idled since an earlier reading.
+    /// The share of `seconds` for which each has idled since an earlier reading.
     pub fn shares_since(&self, earlier: &IdleTimes, seconds: f64) -> [f64; 2] {
         let per_second = rustix::param::clock_ticks_per_second() as f64;
         let share = |nth: usize| {
@@ -93,24 +94,24 @@ impl IdleTimes {
     }
 }
 
-/// Leaves the processor for a moment, to whoever is ready, whatever it had before.
+/// Sleeps for 20 µs, so that any other ready thread runs.
 pub fn yield_briefly() {
     yield_for(Duration::from_us(20));
 }
 
-/// Leaves the processor for `moment`, less than a second, to whoever is ready.
+/// Sleeps for `moment`, less than a second, so that any other ready thread runs.
 pub fn yield_for(moment: Duration) {
     let moment = Timespec { tv_sec: 0, tv_nsec: moment.as_ns().min(999_999_999) as i64 };
-    // Interrupted, it was a shorter moment.
+    // If interrupted, the sleep is shorter.
     let _ = rustix::thread::nanosleep(&moment);
 }
 
-/// Gives the calling thread the lowest real-time priority (`SCHED_FIFO`, sched(7)): nothing of normal priority takes its
-/// processor from it. It has to leave the processor by itself, again and again.
+/// Gives the calling thread the lowest real-time priority (`SCHED_FIFO`, sched(7)): no thread of normal
+/// priority preempts it. It has to yield the processor regularly.
 ///
 /// # Errors
-/// `EPERM` without `CAP_SYS_NICE` or a limit that allows it (`RLIMIT_RTPRIO`), or where control groups give no time to
-/// real-time threads.
+/// `EPERM` without `CAP_SYS_NICE` or a limit that allows it (`RLIMIT_RTPRIO`), or where control groups give
+/// no time to real-time threads.
 pub fn set_real_time() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..normal() })
 }
@@ -120,9 +121,9 @@ pub fn may_be_real_time() -> bool {
     std::thread::spawn(set_real_time).join().is_ok_and(|result| result.is_ok())
 }
 
-/// Under EEVDF (Linux 6.12 and later) whoever asks for shorter slices is let on sooner when woken: the deadline
-/// that decides is the time of waking plus the slice (sched_setattr(2), `sched_runtime`). Its share of the processor
-/// stays what it was.
+/// Attributes of the calling thread with a shorter slice. Under EEVDF (Linux 6.12 and later) a thread with a
+/// shorter slice runs sooner after it wakes: its deadline is the time of waking plus the slice
+/// (sched_setattr(2), `sched_runtime`). Its share of the processor stays the same.
 fn short_slices(slice: Duration) -> io::Result<libc::sched_attr> {
     let sched_nice = rustix::process::nice(0)?;
     Ok(libc::sched_attr { sched_nice, sched_runtime: slice.as_ns(), ..normal() })
@@ -142,12 +143,12 @@ fn normal() -> libc::sched_attr {
     }
 }
 
-/// Has the calling thread scheduled so.
+/// Sets the scheduling attributes of the calling thread.
 fn schedule(attributes: &libc::sched_attr) -> io::Result<()> {
     schedule_thread(None, attributes)
 }
 
-/// Has a thread, the calling one if absent, scheduled so.
+/// Sets the scheduling attributes of `thread`, by default the calling one.
 #[expect(unsafe_code, reason = "the call has no safe wrapper in rustix")]
 fn schedule_thread(thread: Option<Pid>, attributes: &libc::sched_attr) -> io::Result<()> {
     let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
@@ -156,26 +157,26 @@ fn schedule_thread(thread: Option<Pid>, attributes: &libc::sched_attr) -> io::Re
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the calling thread stand back for the workers where they share a processor.
+/// Lowers the priority of the calling thread below that of workers on the same processor.
 pub fn set_background() -> io::Result<()> {
-    // On Linux `nice` concerns the calling thread alone (sched(7)). At 15 its turn is over 28 times sooner than a
-    // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor. As a
-    // batch thread it takes the processor from nobody when it wakes itself.
+    // On Linux `nice` concerns the calling thread alone (sched(7)). At 15 its weight is 1/28 of a worker's,
+    // so that a worker that wakes runs soon, and it still gets a thirtieth of a full processor. As a batch
+    // thread it preempts no other when it wakes.
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, sched_nice: 15, ..normal() })
 }
 
-/// Has the calling thread run only where a processor would idle: whoever wakes there takes it over at once.
+/// Makes the calling thread run only on an idle processor: any thread that wakes there preempts it.
 pub fn set_idle() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_IDLE as u32, ..normal() })
 }
 
-/// Has `thread` wait, when it is woken, until whoever runs sleeps or has had its turn: batch scheduling, sched(7). Its share of the
-/// processor stays what it was.
+/// Gives `thread` batch scheduling (sched(7)): when it wakes it preempts no other thread. Its share of the
+/// processor stays the same.
 pub fn set_batch(thread: Pid) -> io::Result<()> {
     schedule_thread(Some(thread), &libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, ..normal() })
 }
 
-/// Ends [`set_background`], when the workers are gone. Only who may have any priority gets it back (`CAP_SYS_NICE`).
+/// Restores the normal priority after [`set_background`], when the workers have ended. Needs `CAP_SYS_NICE`.
 pub fn set_normal() -> io::Result<()> {
     schedule(&normal())
 }

@@ -1,21 +1,22 @@
-//! Which processors do the kernel's work on packets that an interface receives (receive packet steering: the
-//! kernel's documentation, networking/scaling).
+//! Receive packet steering: the processors that do the kernel's receive work of an interface (the kernel's
+//! documentation, networking/scaling).
 
 use crate::os::interface_sysfs::InterfaceSysfs;
 use std::io;
 
-/// Has `processors` do the work on what comes by the first `queues` queues of `interface`, an interface of the calling
-/// thread's network namespace.
+/// Steers the receive work of the first `queues` queues of `interface`, in the calling thread's network
+/// namespace, to `processors`.
 ///
 /// # Errors
-/// `EPERM` without `CAP_SYS_ADMIN`, or in a user namespace without a full view of sysfs; `NotFound` from a kernel
-/// without receive packet steering; `EINVAL` or `EOVERFLOW` for a processor that is not there.
+/// `EPERM` without `CAP_SYS_ADMIN`, or in a user namespace without a full view of sysfs; `NotFound` from a
+/// kernel without receive packet steering; `EINVAL` or `EOVERFLOW` for a processor that is not there.
 pub fn steer_to(interface: &str, queues: u32, processors: &[usize]) -> io::Result<()> {
     let (sysfs, mask) = (InterfaceSysfs::open()?, mask(processors));
     (0..queues).try_for_each(|queue| sysfs.write(interface, &format!("queues/rx-{queue}/rps_cpus"), &mask))
 }
 
-/// A set as the kernel reads it: words of 32 bits in hexadecimal, the highest first, apart by commas.
+/// A processor set in the kernel's format: words of 32 bits in hexadecimal, the highest first, separated by
+/// commas.
 fn mask(processors: &[usize]) -> String {
     let mut words = vec![0_u32; processors.iter().max().map_or(1, |highest| highest / 32 + 1)];
     for processor in processors {

@@ -1,21 +1,23 @@
-//! The kernel's receive work of an interface in threads of its own, one for each queue (threaded NAPI, Linux 5.12: the
-//! kernel's documentation, networking/napi), which can be put on processors as any thread can.
+//! The kernel's receive work of an interface in threads of its own, one for each queue (threaded NAPI, Linux
+//! 5.12: the kernel's documentation, networking/napi), which can be bound to processors like any thread.
 //!
-//! Without it whoever writes a packet does the receive work before the call returns; with it the call hands the packet over,
-//! and a thread `napi/<interface>-<number>` does the rest. That thread takes turns with the server: woken for each packet, it would take
-//! the processor from a server in the middle of a request, and both would do little but change places (docs/performance.md).
+//! Without it the thread that writes a packet does the receive work before the call returns; with it the
+//! call only queues the packet, and a thread `napi/<interface>-<number>` does the rest. That thread has
+//! batch scheduling: woken for each packet, it would otherwise preempt a server in the middle of a request,
+//! and both would do little but switch (docs/performance.md).
 
 use crate::os::interface_sysfs::InterfaceSysfs;
 use crate::os::processors;
 use rustix::process::Pid;
 use std::{fs, io};
 
-/// Has threads on `processors` do the receive work of `interface`, an interface of the calling thread's network namespace
-/// that is up and was made for it. Where any part is refused all is as before.
+/// Moves the receive work of `interface` to kernel threads on `processors`. The interface is up, and was
+/// made with support for this in the calling thread's network namespace. On an error everything is as
+/// before.
 ///
 /// # Errors
-/// `NotFound` from an older kernel, or where the threads cannot be seen (in a PID namespace); `EPERM` where they may not be
-/// moved (in a user namespace); `EINVAL` for a processor that is not there.
+/// `NotFound` from an older kernel, or where the threads cannot be seen (in a PID namespace); `EPERM` where
+/// they may not be moved (in a user namespace); `EINVAL` for a processor that is not there.
 pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Result<()> {
     let sysfs = InterfaceSysfs::open()?;
     // Interfaces of other namespaces may have the same name, and so threads of the same name.
@@ -23,7 +25,8 @@ pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Res
     sysfs.write(interface, "threaded", "1")?;
     let placed = place_threads(interface, queues, &before, processors);
     if placed.is_err() {
-        // What cannot be placed would run beside a shard. If it cannot be stopped either, lateness shows it.
+        // A thread that cannot be bound might run beside a shard. If it cannot be stopped either, lateness
+        // shows it.
         let _ = sysfs.write(interface, "threaded", "0");
     }
     placed
@@ -42,7 +45,7 @@ fn place_threads(interface: &str, queues: usize, before: &[Pid], processors: &[u
     })
 }
 
-/// The threads that do the receive work of interfaces of this name, anywhere on the machine.
+/// The kernel threads for interfaces of this name, in all namespaces of the machine.
 fn threads_of(interface: &str) -> io::Result<Vec<Pid>> {
     /// `TASK_COMM_LEN` without its end: older kernels cut names.
     const NAME_LEN: usize = 15;

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 use std::net::{IpAddr, SocketAddr};
 
-/// How far a connect has come.
+/// Progress of a connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// The handshake is done, as it is over loopback before the call returns.
@@ -14,7 +14,7 @@ pub enum Progress {
     UnderWay,
 }
 
-/// Begins to connect to `target`, from `source` if given, and tells how far that has come.
+/// Begins to connect to `target`, from `source` if given, and returns the progress so far.
 pub fn begin_connect(
     target: &SocketAddr,
     source: Option<IpAddr>,
@@ -40,13 +40,13 @@ pub fn begin_connect(
     }
 }
 
-/// Leaves the choice of the port to `connect`, which knows the whole four-tuple: a source address then has
+/// Defers the choice of the port to `connect`, which knows the whole four-tuple: a source address then has
 /// its full range of ports for every target (ip(7), `IP_BIND_ADDRESS_NO_PORT`).
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
 fn choose_port_on_connect(fd: impl AsFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;
-    // SAFETY: the descriptor is open for as long as it is borrowed, and the pointer and length are those of a
-    // live `c_int`, which is what the option takes.
+    // SAFETY: the descriptor is open for as long as it is borrowed, and the pointer and length are those of
+    // a live `c_int`, which is what the option takes.
     let result = unsafe {
         libc::setsockopt(
             fd.as_fd().as_raw_fd(),

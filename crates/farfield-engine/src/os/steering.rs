@@ -1,20 +1,20 @@
-//! Which queue the kernel puts a packet for a client into: a program of ten steps, in eBPF for TUN
+//! Assignment of packets to the gateway's queues: a program of ten steps for the kernel, in eBPF for TUN
 //! (`TUNSETSTEERINGEBPF`) and in classic BPF for packet sockets (`PACKET_FANOUT_CBPF`, packet(7)).
 //!
-//! The law: the low 32 bits of the destination, without the prefix' bits, modulo the number of queues. What is
-//! neither IPv4 nor IPv6 goes by the IPv6 law or, where it is too short, to queue 0.
+//! The queue is the low 32 bits of the destination, without the prefix' bits, modulo the number of queues. A
+//! packet that is neither IPv4 nor IPv6 is treated as IPv6 or, if it is too short, goes to queue 0.
 
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::io;
 
-/// The law's numbers.
+/// Parameters of the assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steering {
-    /// Which of the 32 bits of an IPv4 destination count.
+    /// Mask of the bits of an IPv4 destination that count.
     pub host_mask_v4: u32,
-    /// Which of the low 32 bits of an IPv6 destination count.
+    /// Mask of the low 32 bits of an IPv6 destination that count.
     pub host_mask_v6: u32,
-    /// How many queues, at least 1.
+    /// Number of queues, at least 1.
     pub queues: u32,
 }
 
@@ -36,13 +36,13 @@ fn instruction(code: u8, registers: u8, jump: i16, constant: i32) -> [u8; 8] {
 }
 
 impl Steering {
-    /// The law itself: the queue for a packet to a client with this index.
+    /// The queue for a packet to a client with this index.
     pub fn queue(&self, index: u32) -> u32 {
         index % self.queues
     }
 
-    /// The program in eBPF. Loads of packet bytes want the context in register 6 and answer in register 0, in the
-    /// machine's order.
+    /// The program in eBPF. Loads of packet bytes need the context in register 6 and return the value in
+    /// register 0, in the machine's byte order.
     fn extended(&self) -> [[u8; 8]; 11] {
         const MOVE_64: u8 = 0xbf;
         const SHIFT_RIGHT_64: u8 = 0x77;
@@ -89,7 +89,7 @@ impl Steering {
         ]
     }
 
-    /// Gives the eBPF program to the kernel.
+    /// Loads the eBPF program into the kernel.
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF` outside user namespaces, `ENOSYS` from a kernel without it.
@@ -123,8 +123,8 @@ impl Steering {
             kernel_version: 0,
             flags: 0,
         };
-        // SAFETY: `load`, the program and the license live until the call returns; the lengths are theirs, and the
-        // kernel takes what lies past the given size as zero.
+        // SAFETY: `load`, the program and the license live until the call returns; the lengths are theirs,
+        // and the kernel takes what lies past the given size as zero.
         let result =
             unsafe { libc::syscall(libc::SYS_bpf, PROGRAM_LOAD, &raw const load, size_of::<Load>()) };
         if result < 0 {

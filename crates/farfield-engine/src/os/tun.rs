@@ -1,5 +1,5 @@
-//! TUN: an interface whose wire is a file descriptor (the kernel's documentation, networking/tuntap). Each read and
-//! each write is one packet, behind a virtio-net header of ten bytes.
+//! TUN: an interface whose wire is a file descriptor (the kernel's documentation, networking/tuntap). Each
+//! read and each write is one packet, behind a virtio-net header of ten bytes.
 
 use crate::os::steering::Steering;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -18,28 +18,29 @@ pub struct Tun {
     pub queues: Vec<OwnedFd>,
 }
 
-/// How an interface is to be.
+/// Options of an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct TunOptions<'a> {
     /// Its name; `%d` stands for the first free number.
     pub name: &'a str,
-    /// How many queues, at least 1.
+    /// Number of queues, at least 1.
     pub queues: usize,
-    /// Checksums may be left to do, and TCP segments to cut.
+    /// Whether packets may lack checksums, and TCP segments may be larger than the MTU.
     pub offload: bool,
-    /// Bytes that may wait in the kernel to be received, of all queues, where that has threads of its own; packets beyond are
+    /// Bytes of packets that may wait for the kernel's receive threads, of all queues; further packets are
     /// refused.
     pub waiting_bytes: usize,
-    /// Its receive work can be given to a thread (`IFF_NAPI`, Linux 4.15; older kernels take no notice).
+    /// Whether its receive work can move to a thread (`IFF_NAPI`, Linux 4.15; older kernels ignore it).
     pub threads: bool,
 }
 
 impl Tun {
-    /// Makes an interface in the calling thread's network namespace. It goes when the last descriptor is closed.
+    /// Makes an interface in the calling thread's network namespace. It is removed when the last descriptor
+    /// is closed.
     ///
     /// # Errors
-    /// `NotFound` or `PermissionDenied` where `/dev/net/tun` is closed, `EPERM` without `CAP_NET_ADMIN`, `EINVAL` or
-    /// `E2BIG` for too many queues.
+    /// `NotFound` or `PermissionDenied` where `/dev/net/tun` is closed, `EPERM` without `CAP_NET_ADMIN`,
+    /// `EINVAL` or `E2BIG` for too many queues.
     pub fn open(options: TunOptions<'_>) -> io::Result<Tun> {
         let mut tun = Tun { name: options.name.to_owned(), queues: Vec::with_capacity(options.queues) };
         for _ in 0..options.queues {
@@ -54,7 +55,7 @@ impl Tun {
         Ok(tun)
     }
 
-    /// Has the kernel choose queues by `steering` instead of by its own hash.
+    /// Makes the kernel choose queues by `steering` instead of by its own hash.
     ///
     /// # Errors
     /// As [`Steering::load`].
@@ -70,7 +71,7 @@ impl Tun {
     }
 }
 
-/// Makes the interface, or adds a queue to it, and tells its name.
+/// Makes the interface, or adds a queue to it, and returns its name.
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
 fn attach(queue: impl AsFd, name: &str, options: TunOptions<'_>) -> io::Result<String> {
     // SAFETY: all-zero is a valid `ifreq`.

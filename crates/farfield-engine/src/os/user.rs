@@ -4,26 +4,26 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::path::PathBuf;
 
-/// A user of the system, with what a process of theirs has.
+/// A user of the system, with the ids and groups of their processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// Their number.
+    /// User id.
     pub uid: u32,
-    /// Their first group.
+    /// Primary group id.
     pub gid: u32,
-    /// All their groups.
+    /// All groups.
     groups: Vec<libc::gid_t>,
-    /// Their name, where the number has one.
+    /// Name, if the system has an entry for the id.
     pub name: Option<String>,
-    /// Where they live, where it is known.
+    /// Home directory, if the system has an entry for the id.
     pub home: Option<PathBuf>,
 }
 
 impl User {
-    /// The user of this name, or of this number, which then needs no entry in the system's list.
+    /// The user of this name, or of this id, which needs no entry in the system's list.
     ///
     /// # Errors
-    /// `NotFound` where there is none of that name.
+    /// `NotFound` if there is no user of that name.
     pub fn named(text: &str) -> io::Result<User> {
         let number = text.parse::<u32>().ok().filter(|uid| *uid != u32::MAX);
         let name = CString::new(text).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -36,8 +36,8 @@ impl User {
         }
     }
 
-    /// Makes the calling process this user's, with no way back. Fit for between fork and exec: raw calls, which change
-    /// the one thread that there is then.
+    /// Makes the calling process this user's, irrevocably. Safe between fork and exec: raw calls, which
+    /// change the one thread that exists then.
     ///
     /// # Errors
     /// `EPERM` unless the process is root.
@@ -58,8 +58,9 @@ impl User {
 fn look_up(name: &CStr, number: Option<u32>) -> io::Result<Option<User>> {
     let mut buffer = vec![0; 1 << 16];
     let mut found = std::ptr::null_mut();
-    // SAFETY: all-zero is a valid `passwd`; all pointers are those of live values, the buffer's length is its own. What
-    // `found` and its strings point to lies in `entry` and `buffer`, and is copied before these go.
+    // SAFETY: all-zero is a valid `passwd`; all pointers are those of live values, the buffer's length is
+    // its own. What `found` and its strings point to lies in `entry` and `buffer`, and is copied before
+    // these go.
     unsafe {
         let mut entry: libc::passwd = std::mem::zeroed();
         let (text, room) = (buffer.as_mut_ptr(), buffer.len());
@@ -67,7 +68,7 @@ fn look_up(name: &CStr, number: Option<u32>) -> io::Result<Option<User>> {
             Some(uid) => libc::getpwuid_r(uid, &raw mut entry, text, room, &raw mut found),
             None => libc::getpwnam_r(name.as_ptr(), &raw mut entry, text, room, &raw mut found),
         };
-        // Lists that have no such entry answer in several ways (the page's section Errors).
+        // Several results mean that there is no such entry (getpwnam_r(3), section Errors).
         if !matches!(error, 0 | libc::ENOENT | libc::ESRCH) {
             return Err(io::Error::from_raw_os_error(error));
         }

@@ -1,4 +1,4 @@
-//! What users ask of the sockets plane, asked of the kernel.
+//! The host of the sockets plane: the users' connections as kernel sockets.
 
 use crate::os::clock::Clock;
 use crate::os::socket::{Progress, begin_connect};
@@ -20,21 +20,22 @@ pub(crate) struct SocketsHost {
     pub clock: Clock,
     pub epoll: OwnedFd,
     pub wheel: Wheel<Wake>,
-    /// What the kernel said at once; handed to the population once it has returned.
+    /// Upcalls for results that the kernel gave at once, delivered after the population has returned.
     pub upcalls: VecDeque<Upcall>,
     pub samples: SampleSender,
     pub connects: u64,
-    /// When something was last sent.
+    /// Instant of the last send.
     pub last_sent: Instant,
-    /// No wake is due before.
+    /// No wake is due before this instant.
     quiet_until: Instant,
     target: SocketAddr,
     sources: Sources,
-    /// Persistent connections must not wait for ACKs between requests; a lone request never does.
+    /// Whether to switch Nagle's algorithm off: requests on a persistent connection must not wait for ACKs;
+    /// a single request never does.
     no_delay: bool,
     sockets: Vec<Option<Socket>>,
     open: u64,
-    /// Sockets that may be open at once: the run directory needs descriptors too.
+    /// Limit on open sockets: the run directory needs descriptors too.
     open_max: u64,
 }
 
@@ -42,26 +43,26 @@ struct Socket {
     fd: OwnedFd,
     serial: u32,
     connecting: bool,
-    /// The poll also tells when it can be written.
+    /// Whether the poll also reports when it is writable.
     polls_writable: bool,
     unsent: VecDeque<Bytes>,
-    /// What the kernel said when nothing more could be sent. It says so once, and then of a reset only that there is
-    /// nothing more to read, once that is so.
+    /// The error of the first failed send. The kernel reports it once; of a reset it then reports only the
+    /// end of the data, once all is read.
     broken: Option<Failure>,
-    /// It waits for its next turn of being read.
+    /// Whether it waits for its next turn of reading.
     unread: bool,
 }
 
-/// Something that happened to a connection.
+/// An event of a connection that is delivered to the population later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Upcall {
     Connected(ConnectionKey, Instant),
     Failed(ConnectionKey, Failure),
-    /// Nothing more can be sent, and what the server sent before is still to be read.
+    /// Nothing more can be sent, and the server's earlier bytes are still to be read.
     Broken(ConnectionKey),
 }
 
-/// What a read gave.
+/// Result of a read.
 pub(crate) enum Read {
     Bytes(usize),
     Nothing,
@@ -96,7 +97,8 @@ impl SocketsHost {
         })
     }
 
-    /// When the next wake is due; [`Instant::MAX`] if none is. [`may_be_due`](Self::may_be_due) goes by this from now on.
+    /// Instant of the next wake; [`Instant::MAX`] if there is none. [`may_be_due`](Self::may_be_due) uses
+    /// this from now on.
     pub fn look_ahead(&mut self) -> Instant {
         self.quiet_until = self.wheel.next_at().unwrap_or(Instant::MAX);
         self.quiet_until
@@ -107,7 +109,7 @@ impl SocketsHost {
         self.quiet_until <= at
     }
 
-    /// The connection that an event is about, unless it is gone.
+    /// The connection of an event, unless it is closed.
     pub fn key_of(&self, data: u64) -> Option<ConnectionKey> {
         let key = ConnectionKey { slot: ConnectionSlot::new(data as u32), serial: (data >> 32) as u32 };
         self.find(key).map(|_| key)
@@ -118,7 +120,7 @@ impl SocketsHost {
         self.find_mut(key).is_some_and(|socket| std::mem::take(&mut socket.connecting))
     }
 
-    /// Notes whether `key` waits for its next turn of being read: true if that is news.
+    /// Sets whether `key` waits for its next turn of reading; true if that changes it.
     pub fn note_unread(&mut self, key: ConnectionKey, unread: bool) -> bool {
         self.find_mut(key).is_some_and(|socket| std::mem::replace(&mut socket.unread, unread) != unread)
     }
@@ -147,7 +149,7 @@ impl SocketsHost {
         }
     }
 
-    /// Sends what could not go before.
+    /// Sends the bytes that the kernel did not accept before.
     pub fn flush(&mut self, key: ConnectionKey) {
         while let Some(bytes) = self.find_mut(key).and_then(|socket| socket.unsent.pop_front()) {
             if !self.write(key, &bytes) {
@@ -156,7 +158,8 @@ impl SocketsHost {
         }
     }
 
-    /// Writes `bytes`; keeps what does not go, in front of all that waits, and returns false.
+    /// Writes `bytes`; keeps the rest that the kernel does not accept, in front of the unsent bytes, and
+    /// returns false.
     fn write(&mut self, key: ConnectionKey, bytes: &Bytes) -> bool {
         let Some(socket) = self.sockets.get_mut(key.slot.index()).and_then(Option::as_mut) else {
             return true;
@@ -221,7 +224,7 @@ impl SocketsHost {
 
     fn forget(&mut self, key: ConnectionKey) {
         if self.find(key).is_some() {
-            // Closing the descriptor also takes it out of the poll.
+            // Closing the descriptor also removes it from the poll.
             self.sockets[key.slot.index()] = None;
             self.open -= 1;
         }
@@ -258,7 +261,7 @@ impl Host for SocketsHost {
         self.forget(key);
     }
 
-    /// A socket that has not heard from the server is closed without a packet: tcp(7) sends a RST only where
+    /// Closes the socket. Without a reply from the server that sends no packet: tcp(7) sends a RST only if
     /// the peer holds state.
     fn abandon(&mut self, key: ConnectionKey) {
         self.forget(key);
@@ -278,7 +281,7 @@ impl Host for SocketsHost {
     }
 }
 
-/// Edge-triggered, so that a connection is registered once for its life.
+/// Edge-triggered events, so that a connection is registered once for its life.
 const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 fn data_of(key: ConnectionKey) -> EventData {
@@ -301,7 +304,8 @@ mod tests {
     use super::*;
     use farfield_base::Duration;
 
-    /// Between replies the clock is read for wakes only if one may be due, and no wake that is asked for meanwhile is missed.
+    /// Between replies the clock is read for wakes only if one may be due, and no wake that is scheduled
+    /// meanwhile is missed.
     #[test]
     fn a_wake_may_be_due_from_when_it_was_asked_for() {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);

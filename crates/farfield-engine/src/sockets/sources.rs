@@ -1,11 +1,11 @@
-//! Source addresses: which local address a client connects from.
+//! Source addresses: the local address that each client connects from.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// Local addresses that clients take in turn, or none, and then the kernel chooses.
+/// Local addresses that clients use in turn. If there are none, the kernel chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sources {
     blocks: Vec<Block>,
@@ -19,7 +19,7 @@ struct Block {
     prefix: u8,
 }
 
-/// Why source addresses could not be read.
+/// The error of parsing source addresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is neither an address nor a block of addresses; write `127.0.0.5` or `127.0.0.0/8`")]
 pub struct SourcesError(String);
@@ -39,12 +39,12 @@ impl Sources {
         self.blocks.is_empty()
     }
 
-    /// How many addresses there are; 0 if the kernel chooses.
+    /// Number of addresses; 0 if the kernel chooses.
     pub fn count(&self) -> u128 {
         self.count
     }
 
-    /// The address of client `number`, the addresses being taken in turn.
+    /// The address of client `number`: clients use the addresses in turn.
     pub fn address(&self, number: u32) -> Option<IpAddr> {
         let mut index = u128::from(number) % self.count.max(1);
         for block in &self.blocks {
@@ -58,7 +58,7 @@ impl Sources {
 }
 
 impl Block {
-    /// Addresses in the block; of an IPv4 block of four and more, those that are neither its network's nor its
+    /// Number of addresses in the block; an IPv4 block of four or more does not count its network and
     /// broadcast address.
     fn count(&self) -> u128 {
         match (self.address, self.prefix) {

@@ -1,19 +1,20 @@
 //! One worker of the sockets plane: its event loop, from the first arrival to the last reply.
 //!
-//! The loop fires the wakes that are due, hands what the kernel has to the users, and sleeps until the next of
-//! either. Each wake and each read gets a clock reading of its own; how late wakes come and how long a turn
-//! takes go into histograms that the verdict reads.
+//! The loop fires the wakes that are due, passes the kernel's events to the users, and sleeps until the next
+//! of either. Each wake and each read has a clock reading of its own; the lateness of wakes and the
+//! durations of turns go into histograms for the verdict.
 //!
-//! A turn first reads the sockets that have something, and only then hands it to the users, who send. A send over
-//! loopback does the receiver's work too, and would make the replies read after it look late. But what is due goes
-//! before what has come: as soon as a send is due no further socket is read, and between replies that are handed on
-//! those sends are made that have become due. That ends where the worker has fallen behind: then replies go first, since each
-//! frees a connection that the next arrival would have to open, which costs several times as much, and the worker
-//! would never catch up.
+//! A turn first reads the readable sockets, and only then passes the bytes to the users, who send. A send
+//! over loopback does the receiver's work too, and would make replies read after it look late. But due sends
+//! take precedence over received bytes: as soon as a send is due no further socket is read, and between
+//! replies the sends that have become due are made. If the worker has fallen behind, replies take precedence
+//! instead, since each frees a connection that the next arrival would otherwise open, which costs several
+//! times as much, and the worker would never catch up.
 //!
-//! What a server sent is read before what became of the connection is heard: a reply may lie before a reset, and of a
-//! socket in error the kernel still gives what had come. And no connection is read for longer than a share of a turn:
-//! what is left waits in a list for the next, so that a reply without end holds up neither the others nor time limits.
+//! Received bytes are read before the end of a connection is handled: a reply may precede a reset, and the
+//! kernel still returns the bytes received by a socket in error. No connection is read for longer than a
+//! share of a turn: the rest waits in a list for the next turn, so that an endless reply delays neither
+//! other connections nor time limits.
 
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
@@ -31,23 +32,24 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Wakes fired before sockets are looked at again, so that arrivals past capacity do not starve replies.
+/// Wakes fired before sockets are polled again, so that arrivals past capacity do not starve replies.
 const WAKES_A_TURN: usize = 64;
 /// Wakes fired between replies: a send that is due waits for one reply at most, and replies are not starved.
 const WAKES_A_REPLY: usize = 2;
-/// A worker whose next wake has been due for so long has fallen behind.
+/// A worker has fallen behind if its next wake has been due for this long.
 const BEHIND: Duration = Duration::from_ms(1);
-/// No wake within so long of the last reading of the clock: between replies it need not be read for wakes.
+/// If no wake is due within this time of the last clock reading, the clock is not read for wakes between
+/// replies.
 const WELL_AHEAD: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
-/// The collector hears from a worker at least this often.
+/// Longest time between two messages to the collector.
 const HEARTBEAT: Duration = Duration::from_ms(100);
-/// What is read in one turn before the users hear of it.
+/// Bytes read in one turn before they are passed to the users.
 const READ_BUFFER: usize = 512 * 1024;
-/// Room for a reply without which no further socket is read first.
+/// Free space in the buffer below which no further socket is read.
 const READ_LEAST: usize = 64 * 1024;
-/// What is read on from one connection, beyond what was read first, before it is the next one's turn.
+/// Bytes read from one connection in a turn, after its first read.
 const READ_ON_MOST: usize = 256 * 1024;
 
 pub(crate) struct Worker {
@@ -58,16 +60,16 @@ pub(crate) struct Worker {
     lateness: Histogram,
     turns: Histogram,
     buffer: Vec<u8>,
-    /// For sockets that have more than was read at first.
+    /// Buffer for sockets with more bytes after their first read.
     more: Vec<u8>,
     heard: Vec<Heard>,
-    /// Connections that may have more than was read.
+    /// Connections that may have unread bytes.
     unread: VecDeque<ConnectionKey>,
     next_heartbeat: Instant,
     meters: Meters,
 }
 
-/// What a socket had to say, and when it was heard.
+/// An event of a socket, and the instant at which it was read.
 struct Heard {
     key: ConnectionKey,
     at: Instant,
@@ -82,11 +84,11 @@ enum What {
     Closed,
     Failed(Failure),
     Bytes {
-        /// Where in the buffer.
+        /// Range in the buffer.
         bytes: Range<usize>,
         more: bool,
         writable: bool,
-        /// The server sends nothing behind what is there.
+        /// Whether the server sends nothing after these bytes.
         ending: bool,
     },
 }
@@ -111,7 +113,7 @@ impl Worker {
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        // Without it timers are up to 50 µs late, which the lateness shows.
+        // If refused, timers are up to 50 µs late, which the lateness shows.
         let _ = processors::reduce_wake_latency();
         wait_for_start(self.host.clock);
         self.population.start(&mut self.host);
@@ -143,7 +145,7 @@ impl Worker {
         self.wind_up()
     }
 
-    /// Fires what is due, so many wakes at most.
+    /// Fires due wakes, at most `most`.
     fn fire_due(&mut self, most: usize) {
         for _ in 0..most {
             let now = self.host.clock.now();
@@ -156,7 +158,7 @@ impl Worker {
         }
     }
 
-    /// Hands on what the kernel said at once, while the population was asking for something else.
+    /// Delivers the events that the kernel reported at once, while the population was running.
     fn deliver_upcalls(&mut self) {
         while let Some(upcall) = self.host.upcalls.pop_front() {
             match upcall {
@@ -173,7 +175,7 @@ impl Worker {
         }
     }
 
-    /// Reads once from each socket that has something, until the buffer is full, the events are told or, unless the
+    /// Reads once from each readable socket, until the buffer is full, no events are left or, unless the
     /// worker is behind, a wake is due.
     fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>, behind: bool) {
         let mut filled = 0;
@@ -195,14 +197,14 @@ impl Worker {
             } else if connecting {
                 What::Connected { more: readable }
             } else if readable {
-                // What cannot be sent any more need not be tried.
+                // A socket in error can send nothing more.
                 let writable = flags.contains(EventFlags::OUT) && !failed;
                 match self.host.read(key, &mut self.buffer[filled..]) {
                     Read::Bytes(count) => {
                         let bytes = filled..filled + count;
                         filled += count;
-                        // A short read has emptied the socket; what comes later is a new event. A FIN that was
-                        // told with it is not.
+                        // A short read has emptied the socket, and later bytes are a new event; but a FIN
+                        // that was reported with these bytes is not.
                         let more = filled == READ_BUFFER || ending;
                         What::Bytes { bytes, more, writable, ending }
                     }
@@ -218,7 +220,7 @@ impl Worker {
         }
     }
 
-    /// Hands to the users what was heard, and asks again where there is more.
+    /// Passes the events to the users, and reads on from sockets with more bytes.
     fn hand_on(&mut self, behind: bool) {
         let mut heard = std::mem::take(&mut self.heard);
         for Heard { key, at, what } in heard.drain(..) {
@@ -253,7 +255,7 @@ impl Worker {
         self.heard = heard;
     }
 
-    /// Goes on with the connections that had more than was read, each of them once.
+    /// Reads on from the connections with unread bytes, once each.
     fn read_unread(&mut self, behind: bool) {
         for _ in 0..self.unread.len() {
             let Some(key) = self.unread.pop_front() else { return };
@@ -272,8 +274,8 @@ impl Worker {
         }
     }
 
-    /// Reads until the kernel has no more, since the poll tells of each arrival once, or until the connection has had its
-    /// share of the turn.
+    /// Reads until the kernel has no more, since the poll reports each arrival once, or until the connection
+    /// has had its share of the turn.
     fn read_on(&mut self, key: ConnectionKey) {
         let mut room = READ_ON_MOST;
         while self.host.is_open(key) {
@@ -301,7 +303,7 @@ impl Worker {
         if self.stop.load(Ordering::Relaxed) {
             return true;
         }
-        // Whoever is overdue has not been asked yet, so that the population cannot say whether it is done.
+        // Overdue wakes have not been handled yet, so that the population does not know whether it is done.
         let ended = self.phases.load_has_ended(now, self.host.wheel.next_at());
         if ended {
             self.population.finish();
@@ -310,18 +312,19 @@ impl Worker {
         all_begun && self.population.is_done() || now >= self.phases.drain_until
     }
 
-    /// Sleeps until something is due or comes, after the part of a turn from `turn` on in which wakes were fired.
+    /// Sleeps until a wake is due or an event arrives, after the part of a turn, from `turn` on, in which
+    /// wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
         self.meters.record_stall(turn, before);
         let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_heartbeat);
-        // Who has something left to read does not wait.
+        // With unread bytes there is no sleep.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
         let timeout = Timespec {
             tv_sec: (timeout.as_ns() / 1_000_000_000) as i64,
             tv_nsec: (timeout.as_ns() % 1_000_000_000) as i64,
         };
-        // Interrupted, it comes back with nothing, and the turn goes on.
+        // If interrupted, the call returns no events, and the turn continues.
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
         let woken = self.host.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);

@@ -18,30 +18,30 @@ use std::sync::Arc;
 const NEXT_HOP_V4: Ipv4Addr = Ipv4Addr::new(169, 254, 0, 1);
 const NEXT_HOP_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 
-/// Locally administered addresses. The next hop's is not that of the veth pair's far end, so that the stack at that
-/// end takes frames for another host's and drops them at once, after the packet socket had them.
+/// Locally administered addresses. The next hop's differs from that of the veth pair's far end, so that the
+/// stack at that end drops the frames as another host's, after the packet socket has received them.
 const SERVER_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const NEXT_HOP_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 const FAR_END_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 3];
 
-/// What a packet of a full queue takes of the kernel's memory, about: most hold one MSS.
+/// Approximate kernel memory of a packet in a full queue: most hold one MSS.
 const BYTES_OF_A_PACKET: usize = 2_048;
 
-/// Who does the kernel's receive work on packets for the server.
+/// The threads that do the kernel's receive work on packets for the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReceiveWork {
-    /// Whoever writes a packet.
+    /// The thread that writes a packet.
     Writer,
-    /// Whoever writes, since threads are not to be had: why.
+    /// The thread that writes a packet, since kernel threads are not available, with the reason.
     NoThreads(String),
     /// Threads of the kernel's, on the receive processors.
     Threads,
-    /// The receive processors, steered there packet by packet.
+    /// The receive processors, to which each packet is steered.
     Steered,
 }
 
 impl ReceiveWork {
-    /// In words.
+    /// A description for the report.
     pub fn description(&self) -> &'static str {
         match self {
             ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
@@ -50,7 +50,7 @@ impl ReceiveWork {
         }
     }
 
-    /// Why it is not in threads, where it was to be.
+    /// The reason why kernel threads, though wanted, do not do it.
     pub fn refused(&self) -> Option<String> {
         match self {
             ReceiveWork::NoThreads(why) => Some(format!("it can have no thread of its own ({why})")),
@@ -62,7 +62,7 @@ impl ReceiveWork {
 /// A device that is up, with its queues.
 #[derive(Debug)]
 pub(super) struct Gateway {
-    /// On the server's side.
+    /// Socket in the server's namespace.
     netlink: Netlink,
     interface: u32,
     pub name: String,
@@ -71,9 +71,9 @@ pub(super) struct Gateway {
     pub instead_of_tun: Option<String>,
     pub qdisc: Option<String>,
     pub queue_bytes: Option<u64>,
-    /// Who does the kernel's receive work, once it is set up.
+    /// The threads that do the kernel's receive work, once set up.
     pub receive: ReceiveWork,
-    /// What packet sockets dropped until the last reading, which sets their counters to zero.
+    /// Packets that packet sockets dropped until the last reading, which resets their counters.
     dropped_before: u64,
     /// Whether the device outlives its queues, so that it must be removed by name.
     remains: bool,
@@ -127,8 +127,8 @@ impl Gateway {
         Gateway::veth(spec).map_err(|source| TestbedError::Packet { source })
     }
 
-    /// The pair's far end lies in a namespace of its own, which goes, and takes the pair with it, when the last
-    /// socket in it is closed.
+    /// Makes a veth pair with packet sockets. The pair's far end is in a namespace of its own, which is
+    /// removed, together with the pair, when the last socket in it is closed.
     fn veth(spec: &TestbedSpec) -> io::Result<Gateway> {
         let far_namespace = Namespace::make()?;
         let mut netlink = Netlink::open()?;
@@ -161,8 +161,8 @@ impl Gateway {
         })
     }
 
-    /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up. With IPv6
-    /// if `v6`.
+    /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up.
+    /// With IPv6 if `v6`.
     pub fn set_up(&mut self, spec: &TestbedSpec, v6: bool) -> Result<(), TestbedError> {
         let failed = |what: String| move |source| TestbedError::Interface { what, source };
         let (netlink, interface) = (&mut self.netlink, self.interface);
@@ -171,7 +171,7 @@ impl Gateway {
         netlink
             .size(interface, spec.mtu, queue_len)
             .map_err(failed(format!("mtu = {} and queue of {} packets", spec.mtu, spec.queue_packets)))?;
-        // What leaves is never held back, so that a queueing discipline would only cost its lock.
+        // Packets are never delayed here, so that a queueing discipline would only cost its lock.
         self.qdisc = netlink.set_qdisc(interface, "noqueue").is_ok().then(|| "noqueue".to_owned());
         for address in addresses(spec, v6) {
             let what = failed(format!("address {address}"));
@@ -199,7 +199,7 @@ impl Gateway {
         self.queues.iter().map(|queue| Queue::new(queue.clone(), self.framing)).collect()
     }
 
-    /// What the device lost since it was made.
+    /// Packets that the device has lost since it was made.
     pub fn drops(&mut self) -> io::Result<GatewayDrops> {
         if matches!(self.framing, Framing::Ethernet { .. }) {
             for socket in &self.queues {
@@ -217,14 +217,14 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         if self.remains {
-            // If it cannot be removed, its namespaces are going and take it along.
+            // If it cannot be removed, it is removed with its namespaces.
             let _ = self.netlink.remove(self.interface);
         }
     }
 }
 
-/// Has the kernel's receive work done on the processors that are meant for it. Where they were not asked for by name, whoever
-/// writes does it if nothing else is to be had.
+/// Moves the kernel's receive work to the receive processors. If the scenario does not name them, the
+/// writing threads do the work where kernel threads are not available.
 fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<ReceiveWork> {
     let processors = &spec.receive_processors;
     if processors.is_empty() {
@@ -233,7 +233,8 @@ fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<Re
     if tun {
         match receive_thread::start_on(interface, spec.queues.get() as usize, processors) {
             Ok(()) => return Ok(ReceiveWork::Threads),
-            // Steering one packet to another processor costs as much as receiving it: only who asks for it gets it.
+            // Steering a packet to another processor costs as much as receiving it, so it is used only on
+            // request.
             Err(error) if !spec.receive_asked => return Ok(ReceiveWork::NoThreads(error.to_string())),
             Err(_) => {}
         }
@@ -245,12 +246,13 @@ fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<Re
     Ok(ReceiveWork::Steered)
 }
 
-/// An IPv6 address is the kernel's own a moment after it was given: a worker of the kernel's sees to it.
+/// Waits until the kernel accepts packets to `address`: a kernel worker makes a new IPv6 address local a
+/// moment later.
 fn wait_until_local(netlink: &mut Netlink, address: IpAddr) -> io::Result<()> {
     const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     const LOOKS: u32 = 5_000;
     for _ in 0..LOOKS {
-        // Until then there may be no way to it at all.
+        // Until then there may be no route to it at all.
         if netlink.is_local(address).unwrap_or(false) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What a server may take of the machine, and what it was held back by: plain data, for control groups to enforce.
+//! Limits of a server, and their effects: plain data, for control groups to enforce.
 
 use farfield_base::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ impl Limits {
 #[serde(try_from = "f64", into = "f64")]
 pub struct CpuLimit(f64);
 
-/// A number of processors that cannot be a limit.
+/// A number of processors that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{0} processors cannot be a limit: write from 0.001 to 10000, such as 0.2 for a fifth of one")]
 pub struct CpuLimitError(pub f64);
@@ -32,7 +32,8 @@ pub struct CpuLimitError(pub f64);
 // It is never NaN.
 impl Eq for CpuLimit {}
 
-/// The kernel's least quota and its least period, in microseconds (`kernel/sched/core.c`, `min_cfs_quota_period`).
+/// The kernel's least quota and its least period, in microseconds (`kernel/sched/core.c`,
+/// `min_cfs_quota_period`).
 const LEAST_US: f64 = 1_000.0;
 
 impl TryFrom<f64> for CpuLimit {
@@ -56,8 +57,8 @@ impl From<CpuLimit> for f64 {
 }
 
 impl CpuLimit {
-    /// The period over which the kernel counts, in microseconds: the shortest that it takes with this limit, so that
-    /// one pause of the server is short. 1 ms from one processor up, 5 ms for 0.2.
+    /// The period over which the kernel counts, in microseconds: the shortest that it takes with this limit,
+    /// so that one pause of the server is short. 1 ms from one processor up, 5 ms for 0.2.
     pub fn period_us(self) -> u64 {
         (LEAST_US / self.0).max(LEAST_US).ceil() as u64
     }
@@ -73,7 +74,7 @@ impl CpuLimit {
 #[serde(try_from = "Bytes", into = "Bytes")]
 pub struct MemoryLimit(Bytes);
 
-/// Memory that holds no process.
+/// A memory limit that is too small for any process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} of memory hold no server: write 1MiB or more, such as \"64MiB\"")]
 pub struct MemoryLimitError(pub Bytes);
@@ -94,16 +95,16 @@ impl From<MemoryLimit> for Bytes {
     }
 }
 
-/// What limits did to a server until now, as the kernel counts it.
+/// Effects of a server's limits so far, as the kernel counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LimitUse {
     /// Periods in which the server had something to do.
     pub periods: u64,
     /// Those in which it used up its quota.
     pub throttled_periods: u64,
-    /// How long it was kept from running, added up over processors.
+    /// Time for which it was kept from running, added up over processors.
     pub throttled: Duration,
-    /// The most memory that it held.
+    /// Peak of its memory.
     pub memory_max: Option<Bytes>,
     /// Processes that the kernel killed because memory ran out.
     pub oom_kills: u64,

@@ -1,4 +1,4 @@
-//! The addresses that begin with the same bits, as in "198.18.0.0/15" (RFC 4632, section 3.1; RFC 4291, section 2.3).
+//! Address prefixes, such as "198.18.0.0/15" (RFC 4632, section 3.1; RFC 4291, section 2.3).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,7 +47,7 @@ pub struct Prefix<A: Family> {
     bits: u8,
 }
 
-/// Why something is not a prefix.
+/// The reason why a text is not a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrefixError {
     /// No slash, or no address before it, or no number after it.
@@ -65,9 +65,9 @@ pub enum PrefixError {
         bits_max: u8,
     },
     /// Bits are set past the length.
-    #[error("the prefix has bits set past its length: say {meant}")]
+    #[error("the prefix has bits set past its length: write {meant}")]
     HostBits {
-        /// The prefix that has none.
+        /// The prefix without these bits.
         meant: String,
     },
 }
@@ -100,18 +100,18 @@ impl<A: Family> Prefix<A> {
         self.bits
     }
 
-    /// The bits that tell its addresses apart.
+    /// Mask of the bits in which its addresses differ.
     pub fn host_mask(&self) -> u128 {
         let low = u128::from(A::BITS - self.bits);
         if low == 128 { u128::MAX } else { (1 << low) - 1 }
     }
 
-    /// Whether an address begins so.
+    /// Whether an address has this prefix.
     pub fn contains(&self, address: A) -> bool {
         address.to_number() & !self.host_mask() == self.network.to_number()
     }
 
-    /// The address with this index in the prefix; the first has 0, and bits that are too many are left out.
+    /// The address with this index in the prefix; the first has 0, and excess bits are ignored.
     pub fn address(&self, index: u128) -> A {
         A::from_number(self.network.to_number() | index & self.host_mask())
     }

@@ -11,27 +11,27 @@ fn all() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Those in the network namespace with this inode, ourselves left out.
+/// The processes in the network namespace with this inode, without this process.
 pub(super) fn in_network_namespace(inode: u64) -> Vec<u32> {
     let ourselves = std::process::id();
     all().filter(|pid| *pid != ourselves && namespace::inode_of_process(*pid) == Some(inode)).collect()
 }
 
-/// Those in the PID namespace of a process, itself included.
+/// The processes in the PID namespace of a process, itself included.
 pub(super) fn in_pid_namespace_of(pid: u32) -> Vec<u32> {
     let inode = |pid: u32| fs::metadata(format!("/proc/{pid}/ns/pid")).ok().map(|link| link.ino());
     let Some(wanted) = inode(pid) else { return Vec::new() };
     all().filter(|pid| inode(*pid) == Some(wanted)).collect()
 }
 
-/// What the processes have used, and those of their children that have ended and been waited for.
+/// Processor time of the processes, and of those of their children that have ended and been waited for.
 pub(super) fn cpu(pids: &[u32]) -> Duration {
     let own = pids.iter().filter_map(|pid| init::cpu_of(*pid).ok()).map(Duration::as_ns).sum::<u64>();
     let ended = pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.children_cpu.as_ns()).sum::<u64>();
     Duration::from_ns(own + ended)
 }
 
-/// When a process began, in ticks since the machine did: with its number, it is the process and no later one.
+/// Start time of a process, in ticks since boot: together with its number it identifies the process.
 pub(super) fn start_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.start_ticks)
 }
@@ -46,7 +46,7 @@ fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    // The third field comes first here.
+    // The first of these is the third field of the file.
     let field = |nth: usize| fields.get(nth - 3)?.parse::<u64>().ok();
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     Some(Stat {

@@ -1,8 +1,8 @@
 //! A queue of the gateway: packets from the server's kernel, and packets to it, one a call.
 //!
-//! A packet is an IP packet behind a virtio-net header of ten bytes (`farfield_wire::VnetHeader`), whatever the
-//! gateway is made of: with packet sockets the Ethernet header is put in and taken out here, and the header's
-//! offsets are moved past it. Reading and writing allocate nothing and never wait.
+//! A packet is an IP packet behind a virtio-net header of ten bytes (`farfield_wire::VnetHeader`), on either
+//! device: with packet sockets the Ethernet header is inserted and removed here, and the header's offsets
+//! are adjusted. Reading and writing allocate nothing and never block.
 
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,14 +15,14 @@ const PARTS_MAX: usize = 8;
 const ETHERTYPE_V4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 
-/// One queue. Whoever holds it keeps the interface alive.
+/// One queue. It keeps the interface alive.
 #[derive(Debug)]
 pub struct Queue {
     descriptor: Arc<OwnedFd>,
     framing: Framing,
 }
 
-/// What lies between the virtio-net header and the packet.
+/// Framing between the virtio-net header and the packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Framing {
     /// Nothing.
@@ -32,7 +32,7 @@ pub(crate) enum Framing {
 }
 
 impl Queue {
-    /// Bytes of a buffer in which every packet fits that the kernel can hand over.
+    /// Size of a buffer that holds any packet from the kernel.
     pub const READ_LEN: usize = VNET_LEN + 40 + 65_536;
     /// Bytes of the header before a packet.
     pub const HEADER_LEN: usize = VNET_LEN;
@@ -43,11 +43,11 @@ impl Queue {
         Queue { descriptor, framing }
     }
 
-    /// Reads the next packet, with its header, into `buffer`; tells its length, or `None` if there is none now. A
-    /// buffer shorter than [`READ_LEN`](Self::READ_LEN) may get only the front of a packet.
+    /// Reads the next packet, with its header, into `buffer`, and returns its length; `None` if there is
+    /// none now. A buffer shorter than [`READ_LEN`](Self::READ_LEN) may get only the front of a packet.
     ///
     /// # Errors
-    /// When the interface is gone.
+    /// If the interface is gone.
     ///
     /// # Panics
     /// If the buffer cannot hold the header.
@@ -70,12 +70,12 @@ impl Queue {
         }
     }
 
-    /// Hands one packet to the server's kernel, which does its receive work before this returns. `parts` together
-    /// are the header and the packet; the first holds at least the header. Tells whether the kernel took it: not, if
-    /// its queue is full.
+    /// Writes one packet to the server's kernel, which does its receive work before this returns. `parts`
+    /// together are the header and the packet; the first holds at least the header. Returns whether the
+    /// kernel accepted it: false if its queue is full.
     ///
     /// # Errors
-    /// When the packet or its header is malformed, or the interface is gone.
+    /// If the packet or its header is malformed, or the interface is gone.
     ///
     /// # Panics
     /// With more than [`PARTS_MAX`](Self::PARTS_MAX) parts, or a first one that cannot hold the header.
@@ -107,7 +107,7 @@ impl AsFd for Queue {
     }
 }
 
-/// `None` for what the kernel would have to wait for.
+/// `None` if the call would block.
 fn taken(result: rustix::io::Result<usize>) -> Result<Option<usize>, Errno> {
     match result {
         Ok(count) => Ok(Some(count)),
@@ -116,8 +116,8 @@ fn taken(result: rustix::io::Result<usize>) -> Result<Option<usize>, Errno> {
     }
 }
 
-/// Moves the offsets of a virtio-net header that count from the packet's front: the length of all headers, if it is
-/// given, and where the checksum begins, if one is to be done.
+/// Adjusts the offsets of a virtio-net header that count from the packet's front: the length of all headers,
+/// if present, and the start of the checksum, if one is needed.
 fn shift(header: &mut [u8], moved: impl Fn(u16) -> u16) {
     const NEEDS_CHECKSUM: u8 = 1;
     let checksum_to_do = header[0] & NEEDS_CHECKSUM != 0;

@@ -1,11 +1,13 @@
-//! What is written down of each testbed while it stands, so that the next start clears away what a killed run left.
+//! On-disk record of each testbed in use, from which the next start clears away the leftovers of a killed
+//! run.
 //!
-//! A namespace of ours goes with its last process and descriptor, which a run that is killed takes along: what can be
-//! left is a server that would not be contained, control groups, and settings in a namespace that is not ours.
+//! A namespace of ours ends with its last process and descriptor, and so with a killed run. Leftovers are a
+//! server that could not be contained, control groups, and settings in a namespace that is not ours.
 //!
-//! A run holds a lock on its record for as long as it lives (flock(2)): whoever gets the lock knows that the owner is
-//! gone, in whichever PID namespace it was. What a record says is done with root's rights, so it is believed only where
-//! nobody else can have written it: in a folder and a file that are ours and that others may not write.
+//! A run holds a lock on its record for as long as it lives (flock(2)): a process that gets the lock knows
+//! that the owner is gone, in whichever PID namespace it was. Clearing runs with root's rights, so a record
+//! is trusted only if nobody else can have written it: in a folder and a file that are ours and that others
+//! may not write.
 
 use super::{processes, settings};
 use crate::os::namespace::Namespace;
@@ -22,10 +24,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
-/// No record is longer: what is longer was not written by us.
+/// Upper bound on a record's size: a longer file was not written by us.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The file of a testbed that stands, locked. Dropped, it is removed.
+/// The locked record file of a testbed in use. Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Record {
     folder: PathBuf,
@@ -37,20 +39,20 @@ pub(super) struct Record {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordContent {
-    /// Which start of the machine this was written in.
+    /// Boot id of the machine when this was written.
     boot: String,
     namespace_inode: u64,
-    /// Never given to another namespace until the machine restarts.
+    /// Cookie of the namespace, unique until the machine restarts.
     namespace_cookie: u64,
-    /// Whose namespace it is, if it is not ours.
+    /// Process whose namespace it is, if it is not ours.
     host: Option<Process>,
-    /// What its settings were.
+    /// Previous values of its changed settings.
     restore: Vec<(String, String)>,
     /// The control groups of its server.
     groups: Vec<PathBuf>,
 }
 
-/// A process that cannot be mistaken for a later one of the same number.
+/// A process, distinguished from a later one of the same number by its start time.
 #[derive(Debug, Serialize, Deserialize)]
 struct Process {
     pid: u32,
@@ -67,7 +69,7 @@ impl Process {
     }
 }
 
-/// A name that no other run on this machine has at once, nor a second testbed of this one.
+/// A name that is unique among the running testbeds of this machine.
 pub(super) fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
@@ -77,7 +79,7 @@ pub(super) fn unique_name() -> String {
 }
 
 impl Record {
-    /// Writes a testbed down. `None` where no directory lets us: a testbed needs no record to work.
+    /// Writes the record of a testbed. `None` if no directory is writable: a testbed works without a record.
     pub fn write(namespace: &Namespace, host: Option<u32>) -> Option<Record> {
         let content = RecordContent {
             boot: boot()?,
@@ -92,7 +94,7 @@ impl Record {
         };
         let name = format!("place-{}.json", unique_name());
         let (folder, at, file) = directories().into_iter().find_map(|folder| {
-            // Another run that ends removes the folder when it is empty, perhaps before the file is in it.
+            // Another run that ends removes the folder if it is empty, perhaps before the file is in it.
             (0..3).find_map(|_| {
                 let at = private_folder(&folder, true)?;
                 let file = locked_file(&at, &name, &content).ok()?;
@@ -102,10 +104,10 @@ impl Record {
         Some(Record { folder, at, name, file, content })
     }
 
-    /// Adds what is to be put back.
+    /// Adds the settings to restore.
     pub fn keep_settings(&mut self, restore: &[(String, String)]) {
         self.content.restore = restore.to_vec();
-        // The record is there already; without this part it clears less.
+        // The record exists already; without this part it clears less.
         let _ = write(&self.file, &self.content);
     }
 
@@ -118,28 +120,29 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // If it cannot be removed, the next start finds that its owner is gone, and nothing of it.
+        // If the file cannot be removed, the next start finds that its owner is gone, and nothing to clear.
         let _ = rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty());
-        // It stays while other testbeds stand.
+        // The folder stays while it holds records of other testbeds.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Clears away what runs that were killed left behind, as far as this user may.
+/// Clears away the leftovers of killed runs, as far as this user may.
 pub(super) fn clear_leftovers() {
     for folder in directories() {
         let Some(at) = private_folder(&folder, false) else { continue };
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());
         for name in names.filter(|name| name.starts_with("place-") && name.ends_with(".json")) {
-            // Held until the file is gone, so that of two starts one clears.
+            // The lock is held until the file is gone, so that only one of two starts clears.
             let Some(file) = left_by_the_dead(&at, &name) else { continue };
             if let Some(content) = read(&file)
                 && is_of_this_boot(&content)
             {
                 clear(&content);
             }
-            // Where it cannot be removed it does no harm: the next start finds nothing of what it tells.
+            // If the file cannot be removed it does no harm: the next start finds nothing of what it
+            // describes.
             let _ = rustix::fs::unlinkat(&at, &name, AtFlags::empty());
         }
     }
@@ -154,7 +157,7 @@ fn clear(content: &RecordContent) {
                 namespace.cookie().is_ok_and(|cookie| cookie == content.namespace_cookie)
             };
             if let Some(namespace) = namespace.ok().filter(same) {
-                // What cannot be entered cannot be mended from here.
+                // A namespace that cannot be entered cannot be restored from here.
                 let _ = namespace.inside(|| settings::restore(&content.restore));
             }
         }
@@ -165,14 +168,15 @@ fn clear(content: &RecordContent) {
     }
 }
 
-/// Kills what lives in the namespace, made sure by the cookie that it is the one: the inode may be another's by now.
+/// Kills all processes in the namespace, identified by its cookie: the inode may be another namespace's by
+/// now.
 fn kill_all(content: &RecordContent) {
     let here = Namespace::current().and_then(|namespace| namespace.cookie());
     if here.map_or(true, |here| here == content.namespace_cookie) {
         return;
     }
     for pid in processes::in_network_namespace(content.namespace_inode) {
-        // The descriptor is taken first, so that what is looked at is what is killed.
+        // The descriptor is opened first, so that the process that is checked is the one that is killed.
         let Ok(process) = init::descriptor_of(pid) else { continue };
         let cookie = Namespace::of_process(pid).and_then(|namespace| namespace.cookie());
         if cookie.is_ok_and(|cookie| cookie == content.namespace_cookie) {
@@ -182,7 +186,7 @@ fn kill_all(content: &RecordContent) {
     }
 }
 
-/// Where records may lie, the best first.
+/// Directories for records, the preferred one first.
 fn directories() -> Vec<PathBuf> {
     let of_user = env::var_os("XDG_RUNTIME_DIR").map(|directory| PathBuf::from(directory).join("farfield"));
     let user = rustix::process::getuid().as_raw();
@@ -190,11 +194,11 @@ fn directories() -> Vec<PathBuf> {
     [Some(PathBuf::from("/run/farfield")), of_user, Some(shared)].into_iter().flatten().collect()
 }
 
-/// The folder, open, if it is this user's own and nobody else may write in it; made first if `make` says so. One that
-/// others may read is closed to them: what a run is about is nobody else's.
+/// Opens the folder if it is this user's own and nobody else may write in it, and creates it first if
+/// `make`. A folder that others may read is closed to them: a run is private.
 fn private_folder(path: &Path, make: bool) -> Option<OwnedFd> {
     if make {
-        // One that is there already is looked at below, like any.
+        // An existing folder is checked below, like a new one.
         let _ = rustix::fs::mkdir(path, Mode::RWXU);
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -209,7 +213,7 @@ fn private_folder(path: &Path, make: bool) -> Option<OwnedFd> {
     Some(at)
 }
 
-/// Makes the file, locked before anyone can see it under its name.
+/// Creates the file, locked before anyone can see it under its name.
 fn locked_file(at: &OwnedFd, name: &str, content: &RecordContent) -> io::Result<File> {
     let draft = format!(".{name}");
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -225,9 +229,9 @@ fn locked_file(at: &OwnedFd, name: &str, content: &RecordContent) -> io::Result<
     Ok(file)
 }
 
-/// The record, locked, if it can be believed and its owner is gone.
+/// Opens and locks the record, if it can be trusted and its owner is gone.
 fn left_by_the_dead(at: &OwnedFd, name: &str) -> Option<File> {
-    // Should it be a FIFO, opening it does not wait for a writer.
+    // NONBLOCK: if it is a FIFO, opening it does not wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at, name, flags, Mode::empty()).ok()?;
     let found = rustix::fs::fstat(&file).ok()?;
@@ -240,15 +244,15 @@ fn left_by_the_dead(at: &OwnedFd, name: &str) -> Option<File> {
     }
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Some(file.into()),
-        // Its owner lives, or another start clears it at this moment.
+        // Its owner lives, or another start is clearing it.
         Err(Errno::WOULDBLOCK) => None,
-        // A file system without locks cannot say, and a run that lives must not be cleared.
+        // Without locks in the file system the owner may live, and a live run must not be cleared.
         Err(_) => None,
     }
 }
 
-/// Over what was there, which is never longer: a run that is killed meanwhile leaves the new beginning, and at worst an
-/// old end behind it, which reading leaves out.
+/// Overwrites the content, which only grows: a run that is killed meanwhile leaves the new text, and at
+/// worst an old end behind it, which reading ignores.
 fn write(file: &File, content: &RecordContent) -> io::Result<()> {
     let text = serde_json::to_vec(content)?;
     file.write_all_at(&text, 0)?;

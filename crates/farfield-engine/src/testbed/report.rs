@@ -1,25 +1,25 @@
-//! What a testbed came to be, for the run directory: every value as the kernel gives it back.
+//! Report of a testbed for the run directory: every value as the kernel reports it.
 
 use serde::{Deserialize, Serialize};
 
-/// A testbed as built.
+/// The settings of a testbed in effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestbedReport {
-    /// Whose network namespace it is.
+    /// Origin of the network namespace, in words.
     pub namespace: String,
     /// "tun" or "packet".
     pub device: String,
-    /// Why it is not the device that is tried first.
+    /// The reason why it is not TUN, which is tried first.
     pub instead_of_tun: Option<String>,
     /// The interface's name on the server's side.
     pub interface: String,
-    /// How many queues the gateway has.
+    /// Number of the gateway's queues.
     pub queues: u32,
-    /// How packets find their queue, with several.
+    /// The rule that assigns packets to queues, if there are several.
     pub steering: Option<String>,
-    /// Bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Segments of up to 64 KiB, and checksums left to do.
+    /// Whether segments of up to 64 KiB and packets without checksums pass.
     pub offload: bool,
     /// Packets in a queue towards clients, with TUN.
     pub queue_packets: Option<u32>,
@@ -31,22 +31,24 @@ pub struct TestbedReport {
     pub server: Vec<String>,
     /// The prefixes routed to the gateway.
     pub clients: Vec<String>,
-    /// The congestion control that the routes to clients ask for, if it was set; it outranks the kernel's setting.
+    /// Congestion control set on the routes to clients, if any; it takes precedence over the kernel's
+    /// setting.
     pub congestion_control: Option<String>,
-    /// What the routes' initial congestion window is, in segments, if it was set.
+    /// Initial congestion window set on the routes, in segments, if any.
     pub initial_window: Option<u32>,
     /// Processors that do the receive work for the server, if they were chosen.
     pub receive_processors: Vec<usize>,
-    /// How that work gets there, in words.
+    /// How that work is moved there, in words.
     pub receive_work: String,
-    /// Why it could not get there, if it was to and did not.
+    /// The reason why it could not be moved there, if it should have been.
     pub receive_refused: Option<String>,
-    /// The server's kernel settings: those that were set, and the others that decide how its TCP behaves.
+    /// The server's kernel settings: those that were set, and the others that determine the behaviour of its
+    /// TCP.
     pub settings: Vec<ServerSetting>,
 }
 
 impl TestbedReport {
-    /// What a placement came to be: that receive work could have no thread of its own is added.
+    /// The description of a placement, with a note if receive work has no thread of its own.
     pub(crate) fn placed(&self, placement: &str) -> String {
         match self.receive_refused.as_deref() {
             Some(why) => format!("{placement}; receive work is done in the shards' writes, since {why}"),
@@ -60,23 +62,23 @@ impl TestbedReport {
 pub struct ServerSetting {
     /// The name, with dots.
     pub name: String,
-    /// What was asked for, if anything was.
+    /// The requested value, if there is one.
     pub asked: Option<String>,
-    /// What the kernel has, if it has it.
+    /// The value in effect, if the kernel has the setting.
     pub value: Option<String>,
 }
 
-/// Packets that the gateway lost, which the emulated network did not mean to lose.
+/// Packets lost by the gateway, and not by the emulated network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GatewayDrops {
     /// From the server to clients: the emulator did not read fast enough.
     pub to_clients: u64,
-    /// From clients to the server: the kernel took them and threw them away before TCP.
+    /// From clients to the server: the kernel accepted them and dropped them before TCP.
     pub to_server: u64,
 }
 
 impl GatewayDrops {
-    /// What was lost since an earlier reading.
+    /// Packets lost since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &GatewayDrops) -> GatewayDrops {
         GatewayDrops {

@@ -1,4 +1,5 @@
-//! The server's processes: started inside the testbed, ready before clients come, and gone afterwards whatever happens.
+//! The server's processes: started inside the testbed, ready before clients connect, and ended afterwards in
+//! any case.
 
 use super::processes;
 use super::{LimitUse, Limits};
@@ -26,28 +27,28 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::{fmt, io, process, thread};
 
-/// How a server is started.
+/// Specification of a server to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// What to run.
+    /// Command to run.
     pub command: Command,
-    /// How it shows that it is ready.
+    /// Sign that it is ready.
     pub ready: Ready,
-    /// How long it may take for that.
+    /// Time in which it must be ready.
     pub ready_timeout: Duration,
-    /// How long it may take to stop when asked, before it is killed.
+    /// Time in which it must stop after SIGTERM, before it is killed.
     pub stop_timeout: Duration,
-    /// The processors it runs on; empty for all that this process may use.
+    /// Processors of the server; empty for all that this process may use.
     pub processors: Vec<usize>,
-    /// What all of its processes together may take.
+    /// Limits of all its processes together.
     pub limits: Limits,
-    /// The user that it runs as, by name or number; whoever runs this if absent. Only root can say another.
+    /// The user that it runs as, by name or id; this process's user if absent. Only root can set another.
     pub user: Option<String>,
-    /// The folder that it runs in; that of this process if absent.
+    /// Its working directory; that of this process if absent.
     pub directory: Option<PathBuf>,
-    /// Where its output goes. An old file is overwritten.
+    /// File for its output. An old file is overwritten.
     pub log: PathBuf,
-    /// What its environment has beside ours.
+    /// Additional variables of its environment.
     pub env: BTreeMap<String, String>,
 }
 
@@ -88,7 +89,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// When a server is ready.
+/// Sign that a server is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Ready {
@@ -98,7 +99,7 @@ pub enum Ready {
     Tcp(u16),
 }
 
-/// A readiness that is none.
+/// A text that names no sign of readiness.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} does not say when a server is ready: write \"tcp:80\", or \"started\"")]
 pub struct ReadyError {
@@ -141,105 +142,106 @@ impl fmt::Display for Ready {
     }
 }
 
-/// How a server is kept from outliving us.
+/// The means that keep a server from outliving this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Containment {
-    /// It lives in a PID namespace of its own: the kernel kills all in it with its first process, and that with us.
+    /// A PID namespace: the kernel kills all processes in it with its first one, and that one with this
+    /// process.
     PidNamespace,
-    /// It is a process group: what leaves the group can outlive a run that is killed, until the next start.
+    /// A process group: a process that leaves the group can outlive a killed run, until the next start.
     ProcessGroup {
-        /// Why it has no PID namespace.
+        /// The reason why there is no PID namespace.
         why: String,
     },
 }
 
-/// Why a server does not run.
+/// The reason why a server does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The log.
+    /// The log cannot be written.
     #[error("the server's log {path} cannot be written ({source}): set [server] log")]
     Log {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Nothing to run.
+    /// The command is empty.
     #[error("the server's command is empty: set [server] command")]
     Empty,
-    /// The command.
+    /// The command cannot be started.
     #[error(
         "the server's command `{command}` cannot be started ({source}): see [server] command and directory"
     )]
     Start {
-        /// What was to run.
+        /// The command.
         command: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The processors.
-    #[error("the server cannot be put on processors {processors:?} ({source}): set [server] processors")]
+    /// The processors cannot be used.
+    #[error("the server cannot be bound to processors {processors:?} ({source}): set [server] processors")]
     Processors {
-        /// What was asked for.
+        /// The requested processors.
         processors: Vec<usize>,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The limits.
+    /// The limits cannot be enforced.
     #[error(
-        "[server] {key} cannot be kept to: {source}. It takes control groups that this user may write, as root has them \
+        "[server] {key} cannot be enforced: {source}. It needs control groups that this user may write, as root has them \
          outside most containers; without the key the server has the whole machine"
     )]
     Limits {
         /// "cpu", "memory", or both.
         key: &'static str,
-        /// What is missing.
+        /// The cause.
         source: ControlGroupError,
     },
-    /// The user.
+    /// The server cannot run as the requested user.
     #[error(
         "the server cannot run as user `{user}` ({source}): set [server] user, and run farfield as root for it"
     )]
     User {
-        /// Who was asked for.
+        /// The requested user.
         user: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It ended before it was ready.
+    /// The server ended before it was ready.
     #[error("the server `{command}` ended ({status}) before it was ready; its last words:\n{last_words}")]
     Ended {
-        /// What ran.
+        /// The command.
         command: String,
         /// How it ended.
         status: String,
         /// The end of its log.
         last_words: String,
     },
-    /// It took too long.
+    /// The server was not ready in time.
     #[error(
         "the server `{command}` was not ready ({ready}) after {timeout}: set [server] ready-timeout, or ready; its \
          last words:\n{last_words}"
     )]
     NotReady {
-        /// What ran.
+        /// The command.
         command: String,
-        /// What was waited for.
+        /// The expected sign of readiness.
         ready: Ready,
-        /// How long.
+        /// The time that it had.
         timeout: Duration,
         /// The end of its log.
         last_words: String,
     },
 }
 
-/// A server that runs. Dropped, it is stopped.
+/// A running server. Dropping it stops the server.
 #[derive(Debug)]
 pub struct RunningServer {
-    /// The process above the server's.
+    /// The init process, parent of the server's.
     init: u32,
     init_descriptor: OwnedFd,
-    /// The thread that started the init, with which the init would die. It ends with the init.
+    /// The thread that started the init. The init would die with this thread, which ends after the init.
     keeper: Option<JoinHandle<io::Result<ExitStatus>>>,
     containment: Containment,
     stop_timeout: Duration,
@@ -247,16 +249,16 @@ pub struct RunningServer {
     ending: Arc<OnceLock<ServerExit>>,
     log: PathBuf,
     limits: Limits,
-    /// It goes after the processes in it.
+    /// The control group, removed after the processes in it.
     group: Option<ControlGroup>,
 }
 
-/// How and when a server's first process and all its children ended.
+/// Exit status of a server's first process, and the time at which it and all its children had ended.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerExit {
-    /// As the init exits: as the server's first process did.
+    /// The init's exit status, which is that of the server's first process.
     pub status: ExitStatus,
-    /// A reading of `CLOCK_MONOTONIC`.
+    /// Time of the end, a reading of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
 }
 
@@ -271,14 +273,14 @@ impl ServerExit {
 
     /// The signal that killed it, if one did.
     pub fn signal(&self) -> Option<i32> {
-        // The init and shells exit with this and the signal's number.
+        // The init and shells exit with this plus the signal's number.
         const SIGNALLED: i32 = 128;
         let code = self.status.code()?;
         (code > SIGNALLED && code < SIGNALLED + 64).then(|| code - SIGNALLED)
     }
 }
 
-/// What the keeper tells when the command runs.
+/// The keeper's message once the command runs.
 struct Started {
     init: u32,
     descriptor: OwnedFd,
@@ -377,13 +379,13 @@ impl RunningServer {
         Ok(self)
     }
 
-    /// How it is kept from outliving us.
+    /// The means that keep it from outliving this process.
     pub fn containment(&self) -> &Containment {
         &self.containment
     }
 
-    /// The process above its first one, as this process numbers it. It is in the testbed's namespace, and in the PID
-    /// namespace of the server.
+    /// The init's process number, in this process's PID namespace. The init is in the testbed's network
+    /// namespace, and in the PID namespace of the server.
     pub fn pid(&self) -> u32 {
         self.init
     }
@@ -393,12 +395,12 @@ impl RunningServer {
         !self.has_ended_within(Duration::ZERO)
     }
 
-    /// How it ended, if it has: by itself, while nobody has asked it to stop.
+    /// The server's exit, if it has ended by itself, without a stop.
     pub fn ending(&self) -> Option<ServerExit> {
         if self.runs() {
             return None;
         }
-        // The keeper is about to say so, or has failed to hear.
+        // The keeper is about to set the exit, or has failed.
         while self.ending.get().is_none() && self.keeper.as_ref().is_some_and(|keeper| !keeper.is_finished())
         {
             processors::yield_briefly();
@@ -406,7 +408,7 @@ impl RunningServer {
         self.ending.get().copied()
     }
 
-    /// The end of what it wrote to its log, in one line and without control characters; empty if it wrote nothing.
+    /// The end of its log, in one line and without control characters; empty if it wrote nothing.
     pub fn last_words(&self) -> String {
         const LINES: usize = 3;
         const CHARACTERS: usize = 240;
@@ -418,8 +420,8 @@ impl RunningServer {
         cut.chars().chain(words.chars().skip(skip)).collect()
     }
 
-    /// Processor time that its processes have used. Of those that have ended, it holds what their parents waited
-    /// for, in the kernel's ticks of mostly 10 ms.
+    /// Processor time of its processes. Ended processes are included if their parents have waited for them,
+    /// in the kernel's ticks of mostly 10 ms.
     pub fn cpu(&self) -> Duration {
         let pids = match self.containment {
             Containment::PidNamespace => processes::in_pid_namespace_of(self.init),
@@ -428,19 +430,19 @@ impl RunningServer {
         processes::cpu(&pids)
     }
 
-    /// Its limits, and what they did until now; `None` where it has none.
+    /// Its limits and their effects so far; `None` if it has no limits.
     pub fn limits(&self) -> Option<(Limits, LimitUse)> {
         Some((self.limits, self.group.as_ref()?.used()))
     }
 
-    /// Asks it to stop, kills it if it does not in time, and tells how its first process ended. When this returns,
-    /// it is gone.
+    /// Stops the server, kills it if it does not end in time, and returns the exit status of its first
+    /// process. When this returns, all its processes have ended.
     ///
     /// # Errors
-    /// When the kernel does not say how it ended.
+    /// If the kernel does not report the exit status.
     pub fn stop(&mut self) -> io::Result<ExitStatus> {
         let Some(keeper) = self.keeper.take() else { return Ok(ExitStatus::default()) };
-        // If it has ended already there is nobody to tell.
+        // Fails if the server has ended already.
         let _ = pidfd_send_signal(&self.init_descriptor, Signal::TERM);
         if !self.has_ended_within(self.stop_timeout) {
             let _ = pidfd_send_signal(&self.init_descriptor, Signal::KILL);
@@ -470,12 +472,12 @@ impl RunningServer {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        // How it ended matters to whoever calls `stop`.
+        // Only callers of `stop` need the exit status.
         let _ = self.stop();
     }
 }
 
-/// The life of the keeper: starts the init inside, tells that, and waits for its end.
+/// The keeper's thread: starts the init inside the namespace, reports that, and waits for its end.
 fn run_keeper(
     namespace: &Namespace,
     processors: &[usize],
@@ -503,14 +505,14 @@ fn run_keeper(
             return Err(error);
         }
     };
-    // Whoever started us waits for this.
+    // The starting thread waits for this message.
     let _ = sender.send(Started { init, descriptor, containment });
     let status = child.wait()?;
     let _ = ending.set(ServerExit { status, at_ns: monotonic_ns() });
     Ok(status)
 }
 
-/// Where the server's control group will be, if its limits ask for one.
+/// The location of the server's control group, if its limits need one.
 pub(super) fn planned_group(limits: &Limits, name: &str) -> Result<Option<ControlGroupPlan>, ServerError> {
     if limits.is_none() {
         return Ok(None);
@@ -532,7 +534,7 @@ fn refused(limits: &Limits, source: ControlGroupError) -> ServerError {
     ServerError::Limits { key, source }
 }
 
-/// The user that a server is to run as. In a user namespace there is no other than ourselves.
+/// The user that a server runs as. In a user namespace there is no other user than this process's own.
 fn user(name: &str) -> Result<User, ServerError> {
     let failed = |source| ServerError::User { user: name.to_owned(), source };
     if !rustix::process::geteuid().is_root() {
@@ -557,12 +559,12 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
         }
     };
     let failed = |source| ServerError::Log { path: spec.log.clone(), source };
-    // What a server says may be anybody's secrets.
+    // Mode 0600: a server's log may hold secrets.
     let log = File::options().write(true).create(true).truncate(true).mode(0o600).open(&spec.log);
     let log = log.map_err(failed)?;
     let errors = log.try_clone().map_err(failed)?;
     if let Some(user) = user {
-        // Servers open /dev/stderr again by its name.
+        // Servers may open /dev/stderr again by its name.
         std::os::unix::fs::fchown(&log, Some(user.uid), Some(user.gid)).map_err(failed)?;
         let name = user.name.clone().unwrap_or_else(|| user.uid.to_string());
         command.env("USER", &name).env("LOGNAME", &name);
@@ -586,7 +588,7 @@ fn last_words(log: &Path) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
-/// The end of a file of any size, as text in which nothing but line ends controls a terminal.
+/// The end of a file of any size, as text without control characters other than line ends.
 fn tail(log: &Path) -> String {
     const BYTES: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {

@@ -1,4 +1,5 @@
-//! The kernel settings of a testbed, through `/proc/sys`, whose `net` part shows each thread its own namespace.
+//! The kernel settings of a testbed, through `/proc/sys`. Its `net` part shows each thread its own
+//! namespace.
 
 use crate::testbed::{ServerSetting, ServerTcp, TestbedError};
 use farfield_base::Bytes;
@@ -6,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::{fmt, fs, io};
 
-/// The name of a setting of a network namespace, such as `net.ipv4.tcp_fin_timeout`. It leads to a file below
-/// `/proc/sys/net` and nowhere else.
+/// The name of a setting of a network namespace, such as `net.ipv4.tcp_fin_timeout`. It always names a file
+/// below `/proc/sys/net`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SettingName(String);
@@ -48,16 +49,16 @@ impl fmt::Display for SettingName {
     }
 }
 
-/// One setting to be made.
+/// One setting to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WantedSetting {
     pub name: String,
     pub value: String,
-    /// Whether the user asked for it; else the testbed does without where it is not to be had.
+    /// Whether the scenario sets it; if not, the testbed works without a setting that the kernel lacks.
     pub asked: bool,
 }
 
-/// Settings that are reported whether or not they were asked for.
+/// Settings that are always reported.
 const REPORTED: [&str; 16] = [
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_sack",
@@ -85,12 +86,12 @@ pub(super) fn is_available(congestion_control: &str) -> bool {
     names.split_whitespace().any(|name| name == congestion_control)
 }
 
-/// Whether new interfaces get IPv6. To be called inside.
+/// Whether new interfaces get IPv6. Call it inside the namespace.
 pub(super) fn has_ipv6() -> bool {
     read("net.ipv6.conf.default.disable_ipv6").is_some_and(|value| value == "0")
 }
 
-/// What a namespace of our own is to have, in this order. To be called inside.
+/// The settings of a namespace of our own, in this order. Call it inside the namespace.
 pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
     let quiet =
         |name: &str, value: &str| WantedSetting { name: name.into(), value: value.into(), asked: false };
@@ -99,7 +100,7 @@ pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
         quiet("net.ipv4.ip_unprivileged_port_start", "0"),
         quiet("net.ipv6.conf.all.disable_ipv6", "0"),
         quiet("net.ipv6.conf.default.disable_ipv6", "0"),
-        // The interface asks nobody for routers or names, so that clients see the server's packets only.
+        // The interface sends no solicitations, so that clients receive the server's packets only.
         quiet("net.ipv6.conf.default.addr_gen_mode", "1"),
         quiet("net.ipv6.conf.default.router_solicitations", "0"),
         quiet("net.ipv6.conf.default.accept_ra", "0"),
@@ -109,7 +110,7 @@ pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
     ]
 }
 
-/// What the server's TCP is to be. To be called inside.
+/// The settings of the server's TCP. Call it inside the namespace.
 pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
     let switch = |on: bool| u8::from(on).to_string();
     let asked = [
@@ -134,7 +135,7 @@ pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
         .collect()
 }
 
-/// The three sizes of a buffer with another greatest: least and first stay, unless they are above it.
+/// The three sizes of a buffer with a new maximum: minimum and default stay, unless they exceed it.
 fn grown(name: &str, max: Bytes) -> String {
     let sizes = read(name).unwrap_or_default();
     let mut sizes = sizes.split_whitespace().filter_map(|size| size.parse::<u64>().ok());
@@ -142,10 +143,10 @@ fn grown(name: &str, max: Bytes) -> String {
     format!("{} {} {}", next(4_096), next(131_072), max.0)
 }
 
-/// Makes the settings; returns what the changed ones were before. To be called inside.
+/// Applies the settings, and returns the previous values of the changed ones. Call it inside the namespace.
 ///
 /// # Errors
-/// When one that was asked for is refused; those before it are put back.
+/// If the kernel refuses one that the scenario sets; then those before it are restored.
 pub(super) fn apply(wanted: &[WantedSetting]) -> Result<Vec<(String, String)>, TestbedError> {
     let mut before = Vec::new();
     for WantedSetting { name, value, asked } in wanted {
@@ -155,7 +156,8 @@ pub(super) fn apply(wanted: &[WantedSetting]) -> Result<Vec<(String, String)>, T
         }
         match write(name, value) {
             Ok(()) => before.extend(old.map(|old| (name.clone(), old))),
-            // Only the first namespace may make any algorithm the default; routes to clients may name it anywhere.
+            // Only the first namespace may make any algorithm the default; routes to clients may name it
+            // anywhere.
             Err(_) if name == CONGESTION_CONTROL && is_available(value) => {}
             Err(source) if *asked => {
                 restore(&before);
@@ -180,15 +182,16 @@ fn remedy(name: &str, error: &io::Error) -> &'static str {
     }
 }
 
-/// Puts back what [`apply`] changed, as far as it goes. To be called inside.
+/// Restores the settings that [`apply`] changed, as far as possible. Call it inside the namespace.
 pub(super) fn restore(before: &[(String, String)]) {
     for (name, value) in before.iter().rev() {
-        // Whoever took the setting away since then has nothing that could be put back.
+        // A setting that no longer exists cannot be restored.
         let _ = write(name, value);
     }
 }
 
-/// What holds now: all that were asked for, then the others that matter. To be called inside.
+/// The settings in effect: those that the scenario sets, then the others in [`REPORTED`]. Call it inside the
+/// namespace.
 pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
     let asked = wanted.iter().filter(|wanted| wanted.asked);
     let asked = asked.map(|wanted| (wanted.name.clone(), Some(wanted.value.clone())));
@@ -202,13 +205,13 @@ pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
     report
 }
 
-/// A setting's value, words apart by one space.
+/// A setting's value, its words separated by one space.
 fn read(name: &str) -> Option<String> {
     let text = fs::read_to_string(path(name)).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Refuses what is no [`SettingName`], whoever asks: names come from records on the disk as well.
+/// Writes a setting. Invalid names are always an error: names come from records on the disk as well.
 fn write(name: &str, value: &str) -> io::Result<()> {
     let name = SettingName::try_from(name.to_owned()).map_err(io::Error::other)?;
     fs::write(path(&name.0), value)

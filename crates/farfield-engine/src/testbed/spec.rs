@@ -1,4 +1,4 @@
-//! What a testbed is to be.
+//! Specification of a testbed.
 
 use crate::os::steering::Steering;
 use crate::testbed::{Prefix, SettingName};
@@ -8,42 +8,44 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 
-/// Where the server lives and how the gateway before it is made.
+/// The server's addresses and TCP, and the gateway in front of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestbedSpec {
     /// The server's IPv4 address.
     pub server_v4: Ipv4Addr,
     /// The server's IPv6 address.
     pub server_v6: Ipv6Addr,
-    /// Where IPv4 clients have their addresses; the gateway gets all packets to it.
+    /// Prefix of the IPv4 clients' addresses; the gateway gets all packets to it.
     pub clients_v4: Prefix<Ipv4Addr>,
-    /// Where IPv6 clients have theirs.
+    /// Prefix of the IPv6 clients' addresses.
     pub clients_v6: Prefix<Ipv6Addr>,
-    /// How many queues the gateway has. The kernel puts a packet into that of [`queue_of`](Self::queue_of) its
-    /// destination.
+    /// Number of the gateway's queues. The kernel puts a packet into the queue that
+    /// [`queue_of`](Self::queue_of) gives for its destination.
     pub queues: NonZeroU32,
-    /// The largest IP packet on the server's interface, in bytes: from 68 to 65,535. Below 1280 there is no
-    /// IPv6 (RFC 8200, section 5).
+    /// MTU of the server's interface, in bytes: from 68 to 65,535. Below 1280 there is no IPv6 (RFC 8200,
+    /// section 5).
     pub mtu: u32,
-    /// The server's kernel may hand over, and take, TCP segments of up to 64 KiB and packets without checksums.
+    /// Whether the server's kernel may send, and receive, TCP segments of up to 64 KiB and packets without
+    /// checksums.
     pub offload: bool,
-    /// Packets that a queue towards clients can hold; what exceeds it is counted in
+    /// Packets that a queue towards clients holds; those beyond are counted in
     /// [`GatewayDrops`](crate::testbed::GatewayDrops).
     pub queue_packets: u32,
-    /// What the gateway is made of.
+    /// The gateway's device.
     pub device: Device,
-    /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded NAPI) or else
-    /// by receive packet steering; empty for those that write them.
+    /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded
+    /// NAPI) or else by receive packet steering; empty to leave it to the threads that write them.
     pub receive_processors: Vec<usize>,
-    /// Whether they were asked for by name: if not, and there are no threads, those that write do the work.
+    /// Whether the scenario names them: if not, and there are no kernel threads, the writing threads do the
+    /// work.
     pub receive_asked: bool,
     /// The server's TCP.
     pub tcp: ServerTcp,
 }
 
 impl Default for TestbedSpec {
-    /// Addresses that are set aside for documentation (RFC 5737, RFC 3849) for the server, and for benchmarks
-    /// (RFC 2544 appendix C.2.2, RFC 5180 section 8) for clients.
+    /// Addresses that are set aside for documentation (RFC 5737, RFC 3849) for the server, and for
+    /// benchmarks (RFC 2544 appendix C.2.2, RFC 5180 section 8) for clients.
     fn default() -> TestbedSpec {
         let clients_v4 = Prefix::new(Ipv4Addr::new(198, 18, 0, 0), 15);
         let clients_v6 = Prefix::new(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48);
@@ -65,8 +67,8 @@ impl Default for TestbedSpec {
 }
 
 impl TestbedSpec {
-    /// The queue in which the kernel puts packets to `client`: the low 32 bits of its index in its prefix, modulo
-    /// the number of queues.
+    /// The queue in which the kernel puts packets to `client`: the low 32 bits of its index in its prefix,
+    /// modulo the number of queues.
     pub fn queue_of(&self, client: IpAddr) -> usize {
         let index = match client {
             IpAddr::V4(client) => self.clients_v4.index(client),
@@ -84,7 +86,7 @@ impl TestbedSpec {
     }
 }
 
-/// What a gateway is made of.
+/// The device of a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
@@ -97,10 +99,10 @@ pub enum Device {
     Packet,
 }
 
-/// How the server's kernel does TCP. What is not given stays as the kernel has it in a new network namespace.
+/// TCP settings of the server's kernel. Absent ones keep the kernel's default for a new network namespace.
 ///
-/// That what was learnt from one connection is kept for the next (`tcp_no_metrics_save`) is always switched off: it
-/// would make later clients faster or slower than the first.
+/// Saving metrics of one connection for the next is always switched off (`tcp_no_metrics_save`): it would
+/// make later clients faster or slower than the first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ServerTcp {
@@ -128,6 +130,7 @@ pub struct ServerTcp {
     pub receive_buffer_max: Option<Bytes>,
     /// How far a connection's send buffer grows.
     pub send_buffer_max: Option<Bytes>,
-    /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" = "20"`.
+    /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" =
+    /// "20"`.
     pub settings: BTreeMap<SettingName, String>,
 }

@@ -112,8 +112,8 @@ impl Forger {
         }
     }
 
-    /// The next answer, if one comes within 300 ms: the kernel does its receive work while it is handed a packet, and
-    /// its application needs a turn of its processor.
+    /// The next answer, if one comes within 300 ms: the kernel does its receive work while it is handed a
+    /// packet, and its application needs a turn of its processor.
     fn listen(&mut self) -> Option<Packet> {
         match &mut self.end {
             End::Ours(ours) => {

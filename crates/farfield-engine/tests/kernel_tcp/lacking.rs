@@ -1,8 +1,9 @@
-//! What Linux's TCP has and farfield's profile does without, each mechanism in a script that shows it: the figures of
-//! the table in docs/accuracy.md.
+//! What Linux's TCP has and farfield's profile does without, each mechanism in a script that shows it: the
+//! figures of the table in docs/accuracy.md.
 //!
-//! Farfield's figures are of virtual time: they are asserted, and the page must have them. The kernel's are printed
-//! (`-- --nocapture --test-threads 1`), and asserted as far as every kernel with the mechanism has them.
+//! Farfield's figures are of virtual time: they are asserted, and the page must have them. The kernel's are
+//! printed (`-- --nocapture --test-threads 1`), and asserted as far as every kernel with the mechanism has
+//! them.
 
 use crate::end::{Application, CONGESTION_CONTROL, Closes};
 use crate::stage::{Fate, MSS, Played, RTT, Scene, Sent, Subject};
@@ -25,8 +26,8 @@ struct Row<'a> {
     kernel_shows: fn(&Played) -> bool,
 }
 
-/// Plays each script on both, prints the lines, and asserts all of them. Returns where the machine has not the means or
-/// the time.
+/// Plays each script on both, prints the lines, and asserts all of them. Returns where the machine has not
+/// the means or the time.
 fn compare(test: &str, rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for Row { script, scene, figure, here, kernel_shows } in rows {

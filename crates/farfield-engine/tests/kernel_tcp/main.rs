@@ -1,8 +1,9 @@
 //! Farfield's TCP against the kernel's: the same script for both, and what a peer can see of each compared.
 //!
-//! The *subject* of a scene is played by the kernel in a network namespace, behind a TUN, and by farfield itself; the
-//! other end is farfield each time. A path of 200 ms and half a round trip of tolerance leave room for a busy
-//! machine; a scene that lagged nevertheless is played again, and skipped by name if it always does.
+//! The *subject* of a scene is played by the kernel in a network namespace, behind a TUN, and by farfield
+//! itself; the other end is farfield each time. A path of 200 ms and half a round trip of tolerance leave
+//! room for a busy machine; a scene that lagged nevertheless is played again, and skipped by name if it
+//! always does.
 
 mod end;
 mod forged;
@@ -141,8 +142,8 @@ fn losses_are_reported_in_the_same_words() {
     }
 }
 
-/// How the subject ended: where its FINs stood and what they acknowledged, how many resets it sent, and what its last
-/// segment acknowledged.
+/// How the subject ended: where its FINs stood and what they acknowledged, how many resets it sent, and what
+/// its last segment acknowledged.
 fn ending(played: &Played) -> (Vec<(i64, i64)>, usize, Option<i64>) {
     let subject = || played.log.iter().filter(|sent| sent.by_subject);
     let fins = subject().filter(|sent| sent.segment.flags.fin).map(|sent| (sent.seq + sent.len, sent.ack));
@@ -238,8 +239,8 @@ const FORGED: [Script; 14] = [
     ("a FIN, and the last ACK", |peer| {
         let mut peer = peer.connected();
         let mut closing = peer.forge(Flags::FIN_ACK, 1, 1, 0);
-        // The ACK of the FIN may go with the subject's own, or before; and the kernel, which takes the path for a short
-        // one, does not wait 300 ms for the answer
+        // The ACK of the FIN may go with the subject's own, or before; and the kernel, which takes the path
+        // for a short one, does not wait 300 ms for the answer
         closing.retain(|(flags, ..)| flags.fin);
         closing.dedup();
         vec![closing, peer.forge(Flags::ACK, 2, 2, 0), peer.forge(Flags::ACK, 2, 2, 0)]

@@ -1,5 +1,5 @@
-//! A path of 100 ms each way between a *subject*, which is the kernel or farfield, and farfield; what is lost or late
-//! on it is a script's. Farfield with itself plays in virtual time, the kernel in real time.
+//! A path of 100 ms each way between a *subject*, which is the kernel or farfield, and farfield; what is
+//! lost or late on it is a script's. Farfield with itself plays in virtual time, the kernel in real time.
 
 use crate::end::{Application, Kernel, Ours, Packet, testbed, too_busy};
 use farfield_base::{Duration, Instant};

@@ -73,15 +73,15 @@ impl Default for Scene {
     }
 }
 
-/// What a scene left.
-pub struct Left {
+/// Results of a scene.
+pub struct SceneResult {
     pub summary: Summary,
     pub samples: Vec<Sample>,
     /// Lines of the server's access log.
     pub served: usize,
 }
 
-/// Whether this machine lacks what `test` needs; the test is then reported as skipped.
+/// Whether a test cannot run here, which is recorded with the reason.
 pub fn skips(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let nginx = Path::new("/usr/sbin/nginx").exists();
@@ -96,7 +96,7 @@ pub fn skips(test: &str) -> bool {
 
 impl Scene {
     /// Plays the scene against nginx.
-    pub fn play(&self) -> Left {
+    pub fn play(&self) -> SceneResult {
         let folder = tempfile::tempdir().expect("a folder");
         let testbed =
             Testbed::build(&TestbedSpec { queues: self.shards, ..self.testbed.clone() }).expect("a testbed");
@@ -117,7 +117,7 @@ impl Scene {
             fs::copy(folder.path().join("run/capture.pcapng"), keep).expect("a capture");
         }
         let log = fs::read_to_string(folder.path().join("access.log")).expect("a log");
-        Left { summary, samples, served: log.lines().count() }
+        SceneResult { summary, samples, served: log.lines().count() }
     }
 
     fn network(&self, server: Ipv4Addr) -> NetworkPlan {

@@ -57,7 +57,8 @@ fn unfinished_requests_are_errors_unless_they_are_ignored() {
     assert_eq!(of(&[Outcome::Ok, Outcome::TimedOut], true), (Some(0.5), 1, 0));
 }
 
-/// An unfinished request has not ended: where a run is broken off in its measured part, no rate counts it as over.
+/// An unfinished request has not ended: where a run is broken off in its measured part, no rate counts it as
+/// over.
 #[test]
 fn what_is_open_at_the_end_is_no_end() {
     let open = Sample { outcome: Outcome::Unfinished, ..sample(MS, 50 * MS) };

@@ -45,13 +45,13 @@ struct Optional<T> {
     present: Vec<i16>,
 }
 
-/// A batch as pages: for each column one, at the byte range that the metadata tell.
+/// A batch as pages: one for each column, at the byte range in the metadata.
 pub(super) struct Pages {
     pub(super) bytes: Vec<u8>,
     pub(super) metadata: RowGroupMetaDataPtr,
 }
 
-/// What encoding needs and does not change.
+/// Constant settings of the encoding.
 pub(super) struct Encoder {
     pub(super) schema: SchemaDescPtr,
     properties: WriterPropertiesPtr,

@@ -13,7 +13,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData, RowGroupMet
 pub(super) struct Group {
     columns: Vec<ColumnPages>,
     rows: u64,
-    /// What all batches have in common: each column's type, encodings and compression.
+    /// Properties of all batches: each column's type, encodings and compression.
     pattern: Option<RowGroupMetaDataPtr>,
 }
 
@@ -23,7 +23,7 @@ struct ColumnPages {
     bytes_uncompressed: i64,
 }
 
-/// How far a group had come, to go back to.
+/// A state of a group to return to.
 pub(super) struct Mark {
     columns: Vec<(usize, i64)>,
     rows: u64,
@@ -76,7 +76,8 @@ impl Group {
         self.columns.iter().map(|column| column.bytes.as_slice())
     }
 
-    /// Where all is if the first of its [`parts`](Self::parts) begins at `offset` in the file. None if it has no rows.
+    /// Where all is if the first of its [`parts`](Self::parts) begins at `offset` in the file. None if it
+    /// has no rows.
     pub(super) fn lay_out(&self, offset: u64) -> Result<Option<RowGroupMetaData>> {
         let Some(pattern) = self.pattern.as_ref().filter(|_| self.rows > 0) else { return Ok(None) };
         let mut group = RowGroupMetaData::builder(pattern.schema_descr_ptr())

@@ -1,8 +1,10 @@
-//! The samples file: every [`Sample`](farfield_base::Sample) of a run as one Parquet row, readable while the run goes on.
+//! The samples file: every [`Sample`](farfield_base::Sample) of a run as one Parquet row, readable while the
+//! run goes on.
 //!
-//! [`SamplesWriter`] takes samples as they are recorded and keeps the file valid behind it; [`SamplesFile`] is
-//! the exact inverse. Neither opens a file: the engine hands in a [`SampleFile`], the report anything that
-//! reads at an offset. What is written where, and why that survives a kill, is told in [`writer`](SamplesWriter).
+//! [`SamplesWriter`] takes samples as they are recorded and keeps the file valid behind it; [`SamplesFile`]
+//! is the exact inverse. Neither opens a file: the engine hands in a [`SampleFile`], the report anything
+//! that reads at an offset. What is written where, and why that survives a kill, is told in
+//! [`writer`](SamplesWriter).
 //!
 //! # Columns
 //! | column | type | is |
@@ -13,19 +15,20 @@
 //! | `user`, `number`, `request` | uint32 | as in the sample |
 //! | `connection` | uint32, null if none | as in the sample |
 //! | `class`, `status` | uint16 | as in the sample |
-//! | `syn_tries` | uint8, null if the plane does not tell | as in the sample's [`TcpStats`](farfield_base::TcpStats) |
-//! | `retransmits`, `out_of_order` | uint16, null if the plane does not tell | the same |
+//! | `syn_tries` | uint8, null if not recorded | as in the sample's [`TcpStats`](farfield_base::TcpStats) |
+//! | `retransmits`, `out_of_order` | uint16, null if not recorded | the same |
 //! | `srtt_us` | uint32, null also if none was measured | the same |
 //! | `session` | uint32, null if none | as in the sample |
 //! | `page` | uint8 | the code of [`PagePart`](farfield_base::PagePart) |
 //! | `outcome` | string | [`Outcome::name`](farfield_base::Outcome::name) |
 //!
 //! Times are exact. They and the byte counts are *signed* because people subtract them, and unsigned
-//! differences wrap or fail; a value of 2⁶³ and more (292 years) appears as negative and is read back as it was.
+//! differences wrap or fail; a value of 2⁶³ and more (292 years) appears as negative and is read back as it
+//! was.
 //!
 //! The file's key-value metadata hold `farfield.samples_version`, `farfield.scenario`, `farfield.seed`,
-//! `farfield.keep`, `farfield.left_out` (samples that were not kept) and `farfield.complete`, which is `true`
-//! only when the run came to its end.
+//! `farfield.keep`, `farfield.left_out` (samples that were not kept) and `farfield.complete`, which is
+//! `true` only when the run came to its end.
 //!
 //! Not here: dictionaries, statistics, page indexes and bloom filters. They cost the load generator time for
 //! queries that read whole columns anyway.
@@ -44,7 +47,7 @@ pub use writer::{SampleFile, SamplesWriteError, SamplesWriter, Written};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// What the file says about the run that it belongs to.
+/// The file's label of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabel {
     /// The scenario's name.
@@ -53,7 +56,7 @@ pub struct RunLabel {
     pub seed: u64,
 }
 
-/// Which samples are kept.
+/// The samples that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Every one.

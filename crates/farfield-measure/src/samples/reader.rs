@@ -1,4 +1,4 @@
-//! The reader: rows back into samples, also from a file whose last write was torn.
+//! The reader of samples files, including one whose last write was torn.
 
 use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
@@ -23,7 +23,7 @@ const MAGIC: &[u8; 4] = b"PAR1";
 /// Behind the footer's metadata: their length in 4 bytes, and the magic.
 const FOOTER_END: u64 = 8;
 
-/// Why a samples file cannot be read.
+/// The error of reading a samples file.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     /// There is no footer of a samples file in it.
@@ -32,7 +32,7 @@ pub enum SamplesError {
     /// It was written by another version of farfield.
     #[error("its samples are of version {found}, and this farfield reads version {VERSION}")]
     Version {
-        /// What the file says.
+        /// The file's version.
         found: String,
     },
     /// Its footer points to where no rows can be.
@@ -49,7 +49,7 @@ pub enum SamplesError {
     Value {
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
     /// A column has fewer rows than the footer says.
@@ -58,7 +58,7 @@ pub enum SamplesError {
         /// The column.
         column: String,
     },
-    /// Its pages are damaged beyond what can be told.
+    /// Its pages are damaged.
     #[error("its pages are damaged")]
     Pages,
     /// The bytes are not Parquet as they should be.
@@ -77,7 +77,7 @@ pub struct SamplesFile<R> {
     keep: Keep,
     left_out: u64,
     complete: bool,
-    /// Where the footer ends.
+    /// End of the footer.
     end: u64,
 }
 
@@ -86,8 +86,8 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
     SamplesFile::open(in_memory(bytes))?.samples().collect()
 }
 
-/// The same bytes as Parquet readers want them: in its reference-counted buffer, which this crate gets to
-/// without naming it, from a page made of them.
+/// The bytes in the reference-counted buffer that Parquet readers need. This crate obtains it, without
+/// naming its type, from a page made of them.
 pub(super) fn in_memory(bytes: &[u8]) -> impl ChunkReader + 'static {
     let buf = bytes.to_vec().into();
     let page = Page::DictionaryPage { buf, num_values: 0, encoding: Encoding::PLAIN, is_sorted: false };
@@ -120,7 +120,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     pub fn run(&self) -> &RunLabel {
         &self.run
     }
-    /// Which samples were to be kept.
+    /// The samples that were kept.
     pub fn keep(&self) -> Keep {
         self.keep
     }
@@ -136,8 +136,8 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     pub fn is_complete(&self) -> bool {
         self.complete
     }
-    /// True if the last write was torn by a kill: other Parquet readers refuse such a file, unless it is cut to
-    /// its [`intact`](SamplesFile::intact) bytes.
+    /// True if the last write was torn by a kill: other Parquet readers refuse such a file, unless it is cut
+    /// to its [`intact`](SamplesFile::intact) bytes.
     pub fn is_torn(&self) -> bool {
         self.end < self.source.len()
     }

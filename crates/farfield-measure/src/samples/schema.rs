@@ -1,8 +1,9 @@
 //! The columns as Parquet has them: types, encodings, and the metadata that every footer carries.
 //!
-//! All integers are DELTA_BINARY_PACKED without compression (Parquet encodings, delta encoding): samples come
-//! nearly in order of time, so that neighbours differ by few bits, and columns that do not change (status,
-//! class) take next to nothing. The outcome's name is plain text under zstd, since one name is nearly all of it.
+//! All integers are DELTA_BINARY_PACKED without compression (Parquet encodings, delta encoding): samples
+//! come nearly in order of time, so that neighbours differ by few bits, and columns that do not change
+//! (status, class) take next to nothing. The outcome's name is plain text under zstd, since one name is
+//! nearly all of it.
 //!
 //! Measured with 64 keep-alive connections at 50,000 requests a second; then with many objects, a connection
 //! for every ten requests and some errors:
@@ -21,7 +22,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
-/// The version of the columns and of the key-value metadata; it changes when a reader has to.
+/// Version of the columns and of the key-value metadata; it changes when readers must change.
 pub(super) const VERSION: &str = "3";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
@@ -62,7 +63,7 @@ pub(super) fn schema() -> SchemaDescPtr {
     Arc::new(SchemaDescriptor::new(Arc::new(message)))
 }
 
-/// How the columns are encoded, `page_rows` rows at most to a page.
+/// Encoding of the columns, with at most `page_rows` rows to a page.
 pub(super) fn properties(page_rows: usize) -> WriterPropertiesPtr {
     let outcome = ColumnPath::from("outcome");
     let fastest = ZstdLevel::try_new(1).expect("zstd has a level 1");
@@ -78,7 +79,7 @@ pub(super) fn properties(page_rows: usize) -> WriterPropertiesPtr {
     Arc::new(properties.build())
 }
 
-/// What the footer says of the whole file.
+/// The footer's metadata of the whole file.
 pub(super) fn file_metadata(
     schema: &SchemaDescPtr,
     rows: u64,

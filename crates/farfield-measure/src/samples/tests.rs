@@ -194,11 +194,13 @@ fn a_kill_after_a_checkpoint_leaves_the_rows_up_to_then() {
     }
 }
 
-/// A file that looks, after each thing that is done to it and in the midst of it, at what a kill would leave.
+/// A file that looks, after each thing that is done to it and in the midst of it, at what a kill would
+/// leave.
 #[derive(Default)]
 struct Watched {
     bytes: Vec<u8>,
-    /// The fewest rows and the most that a reader may find: those of the last checkpoint, or of the one under way.
+    /// The fewest rows and the most that a reader may find: those of the last checkpoint, or of the one
+    /// under way.
     rows: Rc<Cell<(u64, u64)>>,
     /// Its first footer is there.
     begun: bool,
@@ -241,8 +243,8 @@ impl SampleFile for Watched {
     }
 }
 
-/// Whenever a kill strikes, also between two writes and in the midst of one, the file is whole, with the rows of the
-/// last checkpoint; and how often it was written leaves no trace in it.
+/// Whenever a kill strikes, also between two writes and in the midst of one, the file is whole, with the
+/// rows of the last checkpoint; and how often it was written leaves no trace in it.
 #[test]
 fn a_kill_at_any_time_leaves_the_rows_of_the_last_checkpoint() {
     let samples = run(0..GROUP_ROWS + 60_000);
@@ -322,7 +324,8 @@ fn pauses_come_between_small_pieces_and_change_no_byte() {
     paused.write(&samples).unwrap();
     assert!(unpaused.file() == paused.file());
     let columns = super::schema::schema().num_columns() as u64;
-    // At most 512 rows of a column at a time; and what is written, twice, at most 16 KiB of a column at a time.
+    // At most 512 rows of a column at a time; and what is written, twice, at most 16 KiB of a column at a
+    // time.
     let least = columns * GROUP_ROWS / 512 + 2 * (paused.bytes().0 - begun).div_ceil(16_384);
     // A column of a batch is also copied, and the last piece of a column, or of the footer, may be small.
     let most = least + columns * GROUP_ROWS / BATCH_ROWS as u64 + 2 * (columns + 1);
@@ -364,7 +367,7 @@ fn a_full_disk_is_reported_once_and_leaves_the_last_checkpoint() {
         });
         let failed = failed.expect("the disk is too small");
         assert!(matches!(failed, SamplesWriteError::Io(_)), "{failed}");
-        writer.write(&samples[..1_000]).expect("the error was told");
+        writer.write(&samples[..1_000]).expect("the error was returned before");
         writer.checkpoint().expect("there is nothing to write");
         let written = writer.finish().expect("there is nothing to write");
         // A row group that was finished on the way to the failing checkpoint is kept besides.
@@ -471,7 +474,8 @@ fn other_reader(name: &str, modules: &str, script: &str) {
             &format!("python3 cannot import {modules}"),
         );
     }
-    // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at every edge.
+    // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at
+    // every edge.
     let mut samples = run(0..GROUP_ROWS + 20_000);
     let edge = |word: u64, number: u32| Sample {
         due: Instant::from_ns(word),

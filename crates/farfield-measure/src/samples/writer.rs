@@ -1,6 +1,6 @@
 //! The writer: rows into pages, pages into row groups, and a footer behind every write.
 //!
-//! The file ends in a valid footer at every instant, also between two writes: what a footer tells of is never
+//! The file ends in a valid footer at every instant, also between two writes: the rows of a footer are never
 //! overwritten before the file ends in the next one.
 //!
 //! Taking a sample allocates nothing; encoding a page of 16,384 does. At 50,000 samples a second with a
@@ -15,9 +15,10 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
 use std::{io, iter};
 
-/// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take, with pauses.
+/// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take, with
+/// pauses.
 pub(super) const BATCH_ROWS: usize = 16_384;
-/// Rows to a row group, but for the last: few groups, because every footer tells of all of them.
+/// Rows to a row group, except the last: few groups, because every footer lists all of them.
 pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
 /// A footer outgrows the one before it by at most this: a row group of 15 columns, longer counts.
 const FOOTER_GROWTH: u64 = 4_096;
@@ -26,14 +27,14 @@ const PIECE_BYTES: usize = 16_384;
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Behind a footer's metadata: their length in 4 bytes, and the magic.
 const FOOTER_END: u64 = 8;
-/// The most that the file grows to, in lengths of a row group with its footer: where it ends, one that was written
-/// before, and the one that is being written.
+/// The most that the file grows to, in lengths of a row group with its footer: where it ends, one that was
+/// written before, and the one that is being written.
 const VERSIONS: u64 = 3;
 
-/// Where a [`SamplesWriter`] writes.
+/// The file that a [`SamplesWriter`] writes.
 pub trait SampleFile {
-    /// Puts all of `bytes` at `offset`, overwriting and growing as it must: what lies between the file's end and
-    /// `offset` reads as zeros. Eight bytes that cross no multiple of eight are put there in one step.
+    /// Puts all of `bytes` at `offset`, overwriting and growing as it must: what lies between the file's end
+    /// and `offset` reads as zeros. Eight bytes that cross no multiple of eight are put there in one step.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts the file to `length` bytes; it is never longer than the file.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
@@ -56,7 +57,7 @@ impl SampleFile for Vec<u8> {
     }
 }
 
-/// Why samples could not be written.
+/// The error of writing samples.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesWriteError {
     /// The file refused; it holds what the last write left, and all other samples are counted as left out.
@@ -83,20 +84,21 @@ pub struct Written<F> {
 /// Writes samples into a Parquet file that can be read at any time, also after the process was killed.
 ///
 /// # Life of a row
-/// Samples become columns; 16,384 of them a page for each column; eight such pages a row group. Finished row groups
-/// stand side by side. Behind them comes the row group that grows, and a footer that tells of all.
+/// Samples become columns; 16,384 of them a page for each column; eight such pages a row group. Finished row
+/// groups stand side by side. Behind them comes the growing row group, and a footer that lists all.
 /// [`checkpoint`](SamplesWriter::checkpoint) replaces these two by a new version, with the rows so far.
 ///
 /// # What a kill costs
-/// Rows since the last checkpoint, whenever it strikes. A version never overlaps the one that the file ends in: it goes
-/// before it if there is room, and else behind it. For that, the file first grows by its last eight bytes, which name
-/// the same footer with the gap as padding (Parquet's metadata end where their Thrift structure does; readers ignore
-/// what follows). To cut the file to the end of the new version is the one step that makes it count. A write that
-/// fails (a full disk) is undone in the same way: the file holds the rows of the last checkpoint.
+/// Rows since the last checkpoint, whenever it strikes. A version never overlaps the one that the file ends
+/// in: it goes before it if there is room, and else behind it. For that, the file first grows by its last
+/// eight bytes, which name the same footer with the gap as padding (Parquet's metadata end where their
+/// Thrift structure does; readers ignore what follows). To cut the file to the end of the new version is the
+/// one step that makes it count. A write that fails (a full disk) is undone in the same way: the file holds
+/// the rows of the last checkpoint.
 ///
 /// # Memory
-/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 5 to 10 MB, and 1 MB
-/// more after 30 million samples.
+/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 5 to 10 MB,
+/// and 1 MB more after 30 million samples.
 pub struct SamplesWriter<F> {
     file: F,
     run: RunLabel,
@@ -110,9 +112,9 @@ pub struct SamplesWriter<F> {
     /// The finished row groups, and the rows in them.
     groups: Vec<RowGroupMetaData>,
     groups_rows: u64,
-    /// Where the finished row groups end.
+    /// End of the finished row groups.
     tail: u64,
-    /// Where the version that the file ends in begins: a row group that grows, if there is one, and its footer.
+    /// Start of the version that the file ends in: the growing row group, if there is one, and its footer.
     version_at: u64,
     footer_bytes: u64,
     length: u64,
@@ -163,15 +165,15 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(writer)
     }
 
-    /// Has `pause` called between pieces of work, a few microseconds each: there a thread that shares its processor
-    /// with others can let them on.
+    /// Sets `pause`, which is called between pieces of work of a few microseconds each, so that a thread can
+    /// yield a shared processor.
     pub fn pausing(mut self, pause: impl Fn() + 'static) -> SamplesWriter<F> {
         self.encoder.pause = Box::new(pause);
         self
     }
 
-    /// Takes samples, in the order in which they are to stand in the file. Encodes when a page is full, writes
-    /// when a row group is. An error is reported once; all later samples are counted as left out.
+    /// Takes samples, in the order in which they are to stand in the file. Encodes when a page is full,
+    /// writes when a row group is. An error is reported once; all later samples are counted as left out.
     pub fn write(&mut self, samples: &[Sample]) -> Result<(), SamplesWriteError> {
         let every = match self.keep {
             Keep::EveryKth(k) => k.get() as usize,
@@ -221,7 +223,7 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(Written { file: self.file, kept, left_out, bytes: Bytes(self.length) })
     }
 
-    /// The same, for whoever is still to ask what was kept.
+    /// Completes the file like `finish`, and keeps the writer for its counts.
     pub fn complete(&mut self) -> Result<(), SamplesWriteError> {
         if self.failed {
             return Ok(());
@@ -268,7 +270,8 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(())
     }
 
-    /// Encodes the batch into the row group; if the budget has no room for it, as far as it stands in the file.
+    /// Encodes the batch into the row group; if the budget has no room for it, as far as it stands in the
+    /// file.
     fn absorb_batch(&mut self) -> Result<(), SamplesWriteError> {
         while self.batch.rows() > 0 {
             let pages = self.encoder.encode(&self.batch, std::mem::take(&mut self.page_buffer))?;
@@ -296,7 +299,7 @@ impl<F: SampleFile> SamplesWriter<F> {
         self.group.bytes() + self.footer_bytes + FOOTER_GROWTH
     }
 
-    /// Has the file end in the row group as it is and a footer; returns the row group's place.
+    /// Writes the current row group and a footer to the file's end; returns the row group's metadata.
     fn put_group(&mut self, complete: bool) -> Result<Option<RowGroupMetaData>, SamplesWriteError> {
         let bytes = self.version_bytes();
         if self.tail + bytes <= self.version_at {
@@ -307,19 +310,19 @@ impl<F: SampleFile> SamplesWriter<F> {
         let before = self.length;
         let result = self.grow(at + bytes).and_then(|()| self.put_version(at, complete));
         if result.is_err() {
-            // A disk that is full lets go of what it has taken.
+            // On a full disk the partial write is undone.
             let _ = self.file.truncate(before);
         }
         result
     }
 
-    /// The same, with the row group right behind the finished ones: what lay between is gone.
+    /// Writes the current row group directly behind the finished ones, which closes the gap, and a footer.
     fn settle_group(&mut self, complete: bool) -> Result<Option<RowGroupMetaData>, SamplesWriteError> {
         let group = self.put_group(complete)?;
         if self.version_at == self.tail { Ok(group) } else { self.put_version(self.tail, complete) }
     }
 
-    /// Has the file end at `end` or up to seven bytes later, in the footer that it ends in now.
+    /// Extends the file to `end`, or up to seven bytes beyond, so that it still ends in its current footer.
     fn grow(&mut self, end: u64) -> Result<(), SamplesWriteError> {
         let end = end.next_multiple_of(FOOTER_END);
         let footer_at = self.length - self.footer_bytes;
@@ -331,8 +334,8 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(self.file.write_at(end - FOOTER_END, &last)?)
     }
 
-    /// Writes the row group as it is and a footer at `at`, where nothing lies that the file's last footer tells of, and
-    /// cuts the file behind them.
+    /// Writes the current row group and a footer at `at`, a range that the file's last footer does not use,
+    /// and truncates the file behind them.
     fn put_version(
         &mut self,
         at: u64,
@@ -356,7 +359,7 @@ impl<F: SampleFile> SamplesWriter<F> {
         Ok(group)
     }
 
-    /// Makes the footer that tells of the finished row groups and of `last`.
+    /// Makes the footer that describes the finished row groups and `last`.
     fn write_footer(&mut self, last: Option<RowGroupMetaData>, complete: bool) -> Result<(), ParquetError> {
         let rows = self.groups_rows + self.group.rows();
         let (schema, left_out) = (&self.encoder.schema, self.seen - self.kept);

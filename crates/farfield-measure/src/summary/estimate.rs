@@ -27,8 +27,8 @@ pub struct EstimatedQuantile {
     pub time: EstimatedTime,
 }
 
-/// The product-limit estimate of one of the five times (Kaplan and Meier 1958), from the times of successful requests and the
-/// ages of those that were given up (timed out) or still open at the end of the run.
+/// The product-limit estimate of one of the five times (Kaplan and Meier 1958), from the times of successful
+/// requests and the ages of those that were given up (timed out) or still open at the end of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EstimateSummary {
     /// Requests of which only an age is known.

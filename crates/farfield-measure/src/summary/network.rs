@@ -12,17 +12,17 @@ pub struct NetworkSummary {
     pub clients: u64,
     /// Shards that they were dealt out over.
     pub shards: u64,
-    /// What the gateway is made of; null where the server is a model.
+    /// The gateway's device; null if the server is a model.
     pub gateway: Option<String>,
     /// The unloaded round trip of the nearest client.
     pub round_trip_ns_least: u64,
-    /// That of the farthest.
+    /// The round trip of the farthest client.
     pub round_trip_ns_largest: u64,
-    /// How late packets left for the server.
+    /// Lateness of packets sent to the server.
     pub departure_lateness: Option<TimingSummary>,
-    /// How late packets reached clients.
+    /// Lateness of packets delivered to clients.
     pub arrival_lateness: Option<TimingSummary>,
-    /// How late packets were taken over from other shards; null where shards share no links.
+    /// Lateness of packets taken over from other shards; null if shards share no links.
     #[serde(default)]
     pub crossing_lateness: Option<TimingSummary>,
     /// Packets handed to the server.

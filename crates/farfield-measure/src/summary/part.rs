@@ -1,4 +1,5 @@
-//! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages; its states.
+//! A part of the run in a summary: its rates, times and outcomes, also by class of clients; its pages; its
+//! states.
 
 use super::{EstimateSummary, TimingSummary};
 use crate::fold::{EventCounts, Fold, PhaseStats};
@@ -9,19 +10,19 @@ use farfield_base::{Duration, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many requests ended in one way.
+/// Number of requests with one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeCount {
     /// The outcome's name: "timed-out".
     pub name: String,
-    /// Whose doing it is: "none", "server", "network", "client" or "protocol".
+    /// Party at fault: "none", "server", "network", "client" or "protocol".
     pub fault: String,
-    /// How many.
+    /// Number of requests.
     pub count: u64,
 }
 
 impl OutcomeCount {
-    /// Those that occurred, counted by their codes.
+    /// The outcomes that occurred, counted by their codes.
     fn of_all(outcomes: &[u64; Outcome::ALL.len()]) -> Vec<OutcomeCount> {
         let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
             name: outcome.name().to_owned(),
@@ -32,7 +33,7 @@ impl OutcomeCount {
     }
 }
 
-/// Events a second: each counted in the part in which it happened.
+/// Events a second, each counted in the part in which it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
     /// Requests due.
@@ -73,21 +74,22 @@ pub struct PartSummary {
     pub requests: u64,
     /// Of those, requests for which the client acted at all.
     pub begun: u64,
-    /// Of those, the share that went wrong, those among them that were unfinished at the end of the run; null if there were
-    /// none. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
+    /// Of those, the share that went wrong, those among them that were unfinished at the end of the run;
+    /// null if there were none. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
     pub error_share: Option<f64>,
     /// Rates; null for a part that took no time.
     pub rates: Option<Rates>,
     /// The times of successful requests, and of all connections; null where none was measured.
     pub times: Timings<Option<TimingSummary>>,
-    /// The same times, estimated with what was given up or still open at the end of the run (Kaplan and Meier 1958); null
-    /// for a time of which all is known.
+    /// These times, estimated with the requests that were given up or still open at the end of the run
+    /// (Kaplan and Meier 1958); null for a time without censored values.
     #[serde(default)]
     pub estimates: Timings<Option<EstimateSummary>>,
-    /// Ages, from due to the end of the run, of the requests that were still open then; null if there were none.
+    /// Ages, from due to the end of the run, of the requests that were still open then; null if
+    /// there were none.
     #[serde(default)]
     pub unfinished: Option<TimingSummary>,
-    /// How the requests ended; only what occurred.
+    /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,
 }
 
@@ -116,9 +118,9 @@ pub struct ClassSummary {
     pub name: String,
     /// Its part of all requests that were due; null if none was.
     pub share: Option<f64>,
-    /// What was measured of it.
+    /// Its measurements.
     pub steady: PartSummary,
-    /// Its pages of the measured part; null where pages are not told apart.
+    /// Its pages of the measured part; null if pages are not tracked.
     #[serde(default)]
     pub pages: Option<PagesSummary>,
 }
@@ -170,7 +172,8 @@ impl PagesSummary {
     }
 }
 
-/// A state of sessions: its own requests that were due in the measured part, and the redirects that these led to.
+/// A state of sessions: its own requests that were due in the measured part, and the redirects that these
+/// led to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateSummary {
     /// Its name.
@@ -181,7 +184,7 @@ pub struct StateSummary {
     pub error_share: Option<f64>,
     /// Response times of those that went well; null if there are none.
     pub response: Option<TimingSummary>,
-    /// How the requests ended; only what occurred.
+    /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,
 }
 

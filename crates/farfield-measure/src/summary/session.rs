@@ -11,15 +11,16 @@ use serde::{Deserialize, Serialize};
 pub struct SessionsSummary {
     /// Sessions whose first page was due in the measured part.
     pub begun: u64,
-    /// Those of them that went their whole way.
+    /// Number of those that were completed.
     pub completed: u64,
-    /// Those of them that a failure ended.
+    /// Number of those that a failure ended.
     pub broken_off: u64,
-    /// Those of them that the end of the run found open.
+    /// Number of those that were open at the end of the run.
     pub unfinished: u64,
     /// The states that sessions were broken off in, in order; only those where one was.
     pub broken_off_in: Vec<BrokenOffIn>,
-    /// From when the first page of a completed session was due to the end of its last; null if none was completed.
+    /// From when the first page of a completed session was due to the end of its last; null if none was
+    /// completed.
     pub duration: Option<TimingSummary>,
 }
 
@@ -28,7 +29,7 @@ pub struct SessionsSummary {
 pub struct BrokenOffIn {
     /// The state's name.
     pub state: String,
-    /// How many sessions.
+    /// Number of sessions.
     pub count: u64,
 }
 
@@ -58,14 +59,14 @@ impl SessionsSummary {
 pub struct FailureSummary {
     /// The state that the user was in; empty where users are in no states.
     pub state: String,
-    /// What failed: a check or an extraction as the scenario writes it, or the path of an embedded object; null where the
-    /// outcome says all.
+    /// What failed: a check or an extraction as the scenario writes it, or the path of an embedded object;
+    /// null where the outcome says all.
     pub what: Option<String>,
-    /// What became of the requests.
+    /// Outcome of the requests.
     pub outcome: String,
     /// Requests due in the measured part.
     pub count: u64,
-    /// What came instead the first time, in one line.
+    /// The unexpected value at the first failure, in one line.
     pub instead: Option<String>,
 }
 

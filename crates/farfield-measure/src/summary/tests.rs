@@ -134,7 +134,8 @@ fn the_schema_knows_every_field() {
     assert!(timing["mean_ns"]["description"].is_string());
 }
 
-/// Where half of what came or more are redirects that nobody follows, the reader is warned; users of sessions follow theirs.
+/// Where half of what came or more are redirects that nobody follows, the reader is warned; users of
+/// sessions follow theirs.
 #[test]
 fn redirects_that_nobody_follows_are_warned_of() {
     const MS: u64 = 1_000_000;

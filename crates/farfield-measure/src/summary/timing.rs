@@ -17,16 +17,16 @@ pub struct QuantileSummary {
     pub name: String,
     /// Its value, above the true one by less than 0.1 %.
     pub value_ns: u64,
-    /// The 95 % confidence interval, for independent samples; null where there are too few to tell.
+    /// The 95 % confidence interval, for independent samples; null if there are too few samples.
     pub interval_ns: Option<[u64; 2]>,
 }
 
 /// One of the five times, or of the generator's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingSummary {
-    /// How many were measured.
+    /// Number of values.
     pub count: u64,
-    /// How many of them exceeded 24 hours and count as that.
+    /// Number of values above 24 hours, which count as 24 hours.
     pub clamped: u64,
     /// The mean.
     pub mean_ns: u64,
@@ -43,7 +43,8 @@ pub struct TimingSummary {
 impl TimingSummary {
     /// `None` for a histogram that holds nothing.
     pub fn of(times: &Histogram) -> Option<TimingSummary> {
-        // The checkpoint of a run asks for these every second, between requests: one way through the bins does.
+        // The checkpoint of a run asks for these every second, between requests: one way through the bins
+        // does.
         let count = times.count();
         let wanted = QUANTILES.map(|quantile| {
             let (low, high) = quantile.interval_ranks(count).unwrap_or((0, 0));

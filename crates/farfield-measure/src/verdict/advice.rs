@@ -1,7 +1,7 @@
-//! What to do about a failed check, with the numbers of the run.
+//! Remedies for failed checks, with the numbers of the run.
 //!
-//! What the generator can do here is estimated from the rate it reached and how busy it was with that, as if work grew
-//! with the rate: right for the middle of its range, and "about" says that.
+//! The generator's capacity is estimated from the rate that it reached and how busy it was with that, as if
+//! work grew with the rate: right for the middle of its range, and "about" says that.
 
 use crate::engine_stats::{EngineStats, WorkerStats};
 use crate::fold::Fold;
@@ -10,7 +10,7 @@ use farfield_base::{Duration, Instant};
 
 /// A worker that is busier than this is late because of what it has to do.
 const FULL: f64 = 0.7;
-/// How busy a worker may be that is to be on time.
+/// Busy share up to which a worker is on time.
 const PUNCTUAL: f64 = 0.6;
 
 /// Fewer connections a second are no storm.
@@ -36,7 +36,7 @@ impl RunView<'_> {
         self.stats.workers.iter().max_by(|one, other| waited(one).total_cmp(&waited(other)))
     }
 
-    /// What else ran, in words.
+    /// A description of the machine's other load.
     pub fn other_work(&self) -> String {
         let Some(machine) = self.stats.machine else { return "other work ran".to_owned() };
         let stolen = match percent(machine.stolen) {
@@ -51,7 +51,7 @@ impl RunView<'_> {
         )
     }
 
-    /// What to do about other work.
+    /// The remedy for other load.
     pub fn stop_other_work(&self) -> String {
         let own_server = self.stats.plane == "sockets";
         let server = match own_server {
@@ -68,7 +68,7 @@ impl RunView<'_> {
         if self.stats.plane == "sockets" { "sockets.processors" } else { "network.processors" }
     }
 
-    /// What makes a generator keep up that did not.
+    /// The remedy for a generator that did not keep up.
     pub fn keep_up(&self) -> String {
         let advice = self.less_work();
         match self.storm() {
@@ -77,8 +77,8 @@ impl RunView<'_> {
         }
     }
 
-    /// An open load before a server that is full: each arrival that finds no idle connection opens one, which costs
-    /// both sides several times what a request costs.
+    /// An open load before a server that is full: each arrival that finds no idle connection opens one,
+    /// which costs both sides several times what a request costs.
     fn storm(&self) -> Option<String> {
         let open = matches!(self.context.heading.load, LoadKind::Open | LoadKind::Hybrid);
         let steady = &self.fold.steady().events;
@@ -110,7 +110,7 @@ impl RunView<'_> {
         }
     }
 
-    /// How much load would leave the worker time, and what would let it do more.
+    /// The load that would leave the worker time, and the means for a higher one.
     fn offer_less(&self, busiest: &WorkerStats) -> String {
         let part = PUNCTUAL / busiest.computing();
         let less = match (self.rate(), self.context.heading.load) {
@@ -136,7 +136,7 @@ impl RunView<'_> {
         (processors > workers).then(|| format!("{flag} {}", workers + 1))
     }
 
-    /// What to do about a stall.
+    /// The remedy for a stall.
     pub fn nothing_stops(&self, stall: Duration) -> String {
         match self.stats.machine {
             Some(machine) if machine.others + machine.stolen > 0.5 => self.stop_other_work(),

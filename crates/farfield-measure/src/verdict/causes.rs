@@ -1,7 +1,9 @@
-//! Which failure follows from which: the first cause is told first, and what follows from it as such.
+//! Causes of failed checks: a report shows the first cause first, and the failures that follow from it as
+//! such.
 //!
-//! Not inferred from the run but known beforehand: a worker without a processor is late with everything it does. The
-//! causes of a check are listed with the strongest first, and the first of them that failed is its cause.
+//! Not inferred from the run but known beforehand: a worker without a processor is late with everything it
+//! does. The causes of a check are listed with the strongest first, and the first of them that failed is its
+//! cause.
 
 use super::{Check, CheckState};
 
@@ -42,7 +44,8 @@ const CAUSES: [Causes; 16] = [
     ("something-succeeded", &["generator-lacked", "server-ended", "server-silent", "something-measured"]),
 ];
 
-/// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a check.
+/// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a
+/// check.
 pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
     let failed: Vec<String> = checks
         .iter()

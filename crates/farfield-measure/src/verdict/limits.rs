@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How much may go wrong before a run is invalid.
+/// The limits beyond which a run is invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VerdictLimits {
-    /// The least share of the requests that must succeed, of those whose end was seen; 0 allows that none does.
-    /// Default 0.01.
+    /// The least share of the requests that must succeed, of those whose end was seen; 0 allows that none
+    /// does. Default 0.01.
     pub succeeded: Share,
     /// The longest p99 of send lateness. Default 1 ms.
     pub lateness_p99: Duration,
@@ -34,16 +34,16 @@ pub struct VerdictLimits {
     pub crossing_lateness_p99: Duration,
     /// The longest time for which a worker may not look at what is due or has come. Default 100 ms.
     pub longest_stall: Duration,
-    /// The largest share of its time that a worker may be ready and find no processor; judged where something was
-    /// late. Default 0.02.
+    /// The largest share of its time that a worker may be ready and find no processor; judged where
+    /// something was late. Default 0.02.
     pub machine_busy: Share,
-    /// The largest share of the time of the workers' processors that the host of a virtual machine may take away;
-    /// judged where something was late. Default 0.002.
+    /// The largest share of the time of the workers' processors that the host of a virtual machine may take
+    /// away; judged where something was late. Default 0.002.
     pub host_steal: Share,
     /// Requests that may fail for want of a descriptor or a local address. Default 0.
     pub generator_lacked: u64,
-    /// The longest time, at the end of the load, in which no byte comes from the server though requests are due.
-    /// Default 1 s, in runs shorter than 10 s a tenth of the measured part.
+    /// The longest time, at the end of the load, in which no byte comes from the server though requests are
+    /// due. Default 1 s, in runs shorter than 10 s a tenth of the measured part.
     pub server_silent: Duration,
 }
 
@@ -76,9 +76,9 @@ impl Default for VerdictLimits {
 pub struct ChangedLimit {
     /// Its key in the scenario's `[verdict]`.
     pub key: String,
-    /// What the scenario sets it to, as a scenario writes it.
+    /// The scenario's value, in a scenario's notation.
     pub value: String,
-    /// What it is otherwise.
+    /// The default value.
     pub default: String,
 }
 

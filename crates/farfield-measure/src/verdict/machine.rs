@@ -1,19 +1,20 @@
-//! Did something else keep a worker from its processor: other work on the machine, or the machine's host?
+//! Checks that neither other load on the machine, nor the machine's host, kept a worker from its processor.
 //!
-//! Other work is measured at the workers: the share of its time for which one was ready to run and had no processor
-//! (`/proc/PID/task/TID/schedstat`), where the kernel counts that; else what other processes took of the
-//! processors. What a virtual machine's host took from the workers' processors (steal) is the kernel's count.
+//! Other load is measured at the workers: the share of its time for which a worker was ready to run and had
+//! no processor (`/proc/PID/task/TID/schedstat`), if the kernel counts that; otherwise the share of other
+//! processes in the processors' time. The time that a virtual machine's host took from the workers'
+//! processors (steal) is the kernel's count.
 //!
-//! Neither makes a run invalid by itself: where nothing was late the check does not apply. Where something was late,
-//! it is the first cause; but not where the worker would have been full by itself.
+//! Neither makes a run invalid by itself: if nothing was late the check does not apply. If something was
+//! late, it is the first cause, unless the worker would have been too busy by itself.
 
 use super::advice::RunView;
 use super::{Check, CheckState, Unit, timing};
 use farfield_base::Duration;
 
-/// Other work below this share of the processors holds nobody up.
+/// Other load below this share of the processors delays no worker.
 const OTHERS_LEAST: f64 = 0.1;
-/// Where the kernel does not count how long a worker waited, as much other work as this is taken for the cause.
+/// Share of other load that counts as the cause if the kernel does not count a worker's wait.
 const OTHERS_MOST: f64 = 0.5;
 
 const BUSY: &str = "machine-busy";
@@ -41,8 +42,8 @@ pub fn busy(run: &RunView<'_>) -> Check {
     check.noted(note).advised(|| run.stop_other_work())
 }
 
-/// Time that the host takes is taken in pieces of milliseconds, and what was due meanwhile is late, one after the other:
-/// a share far below the hundredth that a p99 allows can be the cause.
+/// Time that the host takes is taken in pieces of milliseconds, and what was due meanwhile is late, one
+/// after the other: a share far below the hundredth that a p99 allows can be the cause.
 pub fn steal(run: &RunView<'_>) -> Check {
     let what = "Where something was late, the machine's host had not taken the workers' processors away.";
     let limit = run.context.limits.host_steal.as_f64();
@@ -56,7 +57,7 @@ pub fn steal(run: &RunView<'_>) -> Check {
     // So short that it stands behind the share on a line of the terminal.
     let note = (check.state == CheckState::Failed).then(|| "taken by the virtual machine's host".to_owned());
     check.noted(note).advised(|| {
-        "measure when the host is quiet, or on a machine of its own: nothing on this machine can mend it"
+        "measure when the host is quiet, or on a machine of its own: nothing on this machine can change it"
             .to_owned()
     })
 }
@@ -67,8 +68,9 @@ fn is_full(run: &RunView<'_>) -> bool {
     run.stats.workers.iter().any(|worker| worker.computing() > limit)
 }
 
-/// Whether the failure of `cause` explains that of `check`: whatever is listed does, but neither other work nor the host
-/// explains a stall that was mostly something else. (A process that is stopped does not wait for a processor.)
+/// Whether the failure of `cause` explains that of `check`: whatever is listed does, but neither other work
+/// nor the host explains a stall that was mostly something else. (A process that is stopped does not wait
+/// for a processor.)
 pub fn explains(run: &RunView<'_>, cause: &str, check: &str) -> bool {
     let most_held = run.stats.workers.iter().max_by_key(|worker| worker.stall);
     let Some((worker, stall)) = most_held.and_then(|worker| Some((worker, worker.stall?))) else {

@@ -1,18 +1,20 @@
 //! The interactive response time law: do users who wait for answers wait as long as the mean says?
 //!
-//! N users who think for Z and wait for R complete X = N / (R + Z) a second (Denning and Buzen 1978, "The operational
-//! analysis of queueing network models", section 4; Schroeder, Wierman and Harchol-Balter 2006 for closed loads). So R = N/X − Z,
-//! where N − XZ, the users who do not think, are the requests in the system on average, L, which are counted while
-//! running and not from samples. The check holds L/X against the mean of the requests due in the measured part, whatever
-//! became of them, unfinished ones with their ages.
+//! N users who think for Z and wait for R complete X = N / (R + Z) a second (Denning and Buzen 1978, "The
+//! operational analysis of queueing network models", section 4; Schroeder, Wierman and Harchol-Balter 2006
+//! for closed loads). So R = N/X − Z, where N − XZ, the users who do not think, are the requests in the
+//! system on average, L, which are counted while running and not from samples. The check holds L/X against
+//! the mean of the requests due in the measured part, whatever became of them, unfinished ones with their
+//! ages.
 //!
-//! [Little's law](super) over the same part cuts off what reaches in from either edge and so holds for any load. This law
-//! does not: it fails where the requests whose times are reported are not those that users wait for. So it is where the measured part is
-//! shorter than a cycle of the users: most wait all through it for what they asked for before, and a mean of the quick
-//! ones is left. So it is where the server stops answering in mid-run.
+//! [Little's law](super) over the same part cuts off what reaches in from either edge and so holds for any
+//! load. This law does not: it fails where the requests whose times are reported are not those that users
+//! wait for. So it is where the measured part is shorter than a cycle of the users: most wait all through it
+//! for what they asked for before, and a mean of the quick ones is left. So it is where the server stops
+//! answering in mid-run.
 //!
-//! At the edges of the part one generation of requests may be in or out. That is R in the length T of the part, and is taken
-//! off what is found.
+//! At the edges of the part one generation of requests may be in or out. That is R in the length T of the
+//! part, and is taken off what is found.
 
 use super::{CLOSED_ONLY, Check, CheckState, Unit, VerdictLimits};
 use crate::engine_stats::EngineStats;
@@ -137,8 +139,8 @@ mod tests {
         }
     }
 
-    /// As at a link far past its capacity: nine of ten users wait for 40 s, the others are served in 100 ms, and what is due in the
-    /// 3 s that are measured is theirs alone.
+    /// As at a link far past its capacity: nine of ten users wait for 40 s, the others are served in 100 ms,
+    /// and what is due in the 3 s that are measured is theirs alone.
     #[test]
     fn a_mean_of_the_quick_ones_fails() {
         let samples = users(1000, |user, _| if user % 10 == 0 { 100 } else { 40_000 }, 4000);
@@ -148,7 +150,8 @@ mod tests {
         assert!(note.contains("is 100.0 ms, and 1000.0 ms by"), "{note}");
     }
 
-    /// Ten users are answered in a millisecond each until the server stops: their last requests are open to the end.
+    /// Ten users are answered in a millisecond each until the server stops: their last requests are open to
+    /// the end.
     #[test]
     fn a_server_that_stops_fails() {
         let mut samples = users(10, |_, _| 1, 6000);

@@ -51,5 +51,5 @@ fn fill(times: &mut Histogram, time: Duration) {
     (0..100).for_each(|_| times.record(time));
 }
 
-/// When that run was over.
+/// End of that run.
 pub const END: Instant = Instant::from_ns(1_000_000_000);

@@ -1,9 +1,10 @@
-//! Was the server there? A server that ended or fell silent in mid-run leaves nothing to measure from then on.
+//! Checks that the server was present: a server that ended or fell silent in mid-run leaves nothing to
+//! measure from then on.
 //!
-//! [`ended`] is of a server whose process farfield knows. [`silent`] is of any: no byte came from it at the end of the
-//! load, though requests were due. A reply that comes late is the server's right; so silence counts only beyond three
-//! times the longest response time, only while the load goes on, and only from when something was due. Errors of the
-//! kernel (a refused connection) are not bytes of the server.
+//! [`ended`] checks a server whose process farfield knows. [`silent`] checks any server: it fails if no byte
+//! was received at the end of the load, though requests were due. Late replies are legitimate; so silence
+//! counts only beyond three times the longest response time, only while the load lasts, and only from when a
+//! request was due. Errors of the kernel (a refused connection) are not bytes of the server.
 
 use super::advice::RunView;
 use super::{Check, Unit};
@@ -11,9 +12,9 @@ use crate::engine_stats::{EngineStats, OutOfMemory};
 use crate::summary::LoadKind;
 use farfield_base::{Duration, Instant};
 
-/// So many longest response times are not yet silence.
+/// Silence counts beyond this many times the longest response time.
 const RESPONSES: u64 = 3;
-/// Shorter times are never silence.
+/// Shorter times never count as silence.
 const LEAST: Duration = Duration::from_ms(200);
 
 pub fn ended(stats: &EngineStats) -> Check {
@@ -78,7 +79,7 @@ pub fn silent(run: &RunView<'_>) -> Check {
     })
 }
 
-/// How long a server may be silent.
+/// Longest silence of a server that passes.
 fn limit(run: &RunView<'_>) -> Duration {
     let asked = run.context.limits.server_silent;
     let measured = run.fold.window().elapsed(run.until);

@@ -1,14 +1,14 @@
-//! Did anything succeed? The one check of what came back instead of how it was asked for.
+//! Check that some requests succeeded: the only check of replies, and not of the generator.
 //!
-//! How often a server fails is what a run is there to tell, and makes none invalid. But where next to nothing succeeds,
-//! most likely a path is mistyped, the server is down or something stands between: the times are those of nothing, and
-//! a load whose users come back at once has become one of errors. So a share of the requests must succeed, 1 in 100
-//! unless the limit says otherwise, of those whose end was seen or, if no end was, of all: what is unfinished has a
-//! [check of its own](super::unfinished).
+//! A server's error rate is a result of a run, and makes none invalid. But if next to nothing succeeds, most
+//! likely a path is mistyped, the server is down or something blocks the path to it: there are no times to
+//! report, and users who come back at once have turned the load into one of errors. So a share of the
+//! requests must succeed, by default 1 in 100, of those that ended or, if none ended, of all: unfinished
+//! requests have a [check of their own](super::unfinished).
 //!
-//! Where the scenario itself says what may go wrong, the check does not apply: where the limit is 0, and where a
-//! threshold is about errors or outcomes, which then judges. An overload's attempts are meant to fail: one that
-//! succeeds, at any time of the run, is enough.
+//! The check does not apply if the scenario itself says what may fail: if the limit is 0, or if a threshold
+//! is about errors or outcomes and judges them. Attempts of an overload usually fail: one that succeeds, at
+//! any time of the run, is enough.
 
 use super::{Check, CheckState, Unit};
 use crate::fold::{Fold, PhaseStats};
@@ -30,7 +30,7 @@ pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     check.noted(Some(outcome_sentence(steady, most))).advised(|| remedy(most).to_owned())
 }
 
-/// Why the check does not apply, if it does not.
+/// The reason why the check does not apply, if it does not.
 fn excuse(context: SummaryContext<'_>, fold: &Fold) -> Option<&'static str> {
     let ok = |part: &PhaseStats| part.count(Outcome::Ok);
     if fold.steady().requests() == 0 {
@@ -51,21 +51,21 @@ fn most_frequent_failure(part: &PhaseStats) -> Option<Outcome> {
     failures.max_by_key(|outcome| (part.count(*outcome), std::cmp::Reverse(outcome.code())))
 }
 
-/// How many succeeded, and what became of most others.
+/// A sentence with the number of successes and the most frequent failure.
 fn outcome_sentence(part: &PhaseStats, most: Outcome) -> String {
     let (ok, all, count) = (part.count(Outcome::Ok), part.requests(), part.count(most));
     format!("{ok} of {all} requests succeeded and {count} were {}", most.name())
 }
 
-/// What a user does about requests that end so.
+/// The remedy for requests with this outcome.
 pub(super) fn remedy(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "all is well",
         Outcome::Status4xx => "ask for what is there, or name the status in a session's `check.status`",
         Outcome::Status5xx | Outcome::ClosedUnanswered | Outcome::Reset => "the server's log may say why",
-        Outcome::ConnectRefused => "start the server, or mend the target",
-        Outcome::ConnectTimedOut => "see that nothing between filters the server's port",
-        Outcome::Unreachable => "see to a route to the target",
+        Outcome::ConnectRefused => "start the server, or correct the target",
+        Outcome::ConnectTimedOut => "check that no firewall filters the server's port",
+        Outcome::Unreachable => "add a route to the target",
         Outcome::ConnectAbandoned => "see that the server listens, or lengthen `load.timeout`",
         Outcome::TimedOut => "ask for less, or lengthen `connections.request-timeout`",
         Outcome::NoDescriptor => "raise the limit of open files, `ulimit -n`, or ask for fewer connections",
@@ -82,9 +82,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::RedirectLoop => {
             "see where the server sends its users, or follow more with `session.redirects`"
         }
-        Outcome::RedirectElsewhere => "drive the server that it names, over HTTP without TLS",
+        Outcome::RedirectElsewhere => "target the server that it names, over HTTP without TLS",
         Outcome::LinkElsewhere => "take a link or form that leads to the target",
         Outcome::BadCoding => "ask for a content coding that the server has, with `Accept-Encoding`",
-        Outcome::CheckFailed | Outcome::ExtractFailed => "hold the session's states against the replies",
+        Outcome::CheckFailed | Outcome::ExtractFailed => "compare the session's checks with the replies",
     }
 }

@@ -191,7 +191,7 @@ fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
     );
     assert_eq!((check.state, check.measured, check.limit), (CheckState::Failed, Some(0.0), 0.01));
     assert_eq!(check.note.as_deref(), Some("0 of 200 requests succeeded and 190 were connect-refused"));
-    assert_eq!(check.advice.as_deref(), Some("start the server, or mend the target"));
+    assert_eq!(check.advice.as_deref(), Some("start the server, or correct the target"));
     let check = succeeded(Asking::default(), &[(Outcome::Unfinished, 5)]);
     assert_eq!(check.state, CheckState::Failed, "users who were never answered measured nothing");
     assert!(check.advice.expect("advice").ends_with("`run.drain`"));
@@ -256,8 +256,8 @@ fn check<'a>(verdict: &'a Verdict, name: &str) -> &'a Check {
     verdict.checks.iter().find(|check| check.name == name).expect("a check")
 }
 
-/// A worker that other work kept from its processor, and that was late with everything: one cause is told, with the
-/// machine's numbers, and the rest as what follows from it.
+/// A worker that other work kept from its processor, and that was late with everything: one cause is
+/// reported, with the machine's numbers, and the other failures as its consequences.
 #[test]
 fn a_busy_machine_is_the_first_cause() {
     let (fold, mut stats) = good_run();
@@ -285,7 +285,7 @@ fn a_busy_machine_is_the_first_cause() {
     let busy = verdict.first_cause().expect("a cause");
     assert_eq!(busy.note.as_deref(), Some("load 7.0 on 2 processors, other processes took 83 % of them"));
     assert!(busy.advice.as_ref().expect("advice").starts_with("stop other work"), "{busy:?}");
-    // The same machine, and a worker that was on time all the same.
+    // A worker that was on time all the same, on the same machine.
     let (fold, mut punctual) = good_run();
     punctual.machine = stats.machine;
     punctual.workers[0].waited = stats.workers[0].waited;
@@ -294,8 +294,9 @@ fn a_busy_machine_is_the_first_cause() {
     assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
 }
 
-/// The host of a virtual machine took 5 ms of each second from the worker's processor: a cause by itself where something
-/// was late, but not where the worker had more to do than it could, and none where all was on time.
+/// The host of a virtual machine took 5 ms of each second from the worker's processor: a cause by itself
+/// where something was late, but not where the worker had more to do than it could, and none where all was
+/// on time.
 #[test]
 fn time_that_the_host_took_is_the_first_cause() {
     let (fold, mut stats) = good_run();
@@ -324,8 +325,8 @@ fn time_that_the_host_took_is_the_first_cause() {
     assert_eq!(check(&full, "host-steal").state, CheckState::Passed);
 }
 
-/// Other work that had the processor for 100 ms of it explains no stall of a second: that is a cause of its own, and the
-/// only one where nothing else was late.
+/// Other work that had the processor for 100 ms of it explains no stall of a second: that is a cause of its
+/// own, and the only one where nothing else was late.
 #[test]
 fn a_stall_that_other_work_does_not_explain_is_a_cause() {
     let (fold, mut stats) = good_run();
@@ -345,8 +346,8 @@ fn a_stall_that_other_work_does_not_explain_is_a_cause() {
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
 }
 
-/// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95 %; for 60 %
-/// that would be 126/s.
+/// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95
+/// %; for 60 % that would be 126/s.
 #[test]
 fn a_full_worker_says_how_much_it_can() {
     let (fold, mut stats) = good_run();
@@ -364,7 +365,8 @@ fn a_full_worker_says_how_much_it_can() {
     assert_eq!(advice, Some("offer at most about 120/s here"), "no processor is left for a second worker");
 }
 
-/// Arrivals that find no idle connection open one each: told with their number and the key that bounds them.
+/// Arrivals that find no idle connection open one each: reported with their number and the key that bounds
+/// them.
 #[test]
 fn a_storm_of_connections_is_reported() {
     let samples: Vec<_> = (0..1000)
@@ -436,7 +438,8 @@ fn a_server_that_falls_silent_is_named_with_the_second() {
         assert_eq!(silent.note.as_deref(), Some("nothing came from the server after second 0.5"));
         assert_eq!(silent.measured, Some(504e6));
     }
-    // Errors that the server itself answers with are no silence, nor is a pause that a tenth of the run covers.
+    // Errors that the server itself answers with are no silence, nor is a pause that a tenth of the run
+    // covers.
     for outcome in [Outcome::Status5xx, Outcome::Reset, Outcome::NoDescriptor] {
         let verdict = silent_from(500, outcome);
         assert_eq!(check(&verdict, "server-silent").state, CheckState::Passed, "{outcome:?}");

@@ -1,8 +1,8 @@
-//! Was the generator on time? Checks of the workers and of the emulated network, each against its limit.
+//! Checks that the generator was on time: the workers and the emulated network, each against its limit.
 //!
-//! A percentile of few values is their largest, and a share of a moment is chance: below [`FEW`] values and
-//! [`SHORT`] of measured time these checks do not apply, and below 100 values one of them may be late, as one of 100
-//! may. One long stall in a long run hides behind every percentile: [`longest_stall`] looks for that alone.
+//! A percentile of few values is their maximum, and a share of a short time is random: below [`FEW`] values
+//! and [`SHORT`] of measured time these checks do not apply, and below 100 values one of them may be late,
+//! as one of 100 may. One long stall in a long run affects no percentile: [`longest_stall`] checks for it.
 
 use super::advice::RunView;
 use super::{Check, Unit};
@@ -55,7 +55,8 @@ pub fn worker_busy(run: &RunView<'_>) -> Check {
     Check::at_most(name, what, busiest.busy(), limit, Unit::Share).advised(|| run.keep_up())
 }
 
-/// The longest time for which any worker was away from its events, whether it computed or was kept from computing.
+/// The longest time for which any worker was away from its events, whether it computed or was kept from
+/// computing.
 pub fn longest_stall(run: &RunView<'_>) -> Check {
     let what = "No worker was away from its events for long, not even once.";
     let (name, limit) = ("longest-stall", run.context.limits.longest_stall);

@@ -1,10 +1,10 @@
-//! Could the requests that were still open at the end of the run change what it reports?
+//! Check that the requests still open at the end of the run cannot change its results.
 //!
-//! Their times are known from below alone. A quantile of the response time is known all the same where even the worst
-//! case, that all of them take for ever, moves it by no more than chance leaves open: its rank then still lies within
-//! the quantile's 95 % confidence interval, and a finished request has that rank. The check counts the quantiles of the summary
-//! for which this does not hold, of those that the run had enough requests to tell at all. What the client gave up
-//! (timed out) is no open question here: that a request takes longer than the scenario waits is an answer.
+//! Only a lower bound of their times is known. A quantile of the response time is known all the same if even
+//! the worst case, that all of them never end, leaves its rank within the quantile's 95 % confidence
+//! interval, and a finished request has that rank. The check counts the quantiles of the summary for which
+//! this does not hold, of those for which the run had enough requests. Requests that the client gave up
+//! (timed out) are not open: that they take longer than the scenario waits is a result.
 
 use super::{Check, CheckState, Unit};
 use crate::fold::{Fold, PhaseStats};
@@ -36,22 +36,22 @@ pub fn unfinished(fold: &Fold) -> Check {
         .advised(|| "see that the server answers, wait longer with `run.drain`, or ask for less".to_owned())
 }
 
-/// Whether a quantile stays what it is, however long `open` requests take, beside `known` ones. One that so many requests
-/// cannot tell anyway is no matter.
+/// Whether a quantile stays the same, however long `open` requests take, beside `known` ones. A quantile for
+/// which there are too few requests passes.
 fn is_known(quantile: Quantile, known: u64, open: u64) -> bool {
     let Some((_, latest)) = quantile.interval_ranks(known + open) else { return true };
     if open == 0 {
         return true;
     }
-    // Ranks among the finished: as it is reported of these alone, and if all others take longer.
+    // Ranks among the finished requests: as reported of these alone, and if all open ones take longer.
     let reported = quantile.rank(known).unwrap_or(0);
     let worst = quantile.rank(known + open).expect("there are requests");
-    // How far chance may be off, in ranks.
+    // Width of the confidence interval above the quantile, in ranks.
     let slack = latest - worst;
     worst <= known && worst - reported <= slack
 }
 
-/// What was open for how long, and what that leaves unknown: one sentence.
+/// A sentence about the open requests, their ages, and the percentiles that are unknown because of them.
 fn note(part: &PhaseStats, open: u64, unknown: &[Quantile]) -> String {
     let names: Vec<String> = unknown.iter().map(Quantile::to_string).collect();
     let longest = part.unfinished.histogram().and_then(|ages| ages.max()).unwrap_or_default();
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(names(5_000, 10), ["p99.9"]);
         assert_eq!(names(60_000, 10), ["p99.99"]);
         assert_eq!(names(1_000_000, 10), [""; 0]);
-        assert_eq!(names(5_000, 1), [""; 0], "one of five thousand is within what chance leaves open");
+        assert_eq!(names(5_000, 1), [""; 0], "one of five thousand is within the confidence interval");
         assert_eq!(names(5_000, 400), ["p50", "p90", "p95", "p99", "p99.9"]);
     }
 
