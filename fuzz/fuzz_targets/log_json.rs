@@ -4,6 +4,6 @@
 
 #![no_main]
 
-use farfield_fuzz::logs;
+use farfield_testkit::properties::logs;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_json(input));

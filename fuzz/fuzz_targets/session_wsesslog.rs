@@ -4,6 +4,6 @@
 
 #![no_main]
 
-use farfield_fuzz::logs;
+use farfield_testkit::properties::recordings;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_wsesslog(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recordings::of_wsesslog(input));

@@ -4,6 +4,6 @@
 
 #![no_main]
 
-use farfield_fuzz::sites;
+use farfield_testkit::properties::sites;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| sites::of_folder(input));

@@ -1,6 +1,7 @@
-//! The rules of the house that a script can see; the compiler and clippy hold the others.
+//! The rules for code that a script can check; the compiler and clippy check the others.
 //!
-//! It reads lines, not syntax: a rule is a text that has no place in any Rust file, not even in a comment.
+//! Rules are of lines, not of syntax: a rule is a text that has no place in any Rust file, not even in a
+//! comment.
 
 use anyhow::{Context, Result};
 use std::fmt;

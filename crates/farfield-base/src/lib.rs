@@ -4,6 +4,7 @@
 //!
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
+pub mod calendar;
 pub mod note;
 pub mod printable;
 pub mod quantity;

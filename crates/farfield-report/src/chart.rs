@@ -1,7 +1,7 @@
 //! Line charts as SVG: series of points on two axes, a legend above them, and a level to compare with.
 //!
-//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It knows numbers and
-//! their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
+//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It
+//! knows numbers and their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
 
 pub mod scale;
 pub mod svg;
@@ -35,7 +35,8 @@ pub struct Axis {
     pub spacing: Spacing,
 }
 
-/// How numbers are laid out along an axis. Numbers that an axis by powers cannot have, those not above 0, are left out.
+/// The layout of numbers along an axis. Numbers that an axis by powers cannot have, those not above 0, are
+/// left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
     /// Evenly; from zero, unless all numbers lie far from it.
@@ -53,7 +54,7 @@ pub enum Spacing {
 pub struct Series {
     /// The name in the legend.
     pub name: String,
-    /// How the points are drawn.
+    /// The drawing of the points.
     pub look: Look,
     /// The points, in the order in which a line joins them.
     pub points: Vec<Point>,
@@ -70,7 +71,7 @@ pub struct Point {
     pub is_doubtful: bool,
 }
 
-/// How points are drawn.
+/// The drawing of a series' points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// Joined.
@@ -184,7 +185,8 @@ impl Chart {
         self.drawn(&Layout::PICTURE)
     }
 
-    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is nothing to draw.
+    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is
+    /// nothing to draw.
     pub fn html(&self) -> String {
         let is_empty = self.series.iter().all(|series| self.points(series).next().is_none());
         if is_empty {

@@ -1,7 +1,7 @@
 //! A number that may carry its unit: `0.3`, `"300ms"`, `"64KiB"`.
 //!
 //! A distribution does not care what it is a distribution of, but its user does. So a parameter keeps its
-//! dimension as far as the unit tells it, for the place that wants times to refuse sizes, and keeps its
+//! dimension as far as the unit has one, for the place that wants times to refuse sizes, and keeps its
 //! spelling, for the resolved scenario to read like the one that was written.
 
 use farfield_base::{Bytes, Duration};

@@ -1,8 +1,8 @@
-//! The files that a scenario names: how their text comes in, how it splits into entries, and what is wrong with
-//! them.
+//! The files that a scenario names: how their text comes in, how it splits into entries, and what is wrong
+//! with them.
 //!
-//! Opening a file is the business of whoever wires the run; here it is a function that is handed in, so that a
-//! test hands in text.
+//! Opening a file is the business of whoever wires the run; here it is a function that is handed in, so that
+//! a test hands in text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
 
-/// Why a file that the scenario names does not do. The sentence names the file and, if it is one line's fault,
-/// the line.
+/// Why a file that the scenario names does not do. The sentence names the file and, if it is one line's
+/// fault, the line.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It could not be read at all.
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let told = |text| numbers(text).expect_err(text).to_string();
-        assert_eq!(told("1\n# two\nthree\n"), "n.txt:3: `three` is no number");
-        assert_eq!(told("1\n2#3\n"), "n.txt:2: `2#3` is no number");
-        assert_eq!(told("# nothing\n"), "n.txt: holds no entry; write one number a line");
+        let error_of = |text| numbers(text).expect_err(text).to_string();
+        assert_eq!(error_of("1\n# two\nthree\n"), "n.txt:3: `three` is no number");
+        assert_eq!(error_of("1\n2#3\n"), "n.txt:2: `2#3` is no number");
+        assert_eq!(error_of("# nothing\n"), "n.txt: holds no entry; write one number a line");
     }
 
     #[test]

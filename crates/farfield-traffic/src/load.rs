@@ -1,14 +1,14 @@
 //! The models of load: what makes the next request come.
 //!
-//! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary tale"):
-//! in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an *open* load
-//! requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions that arrive
-//! openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and Druschel
-//! (1999, section 4): attempts to connect at a rate that no server can hold back.
+//! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary
+//! tale"): in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an
+//! *open* load requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions
+//! that arrive openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and
+//! Druschel (1999, section 4): attempts to connect at a rate that no server can hold back.
 //!
-//! A user equivalent of SURGE (Barford and Crovella 1998) is a user of a closed or a hybrid load who is ON while it
-//! fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an *inactive OFF time*, the
-//! think time, after it.
+//! A user equivalent of SURGE (Barford and Crovella 1998) is a user of a closed or a hybrid load who is ON
+//! while it fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an
+//! *inactive OFF time*, the think time, after it.
 //!
 //! These are models, not modes: they say when, and never how the bytes travel.
 
@@ -19,7 +19,7 @@ use farfield_base::{Duration, Instant, Rate};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::num::NonZeroU32;
 
-/// A model of load as a scenario writes it, told apart by its `model` key.
+/// A model of load as a scenario writes it, distinguished by its `model` key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum LoadSpec {
@@ -37,18 +37,18 @@ pub enum LoadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClosedSpec {
-    /// How many users there are; 10 unless said.
+    /// How many users there are; 10 by default.
     #[serde(default = "ten", deserialize_with = "users")]
     pub users: NonZeroU32,
-    /// The time from the end of one page to the beginning of the user's next; none unless said.
+    /// The time from the end of one page to the beginning of the user's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
-    /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its place, on each of
-    /// a user's connections; none unless said.
+    /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its
+    /// place, on each of a user's connections; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by whoever knows how long
-    /// a user's cycle takes, and all at once where nobody does.
+    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by
+    /// whoever knows how long a user's cycle takes, and all at once where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Duration>,
 }
@@ -59,7 +59,7 @@ pub struct ClosedSpec {
 pub struct OpenSpec {
     /// When pages arrive.
     pub arrivals: ArrivalSpec,
-    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -70,16 +70,17 @@ pub struct OpenSpec {
 pub struct HybridSpec {
     /// When sessions arrive.
     pub arrivals: ArrivalSpec,
-    /// Pages a session, each with what is embedded in it; geometric with mean 5 unless said.
+    /// Pages a session, each with what is embedded in it; geometric with mean 5 by default.
     #[serde(default = "five_pages")]
     pub requests: CountsSpec,
-    /// The time from the end of one page to the beginning of the session's next; none unless said.
+    /// The time from the end of one page to the beginning of the session's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
-    /// SURGE's active OFF time, as in a closed load; none unless said.
+    /// SURGE's active OFF time, as in a closed load; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless
+    /// said.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -93,15 +94,15 @@ pub struct Overload {
     /// D: descriptors that try to connect.
     #[serde(deserialize_with = "descriptors")]
     pub descriptors: NonZeroU32,
-    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts are
-    /// dropped that the server is about to answer (section 4.2). 500 ms unless said, as in the paper.
+    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts
+    /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
     /// When a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
     /// How many established connections may be open at once; attempts answered beyond are closed at once. No
-    /// limit unless said.
+    /// limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
     pub established_max: Option<NonZeroU32>,
 }
@@ -170,7 +171,7 @@ impl LoadModel {
         }
     }
 
-    /// The law of what a user waits before each object that a page embeds, in seconds.
+    /// The distribution of what a user waits before each object that a page embeds, in seconds.
     pub fn active_off(&self) -> Option<&Distribution> {
         match self {
             LoadModel::Closed { active_off, .. } | LoadModel::Hybrid { active_off, .. } => {
@@ -253,8 +254,8 @@ impl Overload {
             .expect("a finite number of descriptors over a time above zero")
     }
 
-    /// The attempts of a paced overload: evenly spaced at [`attempt_rate`](Self::attempt_rate), the n-th that of
-    /// descriptor n modulo D, so that each descriptor has one every T.
+    /// The attempts of a paced overload: evenly spaced at [`attempt_rate`](Self::attempt_rate), the n-th that
+    /// of descriptor n modulo D, so that each descriptor has one every T.
     pub fn attempts(&self) -> ArrivalProcess {
         ArrivalProcess::steady(self.attempt_rate(), Spacing::Even)
     }
@@ -270,7 +271,7 @@ fn no_time() -> TimesSpec {
 
 fn five_pages() -> CountsSpec {
     let pages = DistributionSpec::geometric(5.0).expect("five is a mean above one");
-    CountsSpec::try_from(pages).expect("a geometric law has no unit")
+    CountsSpec::try_from(pages).expect("a geometric distribution has no unit")
 }
 
 fn half_a_second() -> Duration {

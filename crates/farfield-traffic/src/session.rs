@@ -1,12 +1,14 @@
-//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the next.
+//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the
+//! next.
 //!
-//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state ([`state`]) is a
-//! request whose parts have holes ([`template`]), what is taken from its reply and held against it ([`extract`]), and what
-//! happens when that fails. Rows of data ([`data`]) give each session a user's name and password of its own.
+//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state
+//! ([`state`]) is a request whose parts have holes ([`template`]), what is taken from its reply and held
+//! against it ([`extract`]), and what happens when that fails. Rows of data ([`data`]) give each session a
+//! user's name and password of its own.
 //!
-//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names have become
-//! numbers. A name that nothing defines, or nothing that can come before, is refused there. How requests become bytes,
-//! and how values are found in replies, is the runtime's.
+//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names
+//! have become numbers. A name that nothing defines, or nothing that can come before, is refused there. How
+//! requests become bytes, and how values are found in replies, is the runtime's.
 
 pub mod around;
 pub mod course;
@@ -49,7 +51,7 @@ use wanted::ReadyCheck;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SessionSpec {
-    /// The way through the states: a list, or weights; all states in order unless said.
+    /// The way through the states: a list, or weights; by default all states in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
     /// States that are asked for once, before the load. What they extract, all sessions know.
@@ -64,13 +66,13 @@ pub struct SessionSpec {
     /// States that are asked for once, behind the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tear_down: Vec<String>,
-    /// Where a table of transitions begins; in the first state unless said.
+    /// Where a table of transitions begins; by default in the first state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntrySpec>,
-    /// Pages of a session at most; as far as its way goes unless said.
+    /// Pages of a session at most; by default as far as its path goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clicks: Option<CountsSpec>,
-    /// How long the user thinks after a page; the load's think time unless said.
+    /// How long the user thinks after a page; by default the load's think time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
     /// What happens when a page's request, a check or an extraction failed.
@@ -128,7 +130,7 @@ fn one_mebibyte() -> Bytes {
     Bytes(1 << 20)
 }
 
-/// Why a session cannot be meant: where it says so, and what would do.
+/// Error of an invalid session: the key, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {sentence}")]
 pub struct SessionError {
@@ -348,8 +350,8 @@ impl Text {
 }
 
 impl Session {
-    /// How many numbers of requests there are: the states' own, those of what they list, and one for each state that
-    /// stands for what a browser finds in its page.
+    /// How many numbers of requests there are: the states' own, those of what they list, and one for each
+    /// state that stands for what a browser finds in its page.
     pub fn requests(&self) -> u32 {
         self.found_first() + self.states.len() as u32
     }
@@ -365,7 +367,8 @@ impl Session {
 }
 
 impl SessionSpec {
-    /// Leaves think times out, and has a session that would not end by itself end after as many pages as there are states.
+    /// Leaves think times out, and has a session that would not end by itself end after as many pages as
+    /// there are states.
     pub fn go_once(&mut self) {
         self.think = None;
         for state in &mut self.state {
@@ -418,11 +421,17 @@ impl SessionSpec {
             resolved.map_err(|error| SessionError::file(format!("data[{number}].file"), &error))
         });
         let data: Vec<Data> = data.collect::<Result<_, _>>()?;
-        let law = |key: &str, times: Result<Option<Distribution>, FileError>| {
+        let resolved = |key: &str, times: Result<Option<Distribution>, FileError>| {
             times.map_err(|error| SessionError::file(key, &error))
         };
-        let clicks = law("clicks", self.clicks.as_ref().map(|law| law.resolve(load)).transpose())?;
-        let think = law("think", self.think.as_ref().map(|law| law.resolve(load)).transpose())?;
+        let clicks = resolved(
+            "clicks",
+            self.clicks.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
+        let think = resolved(
+            "think",
+            self.think.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
         let names = names::Names::new(&self.state, &data)?;
         let mut session = Session {
             states: Vec::new(),
@@ -501,7 +510,7 @@ impl SessionSpec {
             let name = name.as_str().to_owned();
             text(&format!("headers.{name}"), template).map(|text| (name, text))
         });
-        let think = spec.think.as_ref().map(|law| law.resolve(load)).transpose();
+        let think = spec.think.as_ref().map(|distribution| distribution.resolve(load)).transpose();
         let regexes = spec.check.regex.iter().map(|regex| regex.resolve(&key("check.regex"), names));
         let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
         Ok(State {
@@ -531,7 +540,7 @@ impl SessionSpec {
     }
 }
 
-/// Has each state keep the forms that a state after it may send.
+/// Marks in each state the forms that a state after it may send.
 fn keep_forms(session: &mut Session) {
     for (from, to) in session.follows() {
         if let Some(form) = session.states[usize::from(to)].form {

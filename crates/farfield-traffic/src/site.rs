@@ -1,16 +1,16 @@
-//! Sites: the objects that a server has, the pages that they make up, the links between pages, and how often each is
-//! asked for.
+//! Sites: the objects that a server has, the pages that they make up, the links between pages, and how often
+//! each is asked for.
 //!
-//! - [`model`]: a site as a few laws, and the presets with the papers' parameters;
+//! - [`model`]: a site as a few distributions, and the presets with the papers' parameters;
 //! - [`generate`]: a site from a model and a seed;
 //! - [`figures`]: what a site is in numbers, to hold against what a paper prints;
 //! - [`content`], [`html`]: the bytes of each object, of exactly its size;
 //! - [`files`]: a site as files, and a site read from files; [`path`]: where each object lies among them;
 //! - [`locality`], [`walk`]: in which order its pages are asked for.
 //!
-//! A site takes some 120 bytes an object, 4 an embedded reference and 16 a link; at most [`Site::OBJECTS_MAX`] objects
-//! and [`Site::REFERENCES_MAX`] references and links, so that none exceeds half a gigabyte. Contents are not held:
-//! they follow from the seed.
+//! A site takes some 120 bytes an object, 4 an embedded reference and 16 a link; at most
+//! [`Site::OBJECTS_MAX`] objects and [`Site::REFERENCES_MAX`] references and links, so that none exceeds half
+//! a gigabyte. Contents are not held: they follow from the seed.
 
 pub mod content;
 pub mod figures;
@@ -74,7 +74,8 @@ pub struct SitePage {
     pub object: u32,
     /// How often it is asked for, in any unit: from 0 up.
     pub weight: f64,
-    /// How often a walk starts with it, in any unit that all pages share: from 0 up. As it weighs unless said.
+    /// How often a walk starts with it, in any unit that all pages share: from 0 up. As it weighs unless
+    /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<f64>,
     /// The places of the objects that it embeds, in the order in which a browser comes upon them.
@@ -83,7 +84,8 @@ pub struct SitePage {
     /// Where its links lead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// What looks at it fetch, where caches hold a part: one of these each time. All that it embeds, if there is none.
+    /// What looks at it fetch, where caches hold a part: one of these each time. All that it embeds, if there
+    /// is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<View>,
 }
@@ -182,8 +184,8 @@ impl Site {
     /// Embedded references and links that it has at most together: 2²⁴.
     pub const REFERENCES_MAX: usize = 1 << 24;
 
-    /// A site of `objects` and `pages`, with contents from `seed` and, where its requests have temporal locality, the
-    /// law of their stack distances.
+    /// A site of `objects` and `pages`, with contents from `seed` and, where its requests have temporal
+    /// locality, the distribution of their stack distances.
     pub fn new(
         seed: u64,
         objects: Vec<Object>,
@@ -213,7 +215,7 @@ impl Site {
         &self.written.objects[page.object as usize]
     }
 
-    /// The law of stack distances, if the model has one.
+    /// The distribution of stack distances, if the model has one.
     pub fn distances(&self) -> Option<&DistributionSpec> {
         self.written.distances.as_ref()
     }
@@ -352,34 +354,34 @@ mod tests {
 
     #[test]
     fn what_is_no_site_is_refused() {
-        let told = |paths: &[&str], pages| site(paths, pages).expect_err("no site");
-        assert_eq!(told(&["/a"], vec![]), SiteError::Empty);
-        assert_eq!(told(&["a"], vec![page(0, &[], &[])]), SiteError::Path("a".into()));
+        let error_of = |paths: &[&str], pages| site(paths, pages).expect_err("no site");
+        assert_eq!(error_of(&["/a"], vec![]), SiteError::Empty);
+        assert_eq!(error_of(&["a"], vec![page(0, &[], &[])]), SiteError::Path("a".into()));
         for path in ["/a/", "/"] {
             assert!(site(&[path], vec![page(0, &[], &[])]).is_ok(), "{path} is a folder's index");
         }
         for path in ["//", "/../b", "/%2e%2e/b", "/a?b", "/a//b", "/a//", "/a b", "/a\"b"] {
-            assert_eq!(told(&[path], vec![page(0, &[], &[])]), SiteError::Path(path.into()));
+            assert_eq!(error_of(&[path], vec![page(0, &[], &[])]), SiteError::Path(path.into()));
         }
-        assert_eq!(told(&["/a", "/a"], vec![page(0, &[], &[])]), SiteError::Twice("/a".into()));
-        assert_eq!(told(&["/a"], vec![page(1, &[], &[])]), SiteError::NoObject(1));
-        assert_eq!(told(&["/a"], vec![page(0, &[2], &[])]), SiteError::NoObject(2));
-        assert_eq!(told(&["/a"], vec![page(0, &[], &[1])]), SiteError::NoPage(1));
-        assert_eq!(told(&["/a"], vec![page(0, &[], &[]), page(0, &[], &[])]), SiteError::TwoPages(0));
-        assert_eq!(told(&["/a"], vec![page(0, &[0], &[])]), SiteError::Nested(0));
+        assert_eq!(error_of(&["/a", "/a"], vec![page(0, &[], &[])]), SiteError::Twice("/a".into()));
+        assert_eq!(error_of(&["/a"], vec![page(1, &[], &[])]), SiteError::NoObject(1));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[2], &[])]), SiteError::NoObject(2));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[], &[1])]), SiteError::NoPage(1));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[], &[]), page(0, &[], &[])]), SiteError::TwoPages(0));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[0], &[])]), SiteError::Nested(0));
         let weighs = |weight| vec![SitePage { weight, ..page(0, &[], &[]) }];
-        assert_eq!(told(&["/a"], weighs(-1.0)), SiteError::Weight(-1.0));
-        assert_eq!(told(&["/a"], weighs(0.0)), SiteError::Empty);
+        assert_eq!(error_of(&["/a"], weighs(-1.0)), SiteError::Weight(-1.0));
+        assert_eq!(error_of(&["/a"], weighs(0.0)), SiteError::Empty);
         assert_eq!(
-            told(&["/a"], vec![SitePage { starts: Some(0.0), ..page(0, &[], &[]) }]),
+            error_of(&["/a"], vec![SitePage { starts: Some(0.0), ..page(0, &[], &[]) }]),
             SiteError::Empty
         );
         let viewed = |weight, at| {
             let views = vec![View { weight, embedded: vec![at] }];
             vec![SitePage { views, ..page(0, &[], &[]) }]
         };
-        assert_eq!(told(&["/a"], viewed(0.0, 0)), SiteError::Weight(0.0));
-        assert_eq!(told(&["/a"], viewed(1.0, 7)), SiteError::NoObject(7));
+        assert_eq!(error_of(&["/a"], viewed(0.0, 0)), SiteError::Weight(0.0));
+        assert_eq!(error_of(&["/a"], viewed(1.0, 7)), SiteError::NoObject(7));
         assert!(site(&["/a"], viewed(1.0, 0)).is_ok(), "a page that is asked for again at once");
     }
 }

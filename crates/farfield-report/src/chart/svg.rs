@@ -1,7 +1,7 @@
 //! SVG text: the elements that a chart consists of.
 //!
-//! It knows neither series nor their meaning. Colours and widths stand in each element and no file is referred to, so that
-//! a chart looks the same beside a Markdown page and within HTML.
+//! No knowledge of series or their meaning is needed here. Colours and widths stand in each element and no
+//! file is referred to, so that a chart looks the same beside a Markdown page and within HTML.
 
 use super::Layout;
 use super::scale::Scale;

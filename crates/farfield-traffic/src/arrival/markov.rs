@@ -1,5 +1,5 @@
-//! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have each a
-//! rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
+//! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have
+//! each a rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
 
 use super::modulated::{Environment, Step};
 use super::spec::bounded;

@@ -1,12 +1,14 @@
 //! Arrivals at a rate that is itself random: doubly stochastic processes (Cox 1955).
 //!
-//! An environment holds a rate for a while, then another: states of a Markov chain, slots of a noise, the number
-//! of sources that are on, the number of sessions under way. Events of rate one, Poisson or even, are put
-//! through the inverse of the cumulative rate as it unfolds, so that however high a peak is, all of it comes.
+//! An environment holds a rate for a while, then another: states of a Markov chain, slots of a noise, the
+//! number of sources that are on, the number of sessions under way. Events of rate one, Poisson or even, are
+//! put through the inverse of the cumulative rate as it unfolds, so that however high a peak is, all of it
+//! comes.
 //!
-//! Every environment starts in its stationary law: the expected rate is the mean from the first instant on, and
-//! there is no warming up. Steps end on whole nanoseconds and time is counted from the step's begin, so that
-//! nothing drifts. Drawing allocates only where a table must grow, or where a new block of noise begins.
+//! Every environment starts in its stationary distribution: the expected rate is the mean from the first
+//! instant on, and there is no warming up. Steps end on whole nanoseconds and time is counted from the step's
+//! begin, so that nothing drifts. Drawing allocates only where a table must grow, or where a new block of
+//! noise begins.
 
 use super::markov::{Markov, Walk};
 use super::noise::{Blocks, NoiseRate};

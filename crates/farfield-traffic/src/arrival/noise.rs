@@ -1,9 +1,10 @@
-//! A rate shaped from fractional Gaussian noise: each slot of time has a rate of its own, and the rates depend on
-//! each other over all time scales up to the length of a block.
+//! A rate shaped from fractional Gaussian noise: each slot of time has a rate of its own, and the rates
+//! depend on each other over all time scales up to the length of a block.
 //!
-//! A block is drawn whole, by the exact method of [`fgn`](super::fgn), so its covariance is exact over the block's
-//! length; blocks are independent of each other. Make the block as long as the run: a run that goes on after it
-//! keeps the mean, the marginal law and the covariance inside a block, and loses what reaches across.
+//! A block is drawn whole, by the exact method of [`fgn`](super::fgn), so its covariance is exact over the
+//! block's length; blocks are independent of each other. Make the block as long as the run: a run that goes
+//! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses what
+//! reaches across.
 
 use super::fgn::FractionalGaussianNoise;
 use super::modulated::{Environment, Step};

@@ -1,6 +1,6 @@
-//! Superposed ON/OFF sources: each is silent, then sends at a constant rate, in periods whose lengths have heavy
-//! tails. Their sum is asymptotically self-similar with H = (3 − α) / 2, α being the heavier of the two tails
-//! (Willinger, Taqqu, Sherman and Wilson 1997, "Self-similarity through high-variability", theorem 1).
+//! Superposed ON/OFF sources: each is silent, then sends at a constant rate, in periods whose lengths have
+//! heavy tails. Their sum is asymptotically self-similar with H = (3 − α) / 2, α being the heavier of the two
+//! tails (Willinger, Taqqu, Sherman and Wilson 1997, "Self-similarity through high-variability", theorem 1).
 
 use super::modulated::{Environment, Step};
 use super::period::{Period, PeriodSpec};
@@ -41,7 +41,7 @@ impl OnOffSpec {
     }
 }
 
-/// The sources' law.
+/// The sources' distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OnOff {
     rate: f64,
@@ -136,7 +136,8 @@ mod tests {
     }
 
     fn sources(on: PeriodSpec, off: PeriodSpec) -> OnOff {
-        let (on, off) = (on.period("on").expect("a good law"), off.period("off").expect("a good law"));
+        let (on, off) =
+            (on.period("on").expect("a good distribution"), off.period("off").expect("a good distribution"));
         let share_on = on.mean_s() / (on.mean_s() + off.mean_s());
         OnOff { rate: 100.0, sources: SOURCES, share_on, on, off }
     }

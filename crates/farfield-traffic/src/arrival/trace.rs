@@ -6,8 +6,8 @@ use crate::file::{self, FileError, Load};
 use farfield_base::{Instant, Rate};
 use std::path::Path;
 
-/// Instants from a file. Repeated, the gaps repeat, the first of them counted from the start: the last instant
-/// of one round is the start of the next.
+/// Instants from a file. Repeated, the gaps repeat, the first of them counted from the start: the last
+/// instant of one round is the start of the next.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trace {
     /// At least one, never decreasing; if repeated, the last is after the start.
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_named_with_its_line() {
-        let told = |text, lines, repeats| read(text, lines, repeats).expect_err(text).to_string();
-        assert!(told("1\n0.5", Lines::Instants, false).starts_with("t.txt:2: `0.5` is before"));
-        assert!(told("1\n-1", Lines::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
-        assert!(told("64KiB", Lines::Gaps, false).starts_with("t.txt:1: "));
-        assert!(told("0\n0", Lines::Gaps, true).starts_with("t.txt: repeats without"));
+        let error_of = |text, lines, repeats| read(text, lines, repeats).expect_err(text).to_string();
+        assert!(error_of("1\n0.5", Lines::Instants, false).starts_with("t.txt:2: `0.5` is before"));
+        assert!(error_of("1\n-1", Lines::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
+        assert!(error_of("64KiB", Lines::Gaps, false).starts_with("t.txt:1: "));
+        assert!(error_of("0\n0", Lines::Gaps, true).starts_with("t.txt: repeats without"));
     }
 
     proptest! {

@@ -118,8 +118,8 @@ impl TryFrom<f64> for Weight {
     }
 }
 
-/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that is
-/// repeated.
+/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that
+/// is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers(Vec<(HeaderName, HeaderValue)>);
 
@@ -217,7 +217,7 @@ pub enum BodySpec {
     Text(String),
     /// What is in this file.
     File(PathBuf),
-    /// So many random bytes, the same for the same seed: nothing that compresses.
+    /// Random bytes of this count, reproducible by the seed: incompressible.
     Filler(Filler),
 }
 

@@ -1,5 +1,5 @@
-//! Pages of a site that are seen in several ways: once with all that they embed, another time with what a cache does not
-//! hold. A page is chosen first, and then which of its views it is.
+//! Pages of a site that are seen in several ways: once with all that they embed, another time with what a
+//! cache does not hold. A page is chosen first, and then which of its views it is.
 //!
 //! Choosing takes constant time and allocates nothing.
 

@@ -1,8 +1,10 @@
-//! States that stand around the way of sessions: once before and after the load, and at both ends of each session.
+//! States that stand around the way of sessions: once before and after the load, and at both ends of each
+//! session.
 //!
-//! `set-up` is asked for once in a run, before its load: what these states extract, all sessions know. `tear-down` is asked
-//! for once behind the load. `first` are the states that each session begins with, and `last` those that it ends with,
-//! wherever it was broken off. Each is a list of states, in order, which stand nowhere else.
+//! `set-up` is asked for once in a run, before its load: what these states extract, all sessions know.
+//! `tear-down` is asked for once behind the load. `first` are the states that each session begins with, and
+//! `last` those that it ends with, wherever it was broken off. Each is a list of states, in order, which
+//! stand nowhere else.
 
 use super::{Session, SessionError, SessionSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,8 +74,8 @@ impl Around {
 }
 
 impl Session {
-    /// The states that a session, the set-up or the tear-down can begin in, as far as none is left out. The last states are
-    /// among them: a session that is broken off comes there from anywhere.
+    /// The states that a session, the set-up or the tear-down can begin in, as far as none is left out. The
+    /// last states are among them: a session that is broken off comes there from anywhere.
     pub(super) fn begins(&self) -> BTreeSet<u16> {
         let around = &self.around;
         let mut begins: BTreeSet<u16> = [&around.set_up, &around.last, &around.tear_down]

@@ -1,8 +1,8 @@
 //! States that are left out or repeated, by what was found before.
 //!
-//! `if-found = "next"` asks for a state only where the variable has a value that is not empty, `unless-found` only where it
-//! has none. `repeat = 3` asks for it three times in a row, `while-found = "next"` again for as long as its own reply gave
-//! the variable a value, `repeat` times at most.
+//! `if-found = "next"` asks for a state only where the variable has a value that is not empty, `unless-found`
+//! only where it has none. `repeat = 3` asks for it three times in a row, `while-found = "next"` again for as
+//! long as its own reply gave the variable a value, `repeat` times at most.
 
 use super::names::Names;
 use super::state::StateSpec;
@@ -66,7 +66,8 @@ impl StateSpec {
 }
 
 impl Session {
-    /// The states that a session can begin in, those among them that stand behind states which may be left out.
+    /// The states that a session can begin in, those among them that stand behind states which may be left
+    /// out.
     pub(super) fn entries(&self) -> BTreeSet<u16> {
         let mut entries = self.begins();
         let follows = self.follows();
@@ -80,7 +81,8 @@ impl Session {
         entries
     }
 
-    /// The pairs of states that can follow each other, over states that may be left out and again to those that are repeated.
+    /// The pairs of states that can follow each other, over states that may be left out and again to those
+    /// that are repeated.
     pub(super) fn follows(&self) -> BTreeSet<(u16, u16)> {
         let mut pairs = self.pairs();
         let repeated = (0..).zip(&self.states).filter(|(_, state)| state.repeat.is_some());

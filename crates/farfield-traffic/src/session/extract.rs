@@ -74,8 +74,8 @@ impl Source {
     }
 }
 
-/// What a state takes from its reply, in an order in which each has what its holes need of the others; one that names itself
-/// has its value from before. Refuses those that need each other.
+/// What a state takes from its reply, in an order in which each has what its holes need of the others; one
+/// that names itself has its value from before. Refuses those that need each other.
 pub(super) fn resolve(
     specs: &BTreeMap<String, ExtractSpec>,
     key: &str,
@@ -120,7 +120,8 @@ pub enum Pick {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CheckSpec {
-    /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400 unless said.
+    /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400
+    /// by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Statuses>,
     /// Header fields that must be there: with a text, one that has this value.
@@ -309,7 +310,7 @@ struct WrittenExtract {
     default: Option<String>,
 }
 
-/// Why an extraction cannot be meant.
+/// Error of an invalid extraction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum ExtractError {
     #[error("an extraction has one of `regex`, `json`, `css`, `header` and `cookie`; this has {0}")]

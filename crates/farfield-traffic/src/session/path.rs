@@ -1,5 +1,5 @@
-//! The way of a session through its states: a list, a weighted choice, or a table of transitions as RUBiS and TPC-W have
-//! it (Markov, with an entry, `back` and `end`).
+//! The way of a session through its states: a list, a weighted choice, or a table of transitions as RUBiS and
+//! TPC-W have it (Markov, with an entry, `back` and `end`).
 
 use super::SessionError;
 use super::around::Around;
@@ -150,7 +150,8 @@ impl Route {
         }
     }
 
-    /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or an entry.
+    /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or
+    /// an entry.
     pub fn follows(&self) -> Vec<(u16, u16)> {
         match self {
             Route::List(states) => states.windows(2).map(|pair| (pair[0], pair[1])).collect(),

@@ -1,7 +1,8 @@
-//! What looks for values in replies: CSS selectors, JSON pointers and regular expressions, which may have holes.
+//! What looks for values in replies: CSS selectors, JSON pointers and regular expressions, which may have
+//! holes.
 //!
-//! `#item-${item} a`, `/items/${item}/id`, `href="(/buy/${item}\?[^"]*)"`: a value is escaped when it is filled in, so that it is
-//! one name or one text of the query, whatever is in it.
+//! `#item-${item} a`, `/items/${item}/id`, `href="(/buy/${item}\?[^"]*)"`: a value is escaped when it is
+//! filled in, so that it is one name or one text of the query, whatever is in it.
 
 use super::names::Names;
 use super::template::{Part, Template};
@@ -186,8 +187,8 @@ impl TryFrom<String> for Css {
     }
 }
 
-/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole. A part that is `*` stands for each item of a
-/// list or each member of an object, where there is no member of that name: `/items/*/id`.
+/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole. A part that is `*` stands for
+/// each item of a list or each member of an object, where there is no member of that name: `/items/*/id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer(String);
 

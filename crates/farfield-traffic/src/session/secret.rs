@@ -1,7 +1,7 @@
 //! Values of the environment that a session sends and that are never written out.
 //!
-//! A scenario names them, `${env.TOKEN}`; the value is looked up when the session is resolved, and stands in no scenario
-//! that a run leaves, in no message and no debug output.
+//! A scenario names them, `${env.TOKEN}`; the value is looked up when the session is resolved, and stands in
+//! no scenario that a run leaves, in no message and no debug output.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold of it.
+//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold
+//! of it.
 
 use super::SessionError;
 use super::extract::{CheckSpec, ExtractSpec, FieldName, Pick};
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 pub struct StateSpec {
     /// What paths call it.
     pub name: StateName,
-    /// The method; GET unless said, or POST with a body.
+    /// The method; by default GET, or POST with a body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Verb>,
     /// What is asked for. May be left out where there is a form, which has its own.
@@ -41,7 +42,7 @@ pub struct StateSpec {
     /// What is fetched with GET once the reply is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<Target>,
-    /// How long the user thinks after this page; the session's unless said.
+    /// How long the user thinks after this page; by default the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
     /// What is taken from the reply, by the variable's name.
@@ -62,7 +63,7 @@ pub struct StateSpec {
     /// The state is asked for again while this variable has a value that is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub while_found: Option<String>,
-    /// What happens when the request, a check or an extraction failed; the session's unless said.
+    /// What happens when the request, a check or an extraction failed; by default the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 }
@@ -180,8 +181,8 @@ impl BodySpec {
     }
 }
 
-/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep what they
-/// have, hidden ones too, unless they are said here.
+/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep
+/// what they have, hidden ones too, unless they are said here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FormSpec {

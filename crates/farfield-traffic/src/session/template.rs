@@ -1,11 +1,14 @@
 //! Texts with holes: `/cart?item=${item}&t=${token|url}`.
 //!
-//! A hole names a variable of the session or a column of its data, or one of what is always there: `${user}`, the user's
-//! number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked for before this one;
-//! `${random(1,100)}`, a whole number between both, drawn anew each time; `${env.TOKEN}`, a variable of the environment. Behind a bar stands how the value is written:
-//! `url` (RFC 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a `$`.
+//! A hole names a variable of the session or a column of its data, or one of what is always there: `${user}`,
+//! the user's number; `${session}`, the number of the session, which no two share; `${click}`, the pages
+//! asked for before this one; `${random(1,100)}`, a whole number between both, drawn anew each time;
+//! `${env.TOKEN}`, a variable of the environment. Behind a bar stands how the value is written: `url` (RFC
+//! 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a
+//! `$`.
 //!
-//! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the runtime's.
+//! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the
+//! runtime's.
 
 use serde::{Deserialize, Serialize};
 
@@ -235,15 +238,15 @@ mod tests {
 
     #[test]
     fn what_is_no_template_is_told() {
-        let told = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
-        assert_eq!(told("a${b"), TemplateError::Open("a${b".into()));
-        assert_eq!(told("${}"), TemplateError::Name("".into()));
-        assert_eq!(told("${a b}"), TemplateError::Name("a b".into()));
-        assert_eq!(told("${env.}"), TemplateError::Name("env.".into()));
-        assert_eq!(told("${a|upper}"), TemplateError::Escape("a|upper".into()));
-        assert_eq!(told("${a|}"), TemplateError::Escape("a|".into()));
+        let error_of = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
+        assert_eq!(error_of("a${b"), TemplateError::Open("a${b".into()));
+        assert_eq!(error_of("${}"), TemplateError::Name("".into()));
+        assert_eq!(error_of("${a b}"), TemplateError::Name("a b".into()));
+        assert_eq!(error_of("${env.}"), TemplateError::Name("env.".into()));
+        assert_eq!(error_of("${a|upper}"), TemplateError::Escape("a|upper".into()));
+        assert_eq!(error_of("${a|}"), TemplateError::Escape("a|".into()));
         for wrong in ["random(2,1)", "random(1)", "random(a,b)", "random(1,2"] {
-            assert_eq!(told(&format!("${{{wrong}}}")), TemplateError::Random(wrong.into()));
+            assert_eq!(error_of(&format!("${{{wrong}}}")), TemplateError::Random(wrong.into()));
         }
     }
 

@@ -166,14 +166,14 @@ mod tests {
             let spec = read(text).expect(text);
             assert_eq!(read(&toml::to_string(&spec).expect("TOML")), Ok(spec));
         }
-        for (text, told) in [
+        for (text, part) in [
             ("", "either a `file` or a `text`"),
             ("file = 'a'\ntext = 'b'", "either a `file` or a `text`"),
             ("file = 'a'\ntype = 'image'", "no media type"),
             ("file = 'a'\ntype = \"image/png\\r\\nX: y\"", "no media type"),
         ] {
             let error = read(text).expect_err(text);
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Checks of single values of a reply's body: what a CSS selector selects, what a JSON pointer leads to.
 //!
-//! `css = "#cart"` asks for an element, `css = ["#cart", ".total"]` for both, and `css = { "#total" = "${sum}", ".error" =
-//! false }` for one with that text and against another. `json = { "/state" = "paid", "/items/0" = true }` is the same of
-//! JSON.
+//! `css = "#cart"` asks for an element, `css = ["#cart", ".total"]` for both, and `css = { "#total" =
+//! "${sum}", ".error" = false }` for one with that text and against another. `json = { "/state" = "paid",
+//! "/items/0" = true }` is the same of JSON.
 
 use super::names::Names;
 use super::query::{Lookup, Query, QuerySpec};

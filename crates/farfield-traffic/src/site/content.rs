@@ -1,7 +1,8 @@
-//! The bytes of a site's objects: of exactly their sizes, and the same for the same seed.
+//! The bytes of a site's objects: of exactly their sizes, reproducible by the seed.
 //!
-//! HTML names what its page embeds and links to, and is filled with words. Style sheets and scripts are one comment
-//! each, so that a browser takes them without a word. Everything else is random and does not compress.
+//! HTML names what its page embeds and links to, and is filled with words. Style sheets and scripts are one
+//! comment each, so that a browser takes them without a word. Everything else is random and does not
+//! compress.
 
 use super::{Kind, Site, SitePage, html};
 use farfield_base::random::{Purpose, Seed, Stream};
@@ -16,7 +17,7 @@ pub struct Contents<'a> {
     page_of: Vec<Option<&'a SitePage>>,
 }
 
-/// Numbers of streams: above those of the site's laws.
+/// Numbers of streams: above those of the site's distributions.
 const STREAMS: u64 = 1 << 41;
 
 /// So many bytes are drawn at once.

@@ -26,9 +26,10 @@ pub struct FoundFile {
 
 /// The site that `files` make up, in the order of their paths.
 ///
-/// Pages are the HTML files and whatever these link to, all asked for alike, every link followed alike: how popular they
-/// are, files do not tell. What leads elsewhere is left out, and so is a page inside a page that has something inside
-/// itself. A [`MANIFEST`] is no object. Blanks and the like in a path are percent-encoded.
+/// Pages are the HTML files and whatever these link to, all asked for alike, every link followed alike: how
+/// popular they are, files do not have. What leads elsewhere is left out, and so is a page inside a page that
+/// has something inside itself. A [`MANIFEST`] is no object. Blanks and the like in a path are
+/// percent-encoded.
 pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     files.retain(|file| file.path != MANIFEST);
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -67,8 +68,9 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     Site::new(0, objects.clone(), pages.collect(), None)
 }
 
-/// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead on the same
-/// server, in order, without what stands behind a `?`. One at a time, since a page from a stranger may name millions.
+/// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead
+/// on the same server, in order, without what stands behind a `?`. One at a time, since a page from a
+/// stranger may name millions.
 pub fn named(html: &str, own: &str) -> impl Iterator<Item = String> {
     html::references(html).into_iter().filter_map(move |reference| match reference {
         Reference::Embedded(to) | Reference::Link(to) => resolved(own, &to),
@@ -102,8 +104,8 @@ impl Found {
     }
 }
 
-/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without hosts), or to
-/// what is no path of a site, such as one with empty parts.
+/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without
+/// hosts), or to what is no path of a site, such as one with empty parts.
 fn resolved(own: &str, to: &str) -> Option<String> {
     let to = to.split(['?', '#']).next().unwrap_or_default().trim();
     let scheme = to.split('/').next().unwrap_or_default().contains(':');

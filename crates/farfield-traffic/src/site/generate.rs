@@ -1,5 +1,5 @@
-//! A site from its model and a seed. Each aspect (sizes, embedded objects, links, popularity) draws from a stream of its
-//! own, so that a change of one law leaves the others' draws where they were.
+//! A site from its model and a seed. Each aspect (sizes, embedded objects, links, popularity) draws from a
+//! stream of its own, so that a change of one distribution leaves the others' draws where they were.
 
 use super::html;
 use super::matching;
@@ -47,24 +47,24 @@ pub(super) fn generate(model: &SiteModel, seed: Seed) -> Result<Site, SiteError>
         let embedded = embedded.into_iter().map(|at| at + first as u32).collect();
         pages.push(SitePage::new(object, weight, embedded, links));
     }
-    if let (Some(law), Some(_)) = (model.request_sizes, model.embedded_objects) {
-        match_embedded(law, first, &mut objects, &pages);
+    if let (Some(target), Some(_)) = (model.request_sizes, model.embedded_objects) {
+        match_embedded(target, first, &mut objects, &pages);
     }
     make_room(model, &mut objects, &pages);
-    if let Some(law) = &model.page_bytes {
-        scale(law, seed, &mut objects, &pages[..model.pages as usize]);
+    if let Some(distribution) = &model.page_bytes {
+        scale(distribution, seed, &mut objects, &pages[..model.pages as usize]);
     }
-    if let Some(law) = &model.costs {
+    if let Some(distribution) = &model.costs {
         let mut rng = stream(seed, Aspect::Costs);
-        objects.iter_mut().for_each(|object| object.cost = law.sample_duration(&mut rng));
+        objects.iter_mut().for_each(|object| object.cost = distribution.sample_duration(&mut rng));
     }
     Site::new(seed.0, objects, pages, model.distances.clone())
 }
 
 /// What each page embeds, as places among the embedded objects.
 ///
-/// Shared objects are dealt out like cards, in a random order and then again from the first, so that each is embedded
-/// as soon as there are as many references as objects.
+/// Shared objects are dealt out like cards, in a random order and then again from the first, so that each is
+/// embedded as soon as there are as many references as objects.
 fn embedded(model: &SiteModel, seed: Seed) -> Result<Vec<Vec<u32>>, SiteError> {
     let mut rng = stream(seed, Aspect::Embedded);
     let most = model.embedded_objects.map_or(usize::MAX, |pool| pool as usize);
@@ -82,9 +82,9 @@ fn embedded(model: &SiteModel, seed: Seed) -> Result<Vec<Vec<u32>>, SiteError> {
     Ok(counts.into_iter().map(|count| dealt.by_ref().take(count).collect()).collect())
 }
 
-/// A count of a law, rounded down.
-fn count(law: Option<&Distribution>, rng: &mut Stream) -> usize {
-    law.map_or(0, |law| law.sample(rng) as usize) // `as` saturates, and takes what is negative to zero
+/// A count of a distribution, rounded down.
+fn count(distribution: Option<&Distribution>, rng: &mut Stream) -> usize {
+    distribution.map_or(0, |distribution| distribution.sample(rng) as usize) // `as` saturates, and takes what is negative to zero
 }
 
 /// Pages, and after them documents.
@@ -152,15 +152,15 @@ impl Sizes {
     }
 }
 
-/// How often each of `mains` is asked for: Zipf's law, over ranks by chance or matched with sizes.
+/// How often each of `mains` is asked for: Zipf's law, over ranks that are random or matched with sizes.
 fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     let weights: Vec<f64> = (1..=mains.len()).map(|rank| (rank as f64).powf(-model.zipf)).collect();
     let total: f64 = weights.iter().sum();
     let mut shares: Vec<f64> = weights.iter().map(|weight| twelve_digits(weight / total)).collect();
     match model.request_sizes {
-        Some(law) => {
+        Some(target) => {
             let sizes: Vec<u64> = mains.iter().map(|object| object.size.0).collect();
-            matching::matched(&sizes, &shares, law)
+            matching::matched(&sizes, &shares, target)
         }
         None => {
             shares.shuffle(&mut stream(seed, Aspect::Popularity));
@@ -169,9 +169,9 @@ fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     }
 }
 
-/// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows from the
-/// pages that embed it, and the sizes of these requests follow `law` too.
-fn match_embedded(law: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
+/// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows
+/// from the pages that embed it, and the sizes of these requests follow `law` too.
+fn match_embedded(target: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
     let mut asked = vec![0.0; objects.len() - first];
     for page in pages {
         page.embedded.iter().for_each(|at| asked[*at as usize - first] += page.weight);
@@ -189,7 +189,7 @@ fn match_embedded(law: RequestSizes, first: usize, objects: &mut [Object], pages
     let popularity: Vec<f64> = by_popularity.iter().map(|at| asked[*at] / total).collect();
     let sizes: Vec<Bytes> = objects[first..].iter().map(|object| object.size).collect();
     let bytes: Vec<u64> = sizes.iter().map(|size| size.0).collect();
-    let by_match = descending(&matching::matched(&bytes, &popularity, law));
+    let by_match = descending(&matching::matched(&bytes, &popularity, target));
     for (object, size) in by_popularity.into_iter().zip(by_match) {
         objects[first + object].size = sizes[size];
     }
@@ -203,12 +203,12 @@ fn twelve_digits(share: f64) -> f64 {
 /// Where each page's links lead: to different pages, the more popular the likelier, each followed alike.
 fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<Link>>, SiteError> {
     let mut links = vec![Vec::new(); popularity.len()];
-    let Some(law) = &model.links else { return Ok(links) };
+    let Some(distribution) = &model.links else { return Ok(links) };
     let table = AliasTable::new(popularity).map_err(|_| SiteError::Empty)?;
     let mut rng = stream(seed, Aspect::Links);
     let mut total = 0;
     for (page, links) in links.iter_mut().enumerate().take(model.pages as usize) {
-        let wanted = count(Some(law), &mut rng).min(popularity.len() - 1);
+        let wanted = count(Some(distribution), &mut rng).min(popularity.len() - 1);
         total += wanted;
         if total > Site::REFERENCES_MAX {
             return Err(SiteError::TooLarge);
@@ -249,10 +249,11 @@ fn make_room(model: &SiteModel, objects: &mut [Object], pages: &[SitePage]) {
 }
 
 /// Scales what each page embeds so that the page has its total.
-fn scale(law: &Distribution, seed: Seed, objects: &mut [Object], pages: &[SitePage]) {
+fn scale(distribution: &Distribution, seed: Seed, objects: &mut [Object], pages: &[SitePage]) {
     let mut rng = stream(seed, Aspect::Totals);
     for page in pages {
-        let total = law.sample(&mut rng).clamp(0.0, MAX_PAGE) - objects[page.object as usize].size.0 as f64;
+        let total =
+            distribution.sample(&mut rng).clamp(0.0, MAX_PAGE) - objects[page.object as usize].size.0 as f64;
         let drawn: f64 = page.embedded.iter().map(|at| objects[*at as usize].size.0 as f64).sum();
         for at in &page.embedded {
             let size = &mut objects[*at as usize].size;

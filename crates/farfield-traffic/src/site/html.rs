@@ -1,7 +1,8 @@
-//! Pages as HTML: what names their embedded objects and links, and finding both in HTML that is there already.
+//! Pages as HTML: what names their embedded objects and links, and finding both in HTML that is there
+//! already.
 //!
-//! [`references`] is no browser: it looks at tags and their attributes only, which is enough to take a folder of files
-//! as a site.
+//! [`references`] is no browser: it looks at tags and their attributes only, which is enough to take a folder
+//! of files as a site.
 
 use super::{Kind, Object, SitePage};
 use std::fmt::Write;

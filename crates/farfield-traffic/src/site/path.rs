@@ -1,7 +1,8 @@
 //! Paths of a site: which can be asked for, and where each lies in a folder of files.
 //!
-//! Percent-encoding hides no way out of the folder: dots are looked for in what is decoded (RFC 3986, sections 5.2.4 and
-//! 6.2.2.2), and a path that has any is none of a site's. Sites come from strangers: a server that was crawled.
+//! Percent-encoding hides no way out of the folder: dots are looked for in what is decoded (RFC 3986,
+//! sections 5.2.4 and 6.2.2.2), and a path that has any is none of a site's. Sites come from strangers: a
+//! server that was crawled.
 
 use super::files::INDEX;
 
@@ -13,8 +14,8 @@ pub fn is_path(path: &str) -> bool {
     path.bytes().all(plain) && (path == "/" || parts.split('/').all(|part| is_name(&decoded(part))))
 }
 
-/// Where the object at `path` lies: the names of folders, and at last of the file. What is percent-encoded is decoded
-/// where that is UTF-8, and a folder is its index. `None` for what [`is_path`] refuses.
+/// Where the object at `path` lies: the names of folders, and at last of the file. What is percent-encoded is
+/// decoded where that is UTF-8, and a folder is its index. `None` for what [`is_path`] refuses.
 pub fn on_disk(path: &str) -> Option<Vec<String>> {
     if !is_path(path) {
         return None;

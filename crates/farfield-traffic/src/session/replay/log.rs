@@ -1,13 +1,14 @@
-//! Access logs: sessions by client and user agent, apart where a client was silent for longer than ten minutes (the larger
-//! threshold of Liu et al. 1999); pages by what was asked for, and how soon after the page.
+//! Access logs: sessions by client and user agent, apart where a client was silent for longer than ten
+//! minutes (the larger threshold of Liu et al. 1999); pages by what was asked for, and how soon after the
+//! page.
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
-use crate::fit::log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use crate::request::{Request, method};
 use crate::site::Kind;
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
+use farfield_log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use http::Method;
 use std::collections::BTreeMap;
 use std::io::Read;
