@@ -188,7 +188,7 @@ fn noticed(constant: &Seen, band: f64) -> String {
     format!(
         "What correlation is left is that of pages that take seconds on a slow path: {:.2} at 1 s, {:.2} at 5 s. From 10 s on it is at most \
          {:.2} ({later} s), beside ±{band:.2} of independent counts. The paper speaks of requests a second in one place and of gaps between \
-         requests in another; both are told.",
+         requests in another; both are shown.",
         constant.correlation(1),
         constant.correlation(5),
         constant.correlation(later).abs(),

@@ -139,7 +139,7 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
     let needed = printed::scale_for_the_mean();
     format!(
         "What the table's numbers say of each other: the distributions of clicks and of transfer times have the printed means. The Weibull \
-         distribution of the idle times has a mean of {:.0} s, not {} s, and {} of its values are below the threshold T_min = 2 s that told \
+         distribution of the idle times has a mean of {:.0} s, not {} s, and {} of its values are below the threshold T_min = 2 s that separates \
          idle times from the requests of a page, {} above T_max = 10 min: no sample that was cut there follows it, which is what \
          its AD of {} says too. The mixture beside it would have the printed mean with a Weibull scale of {} s. For transfer times \
          the mixture's λ² is larger than the single distribution's, though both other statistics are smaller.\n\n\
