@@ -71,8 +71,8 @@ pub fn inspect(folders: &[&str]) -> Result<Vec<Complaint>> {
     Ok(broken)
 }
 
-/// Reads every Rust file under `folders` and returns what is not in plain words, in order of files: words, phrases and
-/// openings of docs that only insiders read, and comments that are too wide.
+/// Reads every Rust file under `folders` and returns what is not in plain words, in order of files: words,
+/// phrases and openings of docs that only insiders read, and comments that are too wide.
 pub fn inspect_words(folders: &[&str]) -> Result<Vec<Complaint>> {
     let mut files = Vec::new();
     for folder in folders {

@@ -3,6 +3,7 @@
 //! A packet that is seen is kept in meaning, its data shared; it becomes bytes where it is written.
 
 use crate::packet::{Carried, Packet};
+use crate::slots::ClientId;
 use farfield_base::Instant;
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ pub(crate) struct Tap {
 
 /// Where a packet is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CapturePoint {
     Gateway,
     Client,
 }
@@ -64,17 +65,24 @@ impl Tap {
         }
     }
 
-    /// Keeps a packet of client `number`, if it is asked for at `place`.
-    pub fn see(&mut self, at: Instant, place: Place, number: u32, outbound: bool, packet: &Packet) {
-        let interface = match place {
-            Place::Gateway if self.gateway => 0,
-            Place::Gateway => return,
-            Place::Client => match self.interfaces.get(&number) {
+    /// Keeps a packet of client `number`, if it is asked for at `point`.
+    pub fn see(
+        &mut self,
+        at: Instant,
+        point: CapturePoint,
+        number: ClientId,
+        outbound: bool,
+        packet: &Packet,
+    ) {
+        let interface = match point {
+            CapturePoint::Gateway if self.gateway => 0,
+            CapturePoint::Gateway => return,
+            CapturePoint::Client => match self.interfaces.get(&number.get()) {
                 Some(interface) => *interface,
                 None => return,
             },
         };
-        let wanted = self.of_clients.is_empty() || self.of_clients.binary_search(&number).is_ok();
+        let wanted = self.of_clients.is_empty() || self.of_clients.binary_search(&number.get()).is_ok();
         if wanted && self.port.is_none_or(|port| has_port(packet, port)) {
             self.seen.push(Captured { at, interface, outbound, packet: packet.clone() });
         }

@@ -1,6 +1,7 @@
 //! A client: an address, its own links, and the ports in use on it.
 
 use crate::plan::{ClassPlan, ClientPlan};
+use crate::slots::{ClientId, SocketSlot};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_net::loss::Scope;
@@ -15,14 +16,14 @@ const PORT_FIRST: u16 = 10_000;
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Client {
-    pub number: u32,
+    pub number: ClientId,
     pub class: u16,
     pub route: u32,
     pub up: Own,
     pub down: Own,
     next_port: u16,
-    /// Ports in use with the place of their connection, in order of ports.
-    ports: SmallVec<[(u16, u32); 1]>,
+    /// Ports in use with their connections, in order of ports.
+    ports: SmallVec<[(u16, SocketSlot); 1]>,
 }
 
 /// A client's own links in one direction.
@@ -30,9 +31,9 @@ pub(crate) struct Client {
 pub(crate) enum Own {
     /// There are none.
     None,
-    /// One link without chance, as most are. Its model is the class's.
+    /// One deterministic link, as most are. Its model is the class's.
     Plain(PlainLink),
-    /// One that tells at once what becomes of a packet.
+    /// One that decides at once on each packet.
     Single(Box<(Link, Stream)>),
     /// Several of that kind as one: one stage.
     Compound(Compound),
@@ -40,17 +41,17 @@ pub(crate) enum Own {
     Chain(Box<[Wire]>),
 }
 
-/// A link with the stream of chance that belongs to it.
+/// A link with its random stream.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub link: Link,
-    pub chance: Stream,
-    /// When the verdict is asked for that is waited for, if any is.
+    pub rng: Stream,
+    /// When the link is asked for its next verdict, if packets wait before it.
     pub verdict_at: Option<Instant>,
 }
 
 impl Client {
-    pub fn new(number: u32, plan: &ClientPlan, class: &ClassPlan, seed: Seed) -> Client {
+    pub fn new(number: ClientId, plan: &ClientPlan, class: &ClassPlan, seed: Seed) -> Client {
         Client {
             number,
             class: plan.class,
@@ -62,14 +63,14 @@ impl Client {
         }
     }
 
-    /// Takes the next port for the connection at `place`: one after the other, as hosts of the papers' time did.
+    /// Takes the next port for the connection in slot `socket`: one after the other, as hosts of the papers' time did.
     /// `None` if all are in use.
-    pub fn take_port(&mut self, place: u32) -> Option<u16> {
+    pub fn take_port(&mut self, socket: SocketSlot) -> Option<u16> {
         for _ in 0..=(u16::MAX - PORT_FIRST) {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(PORT_FIRST);
             if let Err(at) = self.position(port) {
-                self.ports.insert(at, (port, place));
+                self.ports.insert(at, (port, socket));
                 return Some(port);
             }
         }
@@ -85,18 +86,14 @@ impl Client {
         }
     }
 
-    /// The place of the connection on `port`.
-    pub fn connection(&self, port: u16) -> Option<u32> {
+    /// The connection on `port`.
+    pub fn connection(&self, port: u16) -> Option<SocketSlot> {
         self.position(port).ok().map(|at| self.ports[at].1)
     }
 
-    /// Reads a little of both lines; see [`ahead`](crate::ahead).
-    pub fn look(&self) -> u64 {
-        let link = |own: &Own| match own {
-            Own::Plain(link) => link.look(),
-            _ => 0,
-        };
-        link(&self.up) ^ link(&self.down) ^ u64::from(self.next_port) ^ u64::from(self.class)
+    /// The port that the next connection gets, if it is free.
+    pub fn next_port(&self) -> u16 {
+        self.next_port
     }
 
     fn position(&self, port: u16) -> Result<usize, usize> {
@@ -105,14 +102,14 @@ impl Client {
 }
 
 impl Own {
-    fn new(models: &[Arc<LinkModel>], client: u32, direction: u64, seed: Seed) -> Own {
+    fn new(models: &[Arc<LinkModel>], client: ClientId, direction: u64, seed: Seed) -> Own {
         if models.is_empty() {
             return Own::None;
         }
         let wires = || {
             let wire = |(hop, model): (usize, &Arc<LinkModel>)| {
                 // Shared links have the numbers below 2⁴⁰.
-                let number = 1 << 40 | u64::from(client) << 8 | direction << 7 | hop as u64;
+                let number = 1 << 40 | u64::from(client.get()) << 8 | direction << 7 | hop as u64;
                 (Link::new(Arc::clone(model)), seed.stream(Purpose::Link, number))
             };
             models.iter().enumerate().map(wire).collect::<Vec<_>>()
@@ -130,7 +127,7 @@ impl Own {
         match Compound::new(wires()) {
             Ok(compound) => Own::Compound(compound),
             Err(_) => Own::Chain(
-                wires().into_iter().map(|(link, chance)| Wire { link, chance, verdict_at: None }).collect(),
+                wires().into_iter().map(|(link, rng)| Wire { link, rng, verdict_at: None }).collect(),
             ),
         }
     }
@@ -159,7 +156,7 @@ pub(crate) struct Lane {
 impl Lane {
     fn new(models: &[Arc<LinkModel>]) -> Lane {
         Lane {
-            stages: Own::new(models, 0, 0, Seed(0)).stages(),
+            stages: Own::new(models, ClientId::new(0), 0, Seed(0)).stages(),
             mtu: models.iter().map(|model| model.mtu_of_link()).min().unwrap_or_default(),
             lends: models.iter().any(|model| model.law_of_loss().scope() == Scope::Connection),
         }
@@ -187,7 +184,7 @@ mod tests {
             down: Vec::new(),
             first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
         };
-        Client::new(0, &ClientPlan { class: 0, route: 0, rank: 0 }, &class, Seed(1))
+        Client::new(ClientId::new(0), &ClientPlan { class: 0, route: 0, rank: 0 }, &class, Seed(1))
     }
 
     #[test]
@@ -198,13 +195,14 @@ mod tests {
     #[test]
     fn ports_go_one_after_the_other_and_round() {
         let mut client = client();
-        assert_eq!((client.take_port(7), client.take_port(8)), (Some(10_000), Some(10_001)));
-        assert_eq!(client.connection(10_001), Some(8));
+        let at = SocketSlot::new;
+        assert_eq!((client.take_port(at(7)), client.take_port(at(8))), (Some(10_000), Some(10_001)));
+        assert_eq!(client.connection(10_001), Some(at(8)));
         client.free_port(10_000);
-        for place in 10_002..=65_535u32 {
-            assert_eq!(client.take_port(place), Some(place as u16));
+        for port in 10_002..=65_535u32 {
+            assert_eq!(client.take_port(at(port)), Some(port as u16));
         }
-        assert_eq!(client.take_port(1), Some(10_000), "the one that was freed");
-        assert_eq!(client.take_port(2), None, "all are in use");
+        assert_eq!(client.take_port(at(1)), Some(10_000), "the one that was freed");
+        assert_eq!(client.take_port(at(2)), None, "all are in use");
     }
 }

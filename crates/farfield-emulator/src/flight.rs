@@ -11,10 +11,10 @@ use farfield_wire::Addresses;
 
 /// A packet under way.
 #[derive(Debug, Clone)]
-pub(crate) struct Flight {
+pub(crate) struct Flight<C> {
     load: Load,
-    /// The client that it is from or for, as a place in [`World::clients`](crate::world::World::clients).
-    pub client: u32,
+    /// The client that it is from or for, as the side knows it that the packet is on.
+    pub client: C,
     seq: u32,
     ack: u32,
     stamp: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Flight {
     pub up: bool,
 }
 
-/// What a packet carries; beside a whole packet, the fields of a segment mean nothing.
+/// The contents of a packet; beside a whole packet, the fields of a segment mean nothing.
 #[derive(Debug, Clone)]
 enum Load {
     Data(Bytes),
@@ -54,16 +54,16 @@ const V6: u8 = 128;
 /// The TTL that emulated hosts send with.
 const TTL: u8 = 64;
 
-impl Flight {
+impl<C: Copy> Flight<C> {
     /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF. `None` if it
     /// must be kept as a whole packet.
     pub fn segment(
-        (client, up): (u32, bool),
+        (client, up): (C, bool),
         is_v6: bool,
         port: u16,
         segment: &Segment,
         payload: &Bytes,
-    ) -> Option<Flight> {
+    ) -> Option<Flight<C>> {
         let Segment { flags, options, .. } = segment;
         let fits =
             options.sack.is_empty() && options.mss != Some(0) && options.window_scale != Some(NO_SHIFT);
@@ -99,7 +99,7 @@ impl Flight {
     }
 
     /// Any packet, kept whole, behind `stage` stages.
-    pub fn whole(packet: Packet, client: u32, up: bool, stage: u8) -> Flight {
+    pub fn whole(packet: Packet, client: C, up: bool, stage: u8) -> Flight<C> {
         Flight {
             load: Load::Whole(Box::new(packet)),
             client,
@@ -120,7 +120,7 @@ impl Flight {
 
     /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's port are
     /// those of the plan.
-    pub fn of(packet: Packet, client: u32, up: bool, is_plain: bool) -> Flight {
+    pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
         if let Carried::Tcp(tcp) = &packet.carried
             && is_plain
             && packet.whole
@@ -132,6 +132,12 @@ impl Flight {
             }
         }
         Flight::whole(packet, client, up, 0)
+    }
+
+    /// Renames the packet's client to what another side knows it as.
+    pub fn of_client<D>(self, client: D) -> Flight<D> {
+        let Flight { load, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } = self;
+        Flight { load, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
     }
 
     /// Bytes from the IP header on.
@@ -240,6 +246,7 @@ impl Flight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slots::ClientId;
     use farfield_tcp::SackBlocks;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
@@ -261,7 +268,9 @@ mod tests {
         (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), stamps, 0u32..3).prop_map(
             |(mss, window_scale, sack_permitted, stamps, blocks)| {
                 let mut sack = SackBlocks::default();
-                (0..blocks).for_each(|block| sack.push(SeqNumber(block * 2), SeqNumber(block * 2 + 1)));
+                (0..blocks).for_each(|block| {
+                    sack.push(SeqNumber(block * 2), SeqNumber(block * 2 + 1));
+                });
                 let timestamps = stamps.map(|(value, echo)| Timestamps { value, echo });
                 Options { mss, window_scale, sack_permitted, sack, timestamps }
             },
@@ -270,7 +279,7 @@ mod tests {
 
     #[test]
     fn it_takes_a_line_of_memory() {
-        assert_eq!(size_of::<Flight>(), 64);
+        assert_eq!(size_of::<Flight<ClientId>>(), 64);
     }
 
     proptest! {
@@ -289,9 +298,9 @@ mod tests {
             let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
             let tcp = Tcp { source_port, destination_port, segment, payload: Bytes::from(vec![7; len]) };
             let packet = Packet { ttl, whole, ..Packet::tcp(to, tcp) };
-            let flight = Flight::of(packet.clone(), 3, up, is_plain);
+            let flight = Flight::of(packet.clone(), ClientId::new(3), up, is_plain);
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
-            prop_assert_eq!((flight.port(), flight.client, flight.up, flight.stage), (Some(port), 3, up, 0));
+            prop_assert_eq!((flight.port(), flight.client, flight.up, flight.stage), (Some(port), ClientId::new(3), up, 0));
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!(there.ttl, ttl);

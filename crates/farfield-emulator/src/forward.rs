@@ -1,33 +1,36 @@
-//! Packets on their way: from stage to stage, node to node, until they arrive or are dropped.
+//! Packets on their way: from stage to stage, node to node, until they arrive, are dropped, or leave for another side.
 //!
 //! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going down, last.
 //! Each stage that takes time costs one event; what takes none is passed at once.
+//!
+//! The way is that of every packet; which part of it is on a side, and what its links and its ends are, is the side's
+//! own: [`ClientSide`](crate::client_side::ClientSide) and [`SharedSide`](crate::shared::SharedSide).
 
-use crate::capture::Place;
-use crate::client::{Lane, Own, Wire};
+use crate::client::Wire;
 use crate::flight::Flight;
-use crate::packet::{Carried, Packet, Tcp};
+use crate::icmp;
+use crate::packet::{Carried, Packet};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
-use crate::world::{At, Crossing, Departure, Event, Reach, World};
-use bytes::Bytes;
+use crate::slots::{ClientId, FlightSlot};
+use crate::transit::{Event, Transit};
 use farfield_base::Instant;
-use farfield_net::loss::Memory;
-use farfield_net::{Arrival, Delivery, Fate, Fit, LinkModel, NodeKind, Passing};
-use farfield_tcp::Segment;
-use farfield_wire::IcmpError;
+use farfield_net::{Arrival, Fate, Fit, Mtu, NodeKind, Passing};
+use farfield_wire::{Addresses, IcmpError};
 
-/// What lies before a packet.
-enum Ahead {
+/// What lies before a packet, with the node that it is at, unless that is its sender's own host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ahead {
     /// A link of the client's own.
-    Own { hop: u8 },
+    Own { node: Option<NodePlan>, hop: u8 },
     /// A hop of its route.
-    Hop(HopPlan),
-    /// Nothing: it is there.
-    End,
+    Hop { node: Option<NodePlan>, hop: HopPlan },
+    /// Its receiver.
+    Receiver,
 }
 
-/// What a packet's way is made of, in its direction.
-struct Way {
+/// The way of a packet, in its direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
     route: u32,
     /// Stages of its client's own links.
     own: usize,
@@ -37,54 +40,83 @@ struct Way {
 
 impl Way {
     /// True if a hop of its route is the next before the packet.
-    fn is_at_shared(&self, flight: &Flight) -> bool {
+    pub fn is_at_shared<C>(&self, flight: &Flight<C>) -> bool {
         let stage = usize::from(flight.stage);
         let first = if flight.up { self.own } else { 0 };
         (first..first + self.hops).contains(&stage)
     }
 
     /// True if only its client's own links are before the packet.
-    fn is_beyond_shared(&self, flight: &Flight) -> bool {
+    pub fn is_beyond_shared<C>(&self, flight: &Flight<C>) -> bool {
         !flight.up && usize::from(flight.stage) >= self.hops
+    }
+
+    /// True if the server is before the packet and nothing else.
+    pub fn is_at_server<C>(&self, flight: &Flight<C>) -> bool {
+        flight.up && usize::from(flight.stage) >= self.own + self.hops
     }
 }
 
-impl World {
-    /// Sends a packet from the client at `client` on its way.
-    pub fn send_up(&mut self, client: u32, packet: Packet) {
-        self.show(Place::Client, client, true, &packet);
-        self.set_out_as(packet, client, true);
+/// A packet that goes on without time passing, if it does.
+pub(crate) type On<C> = Option<Flight<C>>;
+
+/// A side of the network, as packets go through it.
+pub(crate) trait Forward {
+    /// A client, as the side knows it.
+    type Client: Copy;
+    /// A link of the side.
+    type Link: Copy;
+    /// An event of what is at the end of its links.
+    type Other;
+
+    fn transit(&self) -> &Transit<Self::Client, Self::Link, Self::Other>;
+
+    fn transit_mut(&mut self) -> &mut Transit<Self::Client, Self::Link, Self::Other>;
+
+    /// The number of a client in the plan.
+    fn id_of(&self, client: Self::Client) -> ClientId;
+
+    /// The route and the class of a client.
+    fn route_of(&self, client: Self::Client) -> (u32, u16);
+
+    /// Stages of the own links of a class's clients.
+    fn own_stages(&self, class: u16, up: bool) -> usize;
+
+    /// True if what lies before the packet is on this side.
+    fn holds(&self, flight: &Flight<Self::Client>, way: &Way) -> bool;
+
+    /// Takes the packet through what lies before it, or hands it to the side that has that.
+    fn advance(&mut self, flight: Flight<Self::Client>, way: &Way) -> On<Self::Client>;
+
+    /// Hands the packet to the side that its next stage is on, where it is to be at `at`.
+    fn cross(&mut self, flight: Flight<Self::Client>, at: Instant);
+
+    fn mtu(&self, link: Self::Link) -> Mtu;
+
+    fn offer(&mut self, flight: &Flight<Self::Client>, link: Self::Link) -> Fate;
+
+    /// A link that packets may wait before; `None` for one that decides on each at once.
+    fn wire(&mut self, link: Self::Link) -> Option<&mut Wire>;
+
+    /// Lets the packet in `slot` go on.
+    fn travel(&mut self, slot: FlightSlot) {
+        let flight = self.transit_mut().remove(slot);
+        self.set_out(flight);
     }
 
-    /// Sends a packet from the server's door to the client at `client` on its way.
-    pub fn send_down(&mut self, client: u32, packet: Packet) {
-        self.show(Place::Gateway, client, false, &packet);
-        self.set_out_as(packet, client, false);
-    }
-
-    /// Sends a segment from port `port` of the client at `client` to the server, or (`up` is false) back.
-    pub fn send_segment(&mut self, (client, up): (u32, bool), port: u16, segment: &Segment, payload: &Bytes) {
-        let class = &self.plan.classes[usize::from(self.way_of(client).1)];
-        let is_v6 = class.first_address.is_ipv6();
-        let flight =
-            Flight::segment((client, up), is_v6, port, segment, payload).filter(|_| self.tap.is_none());
-        if let Some(flight) = flight {
-            return self.set_out(flight);
+    /// Lets a packet go as far as it gets without time passing.
+    fn set_out(&mut self, flight: Flight<Self::Client>) {
+        let way = self.way(&flight);
+        let mut on = Some(flight);
+        while let Some(flight) = on {
+            on = self.advance(flight, &way);
         }
-        let server_port = self.plan.servers.port;
-        let (source_port, destination_port) = if up { (port, server_port) } else { (server_port, port) };
-        let tcp = Tcp { source_port, destination_port, segment: *segment, payload: payload.clone() };
-        let addresses = self.addresses(client);
-        if up {
-            self.send_up(client, Packet::tcp(addresses, tcp));
-        } else {
-            self.set_out_as(Packet::tcp(addresses.reversed(), tcp), client, false);
-        }
     }
 
-    fn set_out_as(&mut self, packet: Packet, client: u32, up: bool) {
+    /// Lets a packet between a client and the server begin its way.
+    fn set_out_as(&mut self, packet: Packet, client: Self::Client, up: bool) {
         let (to, from) = (packet.addresses.destination(), packet.addresses.source());
-        let servers = &self.plan.servers;
+        let servers = &self.transit().plan.servers;
         let server = servers.of(if up { &to } else { &from });
         let far = match &packet.carried {
             Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
@@ -95,213 +127,102 @@ impl World {
         self.set_out(Flight::of(packet, client, up, is_plain));
     }
 
-    /// Lets the packet at `place` go on.
-    pub fn travel(&mut self, place: u32) {
-        let flight = self.flights.remove(place as usize);
-        self.set_out(flight);
-    }
-
-    /// Lets a packet go as far as it gets without time passing.
-    pub fn set_out(&mut self, mut flight: Flight) {
-        let way = self.way(&flight);
-        loop {
-            if self.leaves(&flight, &way) {
-                return self.cross(flight, self.now);
-            }
-            let (node, ahead) = self.ahead(&flight, &way);
-            if matches!(ahead, Ahead::End) {
-                return self.arrive(flight);
-            }
-            if let Some(node) = node {
-                match node.kind.pass(flight.ttl()) {
-                    Passing::On(ttl) => flight.set_ttl(ttl),
-                    Passing::Expired => {
-                        self.drops.expired += 1;
-                        return self.refuse(flight, node, IcmpError::HopLimitExceeded);
-                    }
-                    Passing::Refused => return,
-                }
-            }
-            let behind = match ahead {
-                Ahead::Hop(HopPlan { link: None, .. }) => {
-                    flight.stage += 1;
-                    Some(flight)
-                }
-                Ahead::Hop(HopPlan { link: Some(link), .. }) => self.enter(flight, node, At::Shared(link)),
-                Ahead::Own { hop } => {
-                    let Flight { client, up, .. } = flight;
-                    self.enter(flight, node, At::Own { client, up, hop })
-                }
-                Ahead::End => unreachable!("it has arrived"),
-            };
-            match behind {
-                Some(there) => flight = there,
-                None => return,
-            }
+    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on from then.
+    fn take_at(&mut self, at: Instant, flight: Flight<Self::Client>) {
+        let transit = self.transit_mut();
+        if at >= transit.now {
+            return transit.schedule(at, flight);
         }
+        let now = std::mem::replace(&mut transit.now, at);
+        self.set_out(flight);
+        self.transit_mut().now = now;
     }
 
     /// The way of a packet, whichever of its stages it is at.
-    fn way(&self, flight: &Flight) -> Way {
-        let (route, class) = self.way_of(flight.client);
-        let plan = &self.plan.routes[route as usize];
+    fn way(&self, flight: &Flight<Self::Client>) -> Way {
+        let (route, class) = self.route_of(flight.client);
+        let plan = &self.transit().plan.routes[route as usize];
         let hops = if flight.up { plan.up.len() } else { plan.down.len() };
         Way { route, own: self.own_stages(class, flight.up), hops }
     }
 
-    /// The node that the packet is at, unless that is its sender's own host, and what lies before it.
-    fn ahead(&self, flight: &Flight, way: &Way) -> (Option<NodePlan>, Ahead) {
-        let route = &self.plan.routes[way.route as usize];
+    /// What lies before a packet.
+    fn ahead(&self, flight: &Flight<Self::Client>, way: &Way) -> Ahead {
+        let route = &self.transit().plan.routes[way.route as usize];
         let stage = usize::from(flight.stage);
         if flight.up {
-            match stage.checked_sub(way.own) {
-                None => (None, Ahead::Own { hop: flight.stage }),
-                Some(hop) => {
-                    let node = if hop == 0 { route.edge() } else { route.up[hop - 1].to };
-                    (Some(node), route.up.get(hop).map_or(Ahead::End, |hop| Ahead::Hop(*hop)))
-                }
-            }
+            let Some(index) = stage.checked_sub(way.own) else {
+                return Ahead::Own { node: None, hop: flight.stage };
+            };
+            let node = if index == 0 { route.edge() } else { route.up[index - 1].to };
+            route.up.get(index).map_or(Ahead::Receiver, |hop| Ahead::Hop { node: Some(node), hop: *hop })
         } else {
             let node = stage.checked_sub(1).map(|before| route.down[before.min(way.hops - 1)].to);
-            match route.down.get(stage) {
-                Some(hop) => (node, Ahead::Hop(*hop)),
-                None => {
-                    let hop = stage - way.hops;
-                    // Between a client's own links stands nobody who counts.
-                    let node = node.filter(|_| hop == 0);
-                    let end = hop >= way.own;
-                    (node, if end { Ahead::End } else { Ahead::Own { hop: hop as u8 } })
-                }
+            if let Some(hop) = route.down.get(stage) {
+                return Ahead::Hop { node, hop: *hop };
             }
+            let hop = stage - way.hops;
+            if hop >= way.own {
+                return Ahead::Receiver;
+            }
+            // Between a client's own links stands no node that counts.
+            Ahead::Own { node: node.filter(|_| hop == 0), hop: hop as u8 }
         }
     }
 
-    /// True if the next stage of the packet is another world's.
-    fn leaves(&self, flight: &Flight, way: &Way) -> bool {
-        match self.reach {
-            Reach::Whole => false,
-            Reach::Clients => flight.up && usize::from(flight.stage) >= way.own,
-            Reach::Shared => way.is_beyond_shared(flight),
-            Reach::Near => !flight.up && flight.stage >= 1,
-            Reach::Far => flight.up || way.is_beyond_shared(flight),
-            Reach::Ends => way.is_at_shared(flight),
-            Reach::Middle => !way.is_at_shared(flight),
+    /// Takes a packet over a node; `None` if the node does not let it on.
+    fn pass(&mut self, mut flight: Flight<Self::Client>, node: Option<NodePlan>) -> On<Self::Client> {
+        let Some(node) = node else { return Some(flight) };
+        match node.kind.pass(flight.ttl()) {
+            Passing::On(ttl) => {
+                flight.set_ttl(ttl);
+                Some(flight)
+            }
+            Passing::Expired => {
+                self.transit_mut().drops.expired += 1;
+                self.refuse(flight, Some(node), IcmpError::HopLimitExceeded);
+                None
+            }
+            Passing::Refused => None,
         }
     }
 
-    /// True if only its client's own links are before the packet.
-    pub fn is_beyond_shared(&self, flight: &Flight) -> bool {
-        self.way(flight).is_beyond_shared(flight)
-    }
-
-    /// Hands the packet to the world that its next stage is in.
-    fn cross(&mut self, mut flight: Flight, at: Instant) {
-        // A client is a place in its own world and a number in the shared one.
-        if matches!(self.reach, Reach::Clients | Reach::Ends) {
-            flight.client = flight.client * self.shards + self.shard;
-        }
-        self.crossings.push(Crossing { at, flight });
-    }
-
-    /// Stages of a client's own links.
-    pub fn own_stages(&self, class: u16, up: bool) -> usize {
-        usize::from(self.lane(class, up).stages)
-    }
-
-    fn lane(&self, class: u16, up: bool) -> &Lane {
-        let (there, back) = &self.lanes[usize::from(class)];
-        if up { there } else { back }
-    }
-
-    /// Offers the packet to the link before it; returns it if it is behind that link already.
-    fn enter(&mut self, flight: Flight, node: Option<NodePlan>, at: At) -> Option<Flight> {
-        let mtu = self.mtu(at);
+    /// Offers the packet, which is at `node`, to the link before it; returns it if it is behind that link already.
+    fn enter(
+        &mut self,
+        flight: Flight<Self::Client>,
+        node: Option<NodePlan>,
+        link: Self::Link,
+    ) -> On<Self::Client> {
+        let mtu = self.mtu(link);
         match mtu.judge(flight.bytes(), !flight.is_whole()) {
             Fit::Fits => {
-                let fate = self.offer(&flight, at);
-                self.settle(flight, at, fate)
+                let fate = self.offer(&flight, link);
+                self.settle(flight, link, fate)
             }
             Fit::Fragments => {
                 self.fragment(flight, mtu.as_bytes());
                 None
             }
             Fit::TooBig => {
-                self.drops.too_big += 1;
+                self.transit_mut().drops.too_big += 1;
                 let next_hop_mtu = mtu.as_bytes() as u16;
-                self.refuse(flight, node.unwrap_or(NodePlan::SERVER), IcmpError::TooBig { next_hop_mtu });
+                self.refuse(flight, node, IcmpError::TooBig { next_hop_mtu });
                 None
-            }
-        }
-    }
-
-    fn offer(&mut self, flight: &Flight, at: At) -> Fate {
-        // Where it will lie if it waits.
-        let key = self.flights.vacant_key() as u64;
-        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
-        let now = self.now;
-        match at {
-            At::Shared(link) => {
-                let Wire { link, chance, .. } = &mut self.shared[link as usize];
-                link.offer(now, packet, chance)
-            }
-            At::Own { client, up, hop } => {
-                let client = &mut self.clients[client as usize];
-                let own = if up { &mut client.up } else { &mut client.down };
-                if let Own::Plain(link) = own {
-                    let class = &self.plan.classes[usize::from(client.class)];
-                    let model = if up { &class.up[0] } else { &class.down[0] };
-                    return match link.offer(model, &mut self.lines, now, packet.bytes) {
-                        Ok(at) => {
-                            Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None })
-                        }
-                        Err(cause) => Fate::Dropped(cause),
-                    };
-                }
-                self.offer_own(flight, packet, hop)
-            }
-        }
-    }
-
-    /// Offers a packet to links of its client's own that may need its connection's memory of losses.
-    fn offer_own(&mut self, flight: &Flight, packet: farfield_net::Packet, hop: u8) -> Fate {
-        let (up, now) = (flight.up, self.now);
-        let client = &mut self.clients[flight.client as usize];
-        let (there, back) = &self.lanes[usize::from(client.class)];
-        let mut none = Memory::default();
-        let memory = if (if up { there } else { back }).lends {
-            let socket = flight.port().and_then(|port| client.connection(port));
-            match socket.and_then(|socket| self.connections.get_mut(socket as usize)) {
-                Some(socket) if up => &mut socket.up_losses,
-                Some(socket) => &mut socket.down_losses,
-                None => &mut none,
-            }
-        } else {
-            &mut none
-        };
-        match if up { &mut client.up } else { &mut client.down } {
-            Own::None | Own::Plain(_) => unreachable!("a stage is a link, and a plain one has no memory"),
-            Own::Single(wire) => {
-                let (link, chance) = &mut **wire;
-                link.offer_of(memory, now, packet, chance)
-            }
-            Own::Compound(compound) => compound.offer_of(memory, now, packet),
-            Own::Chain(wires) => {
-                let Wire { link, chance, .. } = &mut wires[usize::from(hop)];
-                link.offer_of(memory, now, packet, chance)
             }
         }
     }
 
     /// Does with a packet what its link decided; returns it if it is behind the link now.
-    fn settle(&mut self, mut flight: Flight, at: At, fate: Fate) -> Option<Flight> {
+    fn settle(&mut self, mut flight: Flight<Self::Client>, link: Self::Link, fate: Fate) -> On<Self::Client> {
         match fate {
             Fate::Dropped(cause) => {
-                self.drops.count(cause);
+                self.transit_mut().drops.count(cause);
                 None
             }
             Fate::Waits => {
-                self.flights.insert(flight);
-                self.await_verdict(at);
+                self.transit_mut().flights.insert(flight);
+                self.await_verdict(link);
                 None
             }
             Fate::Delivered(delivery) => {
@@ -311,7 +232,7 @@ impl World {
                     self.go_on_at(twin, copy.at);
                 }
                 let flight = self.damaged(flight, &delivery.first);
-                if delivery.first.at <= self.now {
+                if delivery.first.at <= self.transit().now {
                     return Some(flight);
                 }
                 self.go_on_at(flight, delivery.first.at);
@@ -321,7 +242,7 @@ impl World {
     }
 
     /// The packet as it arrives.
-    fn damaged(&self, flight: Flight, arrival: &Arrival) -> Flight {
+    fn damaged(&self, flight: Flight<Self::Client>, arrival: &Arrival) -> Flight<Self::Client> {
         let Some(bit) = arrival.flipped_bit else { return flight };
         let Flight { client, up, stage, .. } = flight;
         let mut packet = self.packet_of(flight);
@@ -329,96 +250,83 @@ impl World {
         Flight::whole(packet, client, up, stage)
     }
 
-    fn go_on_at(&mut self, flight: Flight, at: Instant) {
-        if self.leaves(&flight, &self.way(&flight)) {
-            self.cross(flight, at);
+    fn go_on_at(&mut self, flight: Flight<Self::Client>, at: Instant) {
+        if self.holds(&flight, &self.way(&flight)) {
+            self.transit_mut().schedule(at, flight);
         } else {
-            let place = self.flights.insert(flight) as u32;
-            self.wheel.schedule(at, Event::Packet(place));
+            self.cross(flight, at);
         }
     }
 
     /// Asks a link for the verdicts that are due.
-    pub fn hear_verdicts(&mut self, at: At) {
-        let now = self.now;
-        let wire = self.wire(at);
+    fn poll_verdicts(&mut self, link: Self::Link) {
+        let now = self.transit().now;
+        let Some(wire) = self.wire(link) else { return };
         if wire.verdict_at.is_none_or(|verdict_at| verdict_at > now) {
             return;
         }
         wire.verdict_at = None;
-        while let Some((place, fate)) = {
-            let wire = self.wire(at);
-            wire.link.poll(now, &mut wire.chance)
-        } {
-            let flight = self.flights.remove(place as usize);
-            if let Some(flight) = self.settle(flight, at, fate) {
+        while let Some((key, fate)) = self.wire(link).and_then(|wire| wire.link.poll(now, &mut wire.rng)) {
+            let flight = self.transit_mut().flights.remove(key as usize);
+            if let Some(flight) = self.settle(flight, link, fate) {
                 self.set_out(flight);
             }
         }
-        self.await_verdict(at);
+        self.await_verdict(link);
     }
 
-    fn await_verdict(&mut self, at: At) {
-        let wire = self.wire(at);
+    /// Schedules the next verdict of a link, if packets wait before it.
+    fn await_verdict(&mut self, link: Self::Link) {
+        let Some(wire) = self.wire(link) else { return };
         let Some(next) = wire.link.next_verdict_at() else { return };
         if wire.verdict_at.is_none_or(|verdict_at| verdict_at > next) {
             wire.verdict_at = Some(next);
-            self.wheel.schedule(next, Event::Verdict(at));
+            self.transit_mut().wheel.schedule(next, Event::Verdict(link));
         }
     }
 
-    /// A link that packets may wait before: a shared one, or one of a chain.
-    fn wire(&mut self, at: At) -> &mut Wire {
-        match at {
-            At::Shared(link) => &mut self.shared[link as usize],
-            At::Own { client, up, hop } => {
-                let client = &mut self.clients[client as usize];
-                match if up { &mut client.up } else { &mut client.down } {
-                    Own::Chain(wires) => &mut wires[usize::from(hop)],
-                    _ => unreachable!("links that are one tell at once"),
-                }
-            }
-        }
+    /// Answers a packet that was dropped at `node` with why. The sender's own host answers nothing.
+    fn refuse(&mut self, flight: Flight<Self::Client>, node: Option<NodePlan>, error: IcmpError) {
+        let Flight { client, up, .. } = flight;
+        let Some(node) = node.filter(|node| *node != NodePlan::SERVER) else { return };
+        let packet = self.packet_of(flight);
+        let from = node.address(&packet.addresses);
+        let Some(answer) = icmp::error_about(&packet, error, from) else { return };
+        let (route, class) = self.route_of(client);
+        let route = &self.transit().plan.routes[route as usize];
+        let stage = if up {
+            // Back down to the client, from the node's place on its route.
+            route.down.iter().position(|hop| hop.to.id == node.id).map_or(0, |hop| hop + 1)
+        } else if route.edge().id == node.id {
+            self.own_stages(class, true)
+        } else {
+            let hop = route.up.iter().position(|hop| hop.to.id == node.id);
+            self.own_stages(class, true) + hop.map_or(route.up.len(), |hop| hop + 1)
+        };
+        self.set_out(Flight::whole(answer, client, !up, stage as u8));
     }
 
-    fn mtu(&self, at: At) -> farfield_net::Mtu {
-        let of = |model: &LinkModel| model.mtu_of_link();
-        match at {
-            At::Shared(link) => of(self.shared[link as usize].link.model()),
-            At::Own { client, up, hop } => {
-                let client = &self.clients[client as usize];
-                match if up { &client.up } else { &client.down } {
-                    Own::Chain(wires) => of(wires[usize::from(hop)].link.model()),
-                    _ => self.lane(client.class, up).mtu,
-                }
-            }
-        }
+    /// Cuts a packet into fragments of at most `mtu` bytes, which go on in its stead.
+    fn fragment(&mut self, flight: Flight<Self::Client>, mtu: u32) {
+        let Flight { client, up, stage, .. } = flight;
+        let packet = self.packet_of(flight);
+        icmp::fragments(&packet, mtu, |piece| self.set_out(Flight::whole(piece, client, up, stage)));
     }
 
-    fn arrive(&mut self, flight: Flight) {
+    /// Addresses of what a client sends.
+    fn addresses(&self, client: Self::Client) -> Addresses {
+        self.transit().plan.addresses(self.id_of(client))
+    }
+
+    /// What `flight` is, as a packet.
+    fn packet_of(&self, flight: Flight<Self::Client>) -> Packet {
         let client = flight.client;
-        match (flight.up, self.reach) {
-            (true, Reach::Shared | Reach::Near) => self.at_server.push_back(flight),
-            (true, _) => {
-                let packet = self.packet_of(flight);
-                self.show(Place::Gateway, client, true, &packet);
-                self.departures.push_back(Departure { intended: self.now, packet });
-            }
-            (false, _) if self.tap.is_some() => {
-                let packet = self.packet_of(flight);
-                self.show(Place::Client, client, false, &packet);
-                self.receive(client, packet);
-            }
-            (false, _) => match flight.open(self.plan.servers.port) {
-                Ok(tcp) => self.receive_tcp(client, None, &tcp),
-                Err(packet) => self.receive(client, *packet),
-            },
-        }
+        flight.into_packet(|| self.addresses(client), self.transit().plan.servers.port)
     }
 }
 
 impl RoutePlan {
-    /// Where clients' own links end.
+    /// The node where clients' own links end.
     pub fn edge(&self) -> NodePlan {
         self.down.last().map_or(NodePlan { id: 0, kind: NodeKind::Switch }, |hop| hop.to)
     }

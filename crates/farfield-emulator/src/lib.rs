@@ -11,28 +11,30 @@
 //! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of Banga and
 //! Druschel (1999), WASP (Nahum et al. 2001).
 
-mod ahead;
 pub mod capture;
 mod client;
+mod client_side;
 pub mod convert;
 mod directory;
 mod flight;
 mod forward;
-mod hosts;
+mod host;
 mod icmp;
 pub mod lateness;
 pub mod layout;
-mod lingering;
 pub mod offload;
 pub mod packet;
-mod patience;
 pub mod plan;
+mod prefetch;
 pub mod server;
 mod shard;
 mod shared;
 pub mod simulation;
+mod slots;
+mod time_wait;
+mod timeout_queue;
+mod transit;
 mod transport;
-mod world;
 
 pub use capture::{CapturePlan, Captured};
 pub use directory::Directory;
@@ -43,4 +45,5 @@ pub use server::{ServerModel, ServerPlan};
 pub use shard::Shard;
 pub use shared::SharedLinks;
 pub use simulation::{Simulated, Simulation, simulate};
-pub use world::{Crossing, Departure, Drops};
+pub use slots::ClientId;
+pub use transit::{Crossing, Departure, Drops};

@@ -66,7 +66,7 @@ fn cut(
         let payload = bytes.slice(tso.payload(index));
         let mut segment = large.segment;
         let last = index + 1 == tso.packets();
-        segment.seq = farfield_tcp::SeqNumber(tso.seq(index).0);
+        segment.seq = tso.seq(index);
         segment.flags.fin &= last;
         segment.flags.psh &= last;
         segment.payload_len = payload.len() as u32;

@@ -4,6 +4,7 @@
 //! A client is a number. Its class says how its TCP behaves and what its own links are like; its route says which
 //! shared links its packets take between the *edge*, the node at the far end of its own links, and the server.
 
+use crate::slots::ClientId;
 use farfield_net::{LinkModel, NodeKind};
 use farfield_tcp::Config;
 use farfield_wire::Addresses;
@@ -124,18 +125,18 @@ impl Servers {
 }
 
 impl NetworkPlan {
-    /// The address of client `number`.
-    pub fn address(&self, number: u32) -> IpAddr {
-        let client = &self.clients[number as usize];
+    /// The address of a client.
+    pub fn address(&self, client: ClientId) -> IpAddr {
+        let client = &self.clients[client.index()];
         match self.classes[usize::from(client.class)].first_address {
             IpAddr::V4(first) => Ipv4Addr::from_bits(first.to_bits().wrapping_add(client.rank)).into(),
             IpAddr::V6(first) => Ipv6Addr::from_bits(first.to_bits().wrapping_add(client.rank.into())).into(),
         }
     }
 
-    /// Addresses of what client `number` sends to the server.
-    pub fn addresses(&self, number: u32) -> Addresses {
-        match self.address(number) {
+    /// Addresses of what a client sends to the server.
+    pub fn addresses(&self, client: ClientId) -> Addresses {
+        match self.address(client) {
             IpAddr::V4(source) => Addresses::V4 { source, destination: self.servers.v4 },
             IpAddr::V6(source) => Addresses::V6 { source, destination: self.servers.v6 },
         }

@@ -1,11 +1,13 @@
 //! A shard: users, and the part of the world that is theirs.
 
 use crate::capture::{CapturePlan, Captured, Tap};
+use crate::client_side::{Beyond, ClientEvent, ClientSide, Upcall};
 use crate::directory::Directory;
+use crate::forward::Forward;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
-use crate::world::{Crossing, Departure, Drops, Event, Reach, Told, World};
+use crate::transit::{Crossing, Departure, Drops, Event};
 use farfield_base::{Instant, Note, Sample};
 use farfield_user::{Plan, Population, Tally};
 use std::sync::Arc;
@@ -14,87 +16,86 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Shard {
     pub(crate) population: Population,
-    pub(crate) world: World,
+    directory: Arc<Directory>,
+    pub(crate) side: ClientSide,
 }
 
 impl Shard {
     /// The shard of the users of `users` (whose worker it is, among as many shards), on their part of `network`.
     pub fn new(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
-        Shard::reaching(Reach::Whole, network, directory, users)
+        Shard::with(Beyond::Everything, network, directory, users)
     }
 
     /// The same without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)), and handed
     /// in ([`take`](Self::take)) behind the last one, by whoever has the [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
-        Shard::reaching(Reach::Ends, network, directory, users)
+        Shard::with(Beyond::Gateway, network, directory, users)
     }
 
-    pub(crate) fn reaching(
-        reach: Reach,
+    pub(crate) fn with(
+        beyond: Beyond,
         network: Arc<NetworkPlan>,
         directory: Arc<Directory>,
         users: Plan,
     ) -> Shard {
         let share = (users.worker, users.workers);
-        let world = World::new(network, directory, users.seed, share, reach);
-        Shard { population: Population::new(users), world }
+        let side = ClientSide::new(network, users.seed, share, beyond);
+        Shard { population: Population::new(users), directory, side }
     }
 
     /// Has packets captured from now on.
     pub fn capture(&mut self, plan: &CapturePlan) {
-        self.world.tap = Some(Box::new(Tap::new(plan)));
+        self.side.tap = Some(Box::new(Tap::new(plan)));
     }
 
     /// Takes the packets that were captured, in order.
     pub fn take_captured(&mut self) -> Vec<Captured> {
-        self.world.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+        self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
     }
 
     /// Begins the load.
     pub fn start(&mut self) {
-        self.population.start(&mut self.world);
+        self.population.start(&mut self.side);
         self.come_to_rest();
     }
 
     /// When something happens next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
-        self.world.wheel.next_at()
+        self.side.transit.wheel.next_at()
     }
 
     /// Does the next thing that is due by `wall`, at its own instant; false if nothing is.
     pub fn step(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
-        self.step_telling(wall, lateness).is_some()
+        self.step_packet(wall, lateness).is_some()
     }
 
-    /// The same without lateness; tells whether it was a packet.
+    /// As [`step`](Self::step), in virtual time: whether the event was a packet; `None` if nothing was due.
     pub(crate) fn step_of(&mut self, wall: Instant) -> Option<bool> {
-        self.step_telling(wall, &mut ())
+        self.step_packet(wall, &mut ())
     }
 
-    fn step_telling(&mut self, wall: Instant, lateness: &mut impl Lateness) -> Option<bool> {
-        let (due, event) = self.world.next_due(wall)?;
-        self.world.look_ahead();
+    fn step_packet(&mut self, wall: Instant, lateness: &mut impl Lateness) -> Option<bool> {
+        let (due, event) = self.side.transit.next_due(wall)?;
+        self.side.prefetch();
         // What follows from a packet that another thread handed over too late may have been due before.
-        let may_be_late = self.world.reach == Reach::Ends;
-        debug_assert!(due >= self.world.now || may_be_late, "time does not go back");
-        self.world.now = self.world.now.max(due);
+        debug_assert!(due >= self.side.transit.now || self.side.may_be_late(), "time does not go back");
+        self.side.transit.now = self.side.transit.now.max(due);
         match event {
-            Event::Wake(wake) => {
+            Event::Other(ClientEvent::Wake(wake)) => {
                 if wake.begins_load() {
                     lateness.begun(due, wall.since(due));
                 }
-                self.population.handle_wake(&mut self.world, due, due, wake);
+                self.population.handle_wake(&mut self.side, due, due, wake);
             }
-            Event::Timer { place, serial } => self.world.handle_timer(place, serial),
-            Event::Waits(queue) => self.world.handle_waits(queue),
-            Event::Packet(place) => {
-                if !self.world.flights[place as usize].up {
+            Event::Other(ClientEvent::Timer { socket, serial }) => self.side.handle_timer(socket, serial),
+            Event::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
+            Event::Packet(slot) => {
+                if !self.side.transit.flights[slot.index()].up {
                     lateness.arrived(due, wall.since(due));
                 }
-                self.world.travel(place);
+                self.side.travel(slot);
             }
-            Event::Verdict(at) => self.world.hear_verdicts(at),
-            Event::Server(_) => unreachable!("a shard's server is not on its wheel"),
+            Event::Verdict(at) => self.side.poll_verdicts(at),
         }
         self.come_to_rest();
         Some(matches!(event, Event::Packet(_)))
@@ -103,43 +104,43 @@ impl Shard {
     /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what was due before
     /// `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        self.world.now = self.world.now.max(now);
-        match self.world.directory.find(packet.addresses.destination()) {
-            Some(client) if client % self.world.shards == self.world.shard => {
-                self.world.send_down(client / self.world.shards, packet);
+        self.side.transit.now = self.side.transit.now.max(now);
+        match self.directory.find(packet.addresses.destination()) {
+            Some(client) if client.shard(self.side.shards) == self.side.shard => {
+                self.side.send_down(client.slot(self.side.shards), packet);
                 self.come_to_rest();
             }
-            _ => self.world.drops.nobody += 1,
+            _ => self.side.transit.drops.nobody += 1,
         }
     }
 
     /// Takes a packet that has left the shared links, or will.
-    pub fn take(&mut self, mut crossing: Crossing) {
-        debug_assert_eq!(crossing.shard(self.world.shards), self.world.shard, "a packet for another shard");
-        // A client is a number there and a place here.
-        crossing.flight.client /= self.world.shards;
-        self.world.take(crossing);
+    pub fn take(&mut self, crossing: Crossing) {
+        debug_assert_eq!(crossing.shard(self.side.shards), self.side.shard, "a packet for another shard");
+        let Crossing { at, flight } = crossing;
+        let client = flight.client.slot(self.side.shards);
+        self.side.take_at(at, flight.of_client(client));
         self.come_to_rest();
     }
 
     /// Takes the packets that have left for shared links, or will.
     pub fn crossings(&mut self) -> std::vec::Drain<'_, Crossing> {
-        self.world.crossings.drain(..)
+        self.side.transit.crossings.drain(..)
     }
 
     /// The next packet that has come to the server's door.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        self.world.departures.pop_front()
+        self.side.departures.pop_front()
     }
 
     /// Takes the samples of requests that are over.
     pub fn take_samples(&mut self) -> std::vec::Drain<'_, Sample> {
-        self.world.samples.drain(..)
+        self.side.samples.drain(..)
     }
 
     /// Takes the notes of what happened in sessions.
     pub fn take_notes(&mut self) -> std::vec::Drain<'_, Note> {
-        self.world.notes.drain(..)
+        self.side.notes.drain(..)
     }
 
     /// The users.
@@ -159,12 +160,12 @@ impl Shard {
 
     /// Connections begun so far.
     pub fn connects(&self) -> u64 {
-        self.world.connects
+        self.side.connects
     }
 
     /// Packets that the network did not deliver.
     pub fn drops(&self) -> Drops {
-        self.world.drops
+        self.side.transit.drops
     }
 
     /// Begins no more load, not even what was due before the end.
@@ -174,30 +175,29 @@ impl Shard {
 
     /// Ends the run: what is still open is recorded as unfinished at `now`.
     pub fn cut(&mut self, now: Instant) {
-        self.world.now = self.world.now.max(now);
-        self.population.cut(&mut self.world, now);
+        self.side.transit.now = self.side.transit.now.max(now);
+        self.population.cut(&mut self.side, now);
     }
 
-    /// Tells users what they are to hear until there is no more.
+    /// Makes the upcalls that are queued, and those that follow from them.
     fn come_to_rest(&mut self) {
-        let Shard { population, world } = self;
-        while let Some(told) = world.told.pop_front() {
-            let now = world.now;
-            match told {
-                Told::Connected(key) => population.handle_connected(world, now, key),
-                Told::Received(key, bytes) => {
-                    // What was told with it: the user must not ask again where the server has closed.
-                    let ends =
-                        |next: &Told| matches!(next, Told::Closed(of) | Told::Failed(of, ..) if *of == key);
-                    if world.told.front().is_some_and(ends) {
+        let Shard { population, side, .. } = self;
+        while let Some(upcall) = side.upcalls.pop_front() {
+            let now = side.transit.now;
+            match upcall {
+                Upcall::Connected(key) => population.handle_connected(side, now, key),
+                Upcall::Received(key, bytes) => {
+                    // What is queued with it: the user must not ask again where the server has closed.
+                    let ends = |next: &Upcall| matches!(next, Upcall::Closed(of) | Upcall::Failed(of, ..) if *of == key);
+                    if side.upcalls.front().is_some_and(ends) {
                         population.handle_ending(key);
                     }
-                    population.handle_received(world, now, key, &bytes);
+                    population.handle_received(side, now, key, &bytes);
                 }
-                Told::Closed(key) => population.handle_closed(world, now, key),
-                Told::Failed(key, failure, facts) => {
-                    world.parting = facts.map(|facts| (key, facts));
-                    population.handle_failed(world, now, key, failure);
+                Upcall::Closed(key) => population.handle_closed(side, now, key),
+                Upcall::Failed(key, failure, facts) => {
+                    side.parting = facts.map(|facts| (key, facts));
+                    population.handle_failed(side, now, key, failure);
                 }
             }
         }

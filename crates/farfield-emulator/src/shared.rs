@@ -1,89 +1,233 @@
-//! Shared links that one thread carries for shards on several, and packets on their way between these threads.
+//! Shared links: what lies between clients' own links and the server.
 //!
-//! A shard that is made [with its ends only](crate::Shard::of_ends) holds clients, their own links and its queue's door to
-//! the server. A packet that comes to a shared link [crosses](Crossing) to the thread that holds these links, and crosses
-//! back behind the last one: to the door on its way to the server, to the client's own links on its way from it. It does
-//! so as soon as it is known when it will be at the other side, which is a link's propagation delay before it is there:
-//! the lookahead that the threads have to hand it over.
+//! A shard that is made [with its ends only](crate::Shard::of_ends) holds clients, their own links and its queue's
+//! gateway port. A packet that comes to a shared link [crosses](Crossing) to the thread that holds these links, and
+//! crosses back behind the last one: to the gateway on its way to the server, to the client's own links on its way from
+//! it. It does so as soon as it is known when it will be at the other side, which is a link's propagation delay before it
+//! is there: the lookahead that the threads have to hand it over.
 //!
 //! In real time the clock is the barrier between them. A packet that is handed over too late goes on from the instant
 //! that was meant for it, so that being late once makes nothing else late; a link at which others have been since counts
 //! it as of the latest of these. How late packets were is for the caller to count.
 
-use crate::directory::Directory;
-use crate::plan::NetworkPlan;
-use crate::world::{Crossing, Drops, Event, Reach, World};
+use crate::client::Wire;
+use crate::flight::Flight;
+use crate::forward::{Ahead, Forward, On, Way};
+use crate::packet::{Packet, Tcp};
+use crate::plan::{HopPlan, NetworkPlan};
+use crate::slots::{ClientId, LinkId};
+use crate::transit::{Crossing, Drops, Event, Transit};
 use farfield_base::Instant;
-use farfield_base::random::Seed;
+use farfield_base::random::{Purpose, Seed};
+use farfield_net::{Fate, Link, Mtu};
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::Arc;
 
-/// All shared links of a network.
+/// Shared links, or some of them, and the packets on them. `O` is an event of the server, where that is at their end.
+#[derive(Debug)]
+pub(crate) struct SharedSide<O> {
+    pub transit: Transit<ClientId, LinkId, O>,
+    links: Box<[Wire]>,
+    /// For each class, the stages of its clients' own links up and down.
+    own_stages: Box<[[u8; 2]]>,
+    extent: Extent,
+    /// Packets that have come to a model of a server.
+    pub arrived: VecDeque<Flight<ClientId>>,
+}
+
+/// Which shared links a side holds, and whether a model of a server is at their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Links towards the server, and the first away from it.
+    pub near: bool,
+    /// Links away from the server, but the first.
+    pub far: bool,
+    pub server: bool,
+}
+
+impl Extent {
+    /// All shared links, and the server.
+    pub const HUB: Extent = Extent { near: true, far: true, server: true };
+    /// The near links, and the server.
+    pub const NEAR_HUB: Extent = Extent { near: true, far: false, server: true };
+    /// The far links.
+    pub const FAR: Extent = Extent { near: false, far: true, server: false };
+    /// All shared links.
+    pub const LINKS: Extent = Extent { near: true, far: true, server: false };
+}
+
+/// The shared links of a network, idle, each with its random stream.
+pub(crate) fn links_of(plan: &NetworkPlan, seed: Seed) -> Box<[Wire]> {
+    let wire = |(number, model)| Wire {
+        link: Link::new(Arc::clone(model)),
+        rng: seed.stream(Purpose::Link, number as u64),
+        verdict_at: None,
+    };
+    plan.shared.iter().enumerate().map(wire).collect()
+}
+
+impl<O> SharedSide<O> {
+    /// The links that `extent` names of a network, idle.
+    pub fn new(plan: Arc<NetworkPlan>, seed: Seed, extent: Extent) -> SharedSide<O> {
+        let stages = plan.classes.iter().map(|class| {
+            let (up, down) = class.lanes();
+            [up.stages, down.stages]
+        });
+        SharedSide {
+            links: links_of(&plan, seed),
+            own_stages: stages.collect(),
+            extent,
+            arrived: VecDeque::new(),
+            transit: Transit::new(plan),
+        }
+    }
+
+    /// True if only its client's own links are before the packet.
+    pub fn is_beyond(&self, flight: &Flight<ClientId>) -> bool {
+        self.way(flight).is_beyond_shared(flight)
+    }
+
+    /// Sends a segment from the server to a client on its way.
+    pub fn send_down(&mut self, client: ClientId, tcp: Tcp) {
+        let plan = &self.transit.plan;
+        let class = &plan.classes[usize::from(plan.clients[client.index()].class)];
+        let (is_v6, port) = (class.first_address.is_ipv6(), tcp.destination_port);
+        match Flight::segment((client, false), is_v6, port, &tcp.segment, &tcp.payload) {
+            Some(flight) => self.set_out(flight),
+            None => self.set_out_as(Packet::tcp(self.addresses(client).reversed(), tcp), client, false),
+        }
+    }
+}
+
+impl<O> Forward for SharedSide<O> {
+    type Client = ClientId;
+    type Link = LinkId;
+    type Other = O;
+
+    fn transit(&self) -> &Transit<ClientId, LinkId, O> {
+        &self.transit
+    }
+
+    fn transit_mut(&mut self) -> &mut Transit<ClientId, LinkId, O> {
+        &mut self.transit
+    }
+
+    fn id_of(&self, client: ClientId) -> ClientId {
+        client
+    }
+
+    fn route_of(&self, client: ClientId) -> (u32, u16) {
+        let client = &self.transit.plan.clients[client.index()];
+        (client.route, client.class)
+    }
+
+    fn own_stages(&self, class: u16, up: bool) -> usize {
+        let [there, back] = self.own_stages[usize::from(class)];
+        usize::from(if up { there } else { back })
+    }
+
+    fn holds(&self, flight: &Flight<ClientId>, way: &Way) -> bool {
+        if way.is_at_shared(flight) {
+            let is_far = !flight.up && flight.stage > 0;
+            if is_far { self.extent.far } else { self.extent.near }
+        } else {
+            self.extent.server && way.is_at_server(flight)
+        }
+    }
+
+    fn advance(&mut self, flight: Flight<ClientId>, way: &Way) -> On<ClientId> {
+        let is_here = self.holds(&flight, way);
+        match self.ahead(&flight, way) {
+            Ahead::Hop { node, hop: HopPlan { link, .. } } if is_here => {
+                let mut flight = self.pass(flight, node)?;
+                match link {
+                    Some(link) => self.enter(flight, node, LinkId::new(link)),
+                    None => {
+                        flight.stage += 1;
+                        Some(flight)
+                    }
+                }
+            }
+            Ahead::Receiver if is_here => {
+                self.arrived.push_back(flight);
+                None
+            }
+            _ => {
+                self.cross(flight, self.transit.now);
+                None
+            }
+        }
+    }
+
+    fn cross(&mut self, flight: Flight<ClientId>, at: Instant) {
+        self.transit.crossings.push(Crossing { at, flight });
+    }
+
+    fn mtu(&self, link: LinkId) -> Mtu {
+        self.links[link.index()].link.model().mtu_of_link()
+    }
+
+    fn offer(&mut self, flight: &Flight<ClientId>, link: LinkId) -> Fate {
+        self.links[link.index()].offer(&self.transit, flight)
+    }
+
+    fn wire(&mut self, link: LinkId) -> Option<&mut Wire> {
+        Some(&mut self.links[link.index()])
+    }
+}
+
+impl Wire {
+    /// Offers a packet to the link at the present instant.
+    pub fn offer<C: Copy, L, O>(&mut self, transit: &Transit<C, L, O>, flight: &Flight<C>) -> Fate {
+        // Where the packet will lie if it waits.
+        let key = transit.flights.vacant_key() as u64;
+        self.link.offer(transit.now, farfield_net::Packet { bytes: flight.bytes(), key }, &mut self.rng)
+    }
+}
+
+/// All shared links of a network, for shards on several threads.
 #[derive(Debug)]
 pub struct SharedLinks {
-    world: World,
-}
-
-impl Crossing {
-    /// When it is meant to be at the other side.
-    pub fn at(&self) -> Instant {
-        self.at
-    }
-
-    /// The shard, among as many, of the client that it is from or for.
-    pub fn shard(&self, shards: u32) -> u32 {
-        self.flight.client % shards
-    }
-}
-
-impl World {
-    /// Takes a packet that has left another world, or will. If it should have been here before now, it goes on from then.
-    pub(crate) fn take(&mut self, Crossing { at, flight }: Crossing) {
-        let place = self.flights.insert(flight) as u32;
-        if at >= self.now {
-            return self.wheel.schedule(at, Event::Packet(place));
-        }
-        let now = std::mem::replace(&mut self.now, at);
-        self.travel(place);
-        self.now = now;
-    }
+    side: SharedSide<Infallible>,
 }
 
 impl SharedLinks {
     /// The shared links of `network`, idle.
-    pub fn new(network: Arc<NetworkPlan>, directory: Arc<Directory>, seed: Seed) -> SharedLinks {
-        SharedLinks { world: World::new(network, directory, seed, (0, 1), Reach::Middle) }
+    pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> SharedLinks {
+        SharedLinks { side: SharedSide::new(network, seed, Extent::LINKS) }
     }
 
     /// Takes a packet that has left a shard, or will.
-    pub fn take(&mut self, crossing: Crossing) {
-        self.world.take(crossing);
+    pub fn take(&mut self, Crossing { at, flight }: Crossing) {
+        self.side.take_at(at, flight);
     }
 
     /// When something happens next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
-        self.world.wheel.next_at()
+        self.side.transit.wheel.next_at()
     }
 
     /// Does the next thing that is due by `wall`, at its own instant; false if nothing is.
     pub fn step(&mut self, wall: Instant) -> bool {
-        let Some((due, event)) = self.world.wheel.pop_due(wall) else { return false };
+        let Some((due, event)) = self.side.transit.wheel.pop_due(wall) else { return false };
         // What follows from a packet that came late may have been due before.
-        self.world.now = self.world.now.max(due);
+        self.side.transit.now = self.side.transit.now.max(due);
         match event {
-            Event::Packet(place) => self.world.travel(place),
-            Event::Verdict(at) => self.world.hear_verdicts(at),
-            _ => unreachable!("neither clients nor a server are here"),
+            Event::Packet(slot) => self.side.travel(slot),
+            Event::Verdict(link) => self.side.poll_verdicts(link),
+            Event::Other(never) => match never {},
         }
         true
     }
 
     /// Takes the packets that have left for their clients' shards, or will.
     pub fn crossings(&mut self) -> std::vec::Drain<'_, Crossing> {
-        self.world.crossings.drain(..)
+        self.side.transit.crossings.drain(..)
     }
 
     /// Packets that shared links did not deliver.
     pub fn drops(&self) -> Drops {
-        self.world.drops
+        self.side.transit.drops
     }
 }

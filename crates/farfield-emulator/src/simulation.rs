@@ -28,7 +28,7 @@ pub mod window;
 
 use crate::plan::NetworkPlan;
 use crate::server::{ServerFacts, ServerPlan};
-use crate::world::Reach;
+use crate::shared::Extent;
 use crate::{Directory, Drops, Packet};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Tenths, Window};
@@ -171,9 +171,9 @@ pub fn simulate_into(
     let directory = Arc::new(Directory::new(network));
     let part = |number| part::Part::new(simulation, simulation.users(number, parts), &directory);
     let parts = (0..parts).map(part).collect();
-    let far = windows.has_far_side().then(|| hub::Links::new(simulation, &directory, Reach::Far));
-    let reach = if far.is_some() { Reach::Near } else { Reach::Shared };
-    let hub = hub::Hub::new(simulation, &directory, reach, tap);
+    let far = windows.has_far_side().then(|| hub::Links::new(simulation, Extent::FAR));
+    let extent = if far.is_some() { Extent::NEAR_HUB } else { Extent::HUB };
+    let hub = hub::Hub::new(simulation, &directory, extent, tap);
     Ok(turn::turn(parts, hub, far, windows, simulation, sink, remote))
 }
 

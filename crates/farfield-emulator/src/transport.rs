@@ -1,26 +1,28 @@
 //! What users ask of their transport, asked of emulated TCP.
 
-use crate::patience::{Front, Owner, Put};
-use crate::world::{Event, Socket, Told, UNBOUND, World};
+use crate::client_side::{ClientEvent, ClientSide, Socket, Upcall};
+use crate::slots::{ClientSlot, SocketSlot};
+use crate::timeout_queue::{Front, Owner, Put};
+use crate::transit::Event;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Note, Sample, TcpFacts};
+use farfield_base::{Duration, Instant, Note, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
 use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 
-impl Host for World {
+impl Host for ClientSide {
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
         self.connects += 1;
         let client = self.client_of(user);
-        let place = self.connections.vacant_key() as u32;
-        let Some(port) = self.clients[client as usize].take_port(place) else {
-            self.told.push_back(Told::Failed(key, Failure::NoAddress, None));
-            return self.now;
+        let socket = SocketSlot::at(self.connections.vacant_key());
+        let Some(port) = self.clients[client.index()].take_port(socket) else {
+            self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
+            return self.transit.now;
         };
-        let class = usize::from(self.clients[client as usize].class);
-        let config = Arc::clone(&self.plan.classes[class].tcp);
+        let class = usize::from(self.clients[client.index()].class);
+        let config = Arc::clone(&self.transit.plan.classes[class].tcp);
         let tcp = Connection::open(config, self.numbers(client, port));
         let serial = self.sockets_begun;
         self.sockets_begun = serial.wrapping_add(1);
@@ -34,40 +36,40 @@ impl Host for World {
             up_losses: Memory::default(),
             down_losses: Memory::default(),
         });
-        self.bind(key, place);
-        self.flush(place);
-        self.now
+        self.bind(key, socket);
+        self.flush(socket);
+        self.transit.now
     }
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
-        if let Some(place) = self.socket_of(key)
-            && self.connections[place as usize].tcp.write(bytes.clone()).is_ok()
+        if let Some(slot) = self.socket_of(key)
+            && self.connections[slot.index()].tcp.write(bytes.clone()).is_ok()
         {
-            self.flush(place);
+            self.flush(slot);
         }
-        self.now
+        self.transit.now
     }
 
     fn close(&mut self, key: ConnectionKey) {
-        if let Some(place) = self.release(key) {
-            self.connections[place as usize].tcp.close();
-            self.flush(place);
+        if let Some(slot) = self.release(key) {
+            self.connections[slot.index()].tcp.close();
+            self.flush(slot);
         }
     }
 
     fn abandon(&mut self, key: ConnectionKey) {
-        if let Some(place) = self.release(key) {
-            self.remove(place);
+        if let Some(slot) = self.release(key) {
+            self.remove(slot);
         }
     }
 
     fn wake_at(&mut self, at: Instant, wake: Wake) {
-        self.wheel.schedule(at, Event::Wake(wake));
+        self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
     }
 
-    fn facts(&self, key: ConnectionKey) -> Option<TcpFacts> {
+    fn facts(&self, key: ConnectionKey) -> Option<TcpStats> {
         match self.socket_of(key) {
-            Some(place) => Some(facts_of(&self.connections[place as usize].tcp)),
+            Some(slot) => Some(facts_of(&self.connections[slot.index()].tcp)),
             None => self.parting.filter(|(of, _)| *of == key).map(|(_, facts)| facts),
         }
     }
@@ -82,107 +84,109 @@ impl Host for World {
     }
 }
 
-impl World {
-    /// Sends what the connection at `place` has to send, tells what it has to tell, and arms its timer.
-    pub fn flush(&mut self, place: u32) {
-        let now = self.now;
-        while let Some(transmit) = self.connections[place as usize].tcp.poll_transmit(now) {
-            self.transmit(place, transmit);
+impl ClientSide {
+    /// Sends what the connection in `slot` has to send, tells what it has to tell, and arms its timer.
+    pub fn flush(&mut self, slot: SocketSlot) {
+        let now = self.transit.now;
+        while let Some(transmit) = self.connections[slot.index()].tcp.poll_transmit(now) {
+            self.transmit(slot, transmit);
         }
-        self.hear(place);
-        let socket = &mut self.connections[place as usize];
+        self.hear(slot);
+        let socket = &mut self.connections[slot.index()];
         if socket.tcp.is_done() {
-            return self.remove(place);
+            return self.remove(slot);
         }
         if let Some(wait) = socket.tcp.time_wait() {
             let (client, port) = (socket.client, socket.port);
-            self.remove(place);
-            return self.lingering.take(now, client, port, wait);
+            self.remove(slot);
+            return self.time_waits.take(now, client, port, wait);
         }
-        self.arm_timer(place);
+        self.arm_timer(slot);
     }
 
-    fn arm_timer(&mut self, place: u32) {
-        let socket = &mut self.connections[place as usize];
+    fn arm_timer(&mut self, slot: SocketSlot) {
+        let socket = &mut self.connections[slot.index()];
         let Some(at) = socket.tcp.poll_timer().filter(|at| *at < socket.timer_at) else { return };
         let serial = socket.serial;
-        match self.patience.put(self.now, at, Owner { place, serial }) {
+        match self.timeouts.put(self.transit.now, at, Owner { slot, serial }) {
             Put::OnWheel => {
                 socket.timer_at = at;
-                self.wheel.schedule(at, Event::Timer { place, serial });
+                self.transit.wheel.schedule(at, Event::Other(ClientEvent::Timer { socket: slot, serial }));
             }
             Put::Queued { asks_at, first_of } => {
                 socket.timer_at = asks_at;
                 if let Some(queue) = first_of {
-                    self.wheel.schedule(asks_at, Event::Waits(queue));
+                    self.transit.wheel.schedule(asks_at, Event::Other(ClientEvent::Timeouts(queue)));
                 }
             }
         }
     }
 
     /// A timer event has come. Timers are not cancelled: one that was put off is armed again.
-    pub fn handle_timer(&mut self, place: u32, serial: u32) {
-        let now = self.now;
-        let Some(socket) = self.connections.get_mut(place as usize) else { return };
+    pub fn handle_timer(&mut self, slot: SocketSlot, serial: u32) {
+        let now = self.transit.now;
+        let Some(socket) = self.connections.get_mut(slot.index()) else { return };
         if socket.serial != serial || socket.timer_at > now {
             return;
         }
         socket.timer_at = Instant::MAX;
         if socket.tcp.poll_timer().is_some_and(|at| at > now) {
-            return self.arm_timer(place);
+            return self.arm_timer(slot);
         }
         socket.tcp.handle_timer(now);
-        self.flush(place);
+        self.flush(slot);
     }
 
     /// Timers of a queue of waits may be due.
-    pub fn handle_waits(&mut self, queue: u16) {
-        let now = self.now;
+    pub fn handle_timeouts(&mut self, queue: u16) {
+        let now = self.transit.now;
         loop {
             let connections = &self.connections;
-            let front = self.patience.front(queue, now, |owner, asks_at| {
-                let socket = connections.get(owner.place as usize);
+            let front = self.timeouts.front(queue, now, |owner, asks_at| {
+                let socket = connections.get(owner.slot.index());
                 socket.is_some_and(|socket| socket.serial == owner.serial && socket.timer_at == asks_at)
             });
             match front {
-                Front::Due(Owner { place, serial }) => self.handle_timer(place, serial),
-                Front::At(at) => return self.wheel.schedule(at, Event::Waits(queue)),
+                Front::Due(Owner { slot, serial }) => self.handle_timer(slot, serial),
+                Front::At(at) => {
+                    return self.transit.wheel.schedule(at, Event::Other(ClientEvent::Timeouts(queue)));
+                }
                 Front::None => return,
             }
         }
     }
 
-    /// Queues for the user what the connection at `place` has to tell.
-    pub fn hear(&mut self, place: u32) {
-        let socket = &mut self.connections[place as usize];
+    /// Queues for the user what the connection in `slot` has to tell.
+    pub fn hear(&mut self, slot: SocketSlot) {
+        let socket = &mut self.connections[slot.index()];
         while let Some(event) = socket.tcp.poll_event() {
             let Some(key) = socket.key else { continue };
-            self.told.push_back(match event {
-                TcpEvent::Connected => Told::Connected(key),
-                TcpEvent::PeerFinished => Told::Closed(key),
+            self.upcalls.push_back(match event {
+                TcpEvent::Connected => Upcall::Connected(key),
+                TcpEvent::PeerFinished => Upcall::Closed(key),
                 TcpEvent::Failed(failure) => {
-                    Told::Failed(key, failure_of(failure), Some(facts_of(&socket.tcp)))
+                    Upcall::Failed(key, failure_of(failure), Some(facts_of(&socket.tcp)))
                 }
                 TcpEvent::Closed => continue,
             });
         }
     }
 
-    fn transmit(&mut self, place: u32, Transmit { segment, payload }: Transmit) {
-        let socket = &self.connections[place as usize];
+    fn transmit(&mut self, slot: SocketSlot, Transmit { segment, payload }: Transmit) {
+        let socket = &self.connections[slot.index()];
         let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
         let (client, source_port) = (socket.client, socket.port);
-        self.send_segment((client, true), source_port, &segment, &payload);
+        self.send_segment(client, source_port, &segment, &payload);
     }
 
     /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1), so that
     /// a port may be used again while the server still remembers it.
-    fn numbers(&self, client: u32, port: u16) -> Numbers {
-        let number = u64::from(self.clients[client as usize].number);
+    fn numbers(&self, client: ClientSlot, port: u16) -> Numbers {
+        let number = u64::from(self.clients[client.index()].number.get());
         let mut hash = self.seed.0 ^ number << 16 ^ u64::from(port);
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let clock = self.now.as_ns() / 4_000;
+        let clock = self.transit.now.as_ns() / 4_000;
         Numbers {
             isn: SeqNumber((hash >> 32) as u32).at(clock as i64),
             // One clock for all connections of a client (RFC 7323 §5.4): a later one is never taken for an older.
@@ -190,42 +194,42 @@ impl World {
         }
     }
 
-    fn bind(&mut self, key: ConnectionKey, place: u32) {
-        let slot = key.slot as usize;
-        if self.bound.len() <= slot {
-            self.bound.resize(slot + 1, UNBOUND);
+    fn bind(&mut self, key: ConnectionKey, slot: SocketSlot) {
+        let index = key.slot.index();
+        if self.bound.len() <= index {
+            self.bound.resize(index + 1, None);
         }
-        self.bound[slot] = place;
+        self.bound[index] = Some(slot);
     }
 
-    fn socket_of(&self, key: ConnectionKey) -> Option<u32> {
-        let place = self.bound.get(key.slot as usize).copied().filter(|place| *place != UNBOUND)?;
-        (self.connections.get(place as usize)?.key == Some(key)).then_some(place)
+    fn socket_of(&self, key: ConnectionKey) -> Option<SocketSlot> {
+        let slot = self.bound.get(key.slot.index()).copied().flatten()?;
+        (self.connections.get(slot.index())?.key == Some(key)).then_some(slot)
     }
 
     /// Takes the connection from its user.
-    fn release(&mut self, key: ConnectionKey) -> Option<u32> {
-        let place = self.socket_of(key)?;
-        self.bound[key.slot as usize] = UNBOUND;
-        self.connections[place as usize].key = None;
-        Some(place)
+    fn release(&mut self, key: ConnectionKey) -> Option<SocketSlot> {
+        let slot = self.socket_of(key)?;
+        self.bound[key.slot.index()] = None;
+        self.connections[slot.index()].key = None;
+        Some(slot)
     }
 
-    fn remove(&mut self, place: u32) {
-        let socket = self.connections.remove(place as usize);
-        self.clients[socket.client as usize].free_port(socket.port);
+    fn remove(&mut self, slot: SocketSlot) {
+        let socket = self.connections.remove(slot.index());
+        self.clients[socket.client.index()].free_port(socket.port);
         if let Some(key) = socket.key {
-            self.bound[key.slot as usize] = UNBOUND;
+            self.bound[key.slot.index()] = None;
         }
     }
 }
 
 /// What a sample keeps of what a connection counted.
-pub(crate) fn facts_of(tcp: &Connection) -> TcpFacts {
+pub(crate) fn facts_of(tcp: &Connection) -> TcpStats {
     let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     let facts = tcp.facts();
     let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
-    TcpFacts {
+    TcpStats {
         syn_tries: NonZeroU8::new(facts.syns_sent).unwrap_or(NonZeroU8::MIN),
         retransmits: short(facts.retransmits),
         out_of_order: short(facts.out_of_order),

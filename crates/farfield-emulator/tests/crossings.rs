@@ -3,7 +3,7 @@
 mod scene;
 
 use farfield_base::{Instant, Sample};
-use farfield_emulator::{Crossing, Directory, Drops, Packet, ServerModel, Shard, SharedLinks};
+use farfield_emulator::{ClientId, Crossing, Directory, Drops, Packet, ServerModel, Shard, SharedLinks};
 use farfield_user::Plan;
 use farfield_wire::{IpPacket, IpRepr, Message, Protocol, UdpRepr, write_packet};
 use scene::{Scene, link, ms};
@@ -37,8 +37,7 @@ impl Cut {
         };
         let make = if count == 1 { Shard::new } else { Shard::of_ends };
         let shard = |worker| make(Arc::clone(network), Arc::clone(&directory), users(worker));
-        let links = (count > 1)
-            .then(|| SharedLinks::new(Arc::clone(network), Arc::clone(&directory), simulation.seed));
+        let links = (count > 1).then(|| SharedLinks::new(Arc::clone(network), simulation.seed));
         let server =
             ServerModel::new(simulation.server, Arc::clone(network), Arc::clone(&directory), simulation.seed);
         Cut { shards: (0..count).map(shard).collect(), links, server, directory, crossed: 0 }
@@ -80,7 +79,7 @@ impl Cut {
             }
             while let Some(departure) = self.server.poll_departure() {
                 let client = self.directory.find(departure.packet.addresses.destination()).expect("a client");
-                let shard = client as usize % self.shards.len();
+                let shard = client.index() % self.shards.len();
                 self.shards[shard].handle_packet(now, departure.packet);
                 rest = false;
             }
@@ -164,7 +163,7 @@ fn traced(scene: &Scene, count: u32) -> Vec<(Instant, Vec<u8>)> {
     let network = scene.network();
     let (mut now, mut seen) = (Instant::ZERO, Vec::new());
     for ttl in 1..=6 {
-        let addresses = network.addresses(2).reversed();
+        let addresses = network.addresses(ClientId::new(2)).reversed();
         let mut ip = IpRepr::new(addresses, Protocol::UDP);
         if let IpRepr::V4(v4) = &mut ip {
             (v4.ttl, v4.dont_fragment) = (ttl, true);
@@ -197,7 +196,7 @@ fn routers_answer_from_wherever_they_are() {
     assert_eq!(whole.len(), 6);
     let source = |bytes: &[u8]| IpPacket::parse(bytes).expect("a packet").addresses().source();
     let sources: Vec<_> = whole.iter().map(|(_, bytes)| source(bytes)).collect();
-    let client = scene.network().address(2);
+    let client = scene.network().address(ClientId::new(2));
     assert!(
         sources[..3].iter().all(|router| *router != client)
             && sources[3..].iter().all(|host| *host == client)

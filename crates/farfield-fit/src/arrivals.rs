@@ -1,4 +1,4 @@
-//! Whether sessions arrive as a Poisson process, or at least as a renewal process: the tests of Paxson and
+//! Tests of session arrivals as a Poisson process, or at least a renewal process: those of Paxson and
 //! Floyd (1995, appendix A) on stretches of the log.
 //!
 //! Over a whole day no process is Poisson, since its rate changes. So the gaps are cut into stretches. In
@@ -6,18 +6,18 @@
 //! and Stephens 1986, table 4.14), and for correlation with the gap before. If the process is Poisson, 95 %
 //! of the stretches pass either test.
 //!
-//! With thousands of stretches no log passes: then significance says that the log is long. So beside it
+//! With thousands of stretches no log passes: then significance only shows that the log is long. So beside it
 //! stands the size of the effect, which does not grow with the log: how far the distribution of gaps, each
 //! over the mean of its stretch, is from that of a Poisson process in the same stretches, and how strongly
-//! neighbours are correlated. Where both are next to nothing, a Poisson process will do, whatever the test
-//! says.
+//! neighbours are correlated. Where both are negligible, a Poisson process is adequate, whatever the test
+//! decides.
 
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-/// What the stretches say.
+/// Results of the stretches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SessionArrivals {
     /// Sessions a second, over the whole log.
@@ -26,14 +26,14 @@ pub struct SessionArrivals {
     pub stretches: u32,
     /// Gaps in each.
     pub gaps: usize,
-    /// The share whose gaps pass for exponential at 5 %.
+    /// Share of stretches whose gaps pass as exponential at 5 %.
     pub exponential_passed: f64,
-    /// The share whose gaps pass for uncorrelated at 5 %.
+    /// Share of stretches whose gaps pass as uncorrelated at 5 %.
     pub uncorrelated_passed: f64,
     /// Both shares are what 95 % can be at random (within 2.6 deviations): a Poisson process explains the
     /// sessions, stretch by stretch.
     pub poisson: bool,
-    /// The second share is: a renewal process does.
+    /// The second share is at that level: a renewal process explains them.
     pub renewal: bool,
     /// The largest distance between the distribution of gaps, each over its stretch's mean, and that of a
     /// Poisson process.
@@ -51,7 +51,7 @@ impl SessionArrivals {
     /// A correlation that explains a hundredth of the variance.
     pub const CORRELATION_NIL: f64 = 0.1;
 
-    /// Whether a Poisson process will do: the test does not reject it, or the effect is next to nothing.
+    /// Whether a Poisson process is adequate: the test does not reject it, or the effect is negligible.
     pub fn is_poisson_enough(&self) -> bool {
         self.poisson
             || (self.is_renewal_enough() && self.distance < Self::DISTANCE_NIL && self.stretches >= 20)
@@ -62,7 +62,7 @@ impl SessionArrivals {
         self.renewal || (self.correlation.abs() < Self::CORRELATION_NIL && self.stretches >= 20)
     }
 
-    /// From the gaps between sessions, in seconds and in order. `None` with fewer than two stretches.
+    /// Tests the gaps between sessions, in seconds and in order. `None` with fewer than two stretches.
     pub fn of(gaps: &[f64]) -> Option<SessionArrivals> {
         let stretches: Vec<&[f64]> = gaps.chunks_exact(Self::GAPS).collect();
         let total: f64 = gaps.iter().sum();
@@ -218,7 +218,7 @@ mod tests {
         assert!(found.renewal && found.is_renewal_enough() && !found.is_poisson_enough(), "{found:?}");
     }
 
-    /// Gaps of a Weibull distribution that nobody could distinguish from exponential ones: in a long log the
+    /// Gaps of a Weibull distribution that are indistinguishable from exponential ones: in a long log the
     /// test rejects them even so, and the effect is negligible.
     #[test]
     fn a_long_log_is_judged_by_the_size_of_the_effect() {

@@ -1,4 +1,4 @@
-//! The way up a likelihood that has no closed form: Newton's method with derivatives from central
+//! Maximization of a likelihood that has no closed form: Newton's method with derivatives from central
 //! differences, damped after Levenberg and Marquardt so that no step ever loses likelihood.
 //!
 //! Coordinates are those in which a likelihood is nearly round: logarithms of parameters that are above
@@ -9,7 +9,7 @@ use crate::points::Points;
 use farfield_traffic::distribution::Family;
 use farfield_traffic::distribution::Model;
 
-/// One number that may move.
+/// A free coordinate of a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Coordinate {
     /// A weight; the last part's makes up for it.
@@ -20,8 +20,8 @@ pub(crate) enum Coordinate {
     Step { part: usize, at: usize, unit: f64 },
 }
 
-/// What may move of `model`, the likeliest of its kind for `points`. A Pareto distribution's scale may
-/// where values are rounded and it stands alone; else it is fixed: by the least value, by the lower
+/// The free coordinates of `model`, the likeliest of its kind for `points`. A Pareto distribution's scale is
+/// free where values are rounded and it stands alone; else it is fixed: by the least value, by the lower
 /// threshold, or by where a mixture's part began.
 pub(crate) fn coordinates(model: &Model, points: &Points) -> Vec<Coordinate> {
     let parts = model.parts();
@@ -46,7 +46,7 @@ pub(crate) fn coordinates(model: &Model, points: &Points) -> Vec<Coordinate> {
     all
 }
 
-/// `model` with some of its numbers moved; `None` where that makes no distribution.
+/// `model` with some of its coordinates moved; `None` if the result is no distribution.
 pub(crate) fn moved(model: &Model, moves: &[(Coordinate, f64)]) -> Option<Model> {
     let mut parts = model.parts().to_vec();
     let last = parts.len() - 1;
@@ -101,8 +101,8 @@ pub(crate) fn derivatives(
     Derivatives { gradient, curvature }
 }
 
-/// Goes from `start` up `objective` for `steps` at most, and stops where a step gains less than `gain_min`.
-/// What it returns is never worse than `start`. Minus infinity is a wall.
+/// Climbs `objective` from `start` for `steps` at most, and stops where a step gains less than `gain_min`.
+/// The result is never worse than `start`. Minus infinity marks what is not allowed.
 pub(crate) fn climb(
     start: Model,
     points: &Points,
@@ -132,7 +132,7 @@ pub(crate) fn climb(
     best
 }
 
-/// One step that gains, if one can be found; `damping` goes down after a good one.
+/// A step that gains, if one can be found; `damping` goes down after a good one.
 fn step(
     from: &Model,
     coordinates: &[Coordinate],
@@ -141,7 +141,7 @@ fn step(
     damping: &mut f64,
     objective: &dyn Fn(&Model) -> f64,
 ) -> Option<(Model, f64)> {
-    /// In logarithms and widths: further away the parabola says nothing.
+    /// In logarithms and widths: further away the parabola is no approximation.
     const FAR: f64 = 1.0;
     const TRIES: u32 = 9;
     let finite = |value: f64| if value.is_finite() { value } else { 0.0 };

@@ -1,9 +1,9 @@
-//! How many requests came in each slot of time: their marginal, how long their number remembers, and its
-//! Hurst parameter by five estimators with the intervals that theory has.
+//! Requests in each slot of time: marginal, memory, and the Hurst parameter by five estimators with the
+//! intervals that theory has.
 //!
 //! Requests are counted in slots of a second (longer ones, where the log covers more than 48 days), and the
-//! counts joined to slots that a fifth of a request falls into at least: counts that are nearly all zero say
-//! nothing.
+//! counts joined to slots that a fifth of a request falls into at least: counts that are nearly all zero
+//! carry no information.
 //!
 //! Counts of a real log carry the noise of small numbers and the habits of browsers over short times. The
 //! estimators therefore begin at coarse scales: octave 5 for wavelets, n^0.6 frequencies for local Whittle,
@@ -18,12 +18,12 @@ use crate::visits::{Visit, Visits};
 use farfield_base::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-/// What the counts say.
+/// Statistics of the counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestCounts {
-    /// How long a slot is.
+    /// Length of a slot.
     pub slot: Duration,
-    /// How many slots the log covers, those without a request among them.
+    /// Slots that the log covers, those without a request among them.
     pub slots: u64,
     /// Requests in a slot.
     pub mean: f64,
@@ -59,11 +59,11 @@ pub struct RequestCounts {
 /// The index of dispersion at one scale: 1 for a Poisson process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ScaleIndex {
-    /// How long the slots are that were counted over.
+    /// Length of the slots that were counted over.
     pub over: Duration,
     /// Variance over mean.
     pub index: f64,
-    /// Where that of a Poisson process lies in nineteen of twenty logs.
+    /// Interval of the index of a Poisson process in nineteen of twenty logs.
     pub poisson: (f64, f64),
 }
 
@@ -160,7 +160,7 @@ impl RequestCounts {
     /// Lags of the correlation.
     const LAGS: usize = 100;
 
-    /// From the requests in each slot. `None` for fewer than 16 slots, or if all are alike.
+    /// Statistics of the requests in each slot. `None` for fewer than 16 slots, or if all are alike.
     pub fn of(slot: Duration, series: &[f64]) -> Option<RequestCounts> {
         let lags = Self::LAGS.min(series.len() / 4);
         if series.len() < 16 {
@@ -225,7 +225,7 @@ impl RequestCounts {
         self.doubt();
     }
 
-    /// Which estimates are none, if some are: fractional noise and whatever remembers like it has an H
+    /// The estimates that have no meaning, if any: fractional noise and processes with its memory have an H
     /// between ½ and 1.
     pub fn meaningless(&self) -> Option<String> {
         let is_off = |reading: &&HurstReading| {
@@ -259,7 +259,7 @@ impl RequestCounts {
         (!self.daily.is_empty() && is_large).then_some((least, most))
     }
 
-    /// What the daily course does to H, if there is one.
+    /// Effect of the daily course on H, if there is one.
     pub fn course_in_words(&self) -> Option<String> {
         let (least, most) = self.daily_course()?;
         Some(format!(
@@ -290,9 +290,9 @@ impl RequestCounts {
         }
     }
 
-    /// How the estimates disagree, and why, in one sentence; none if they agree: if the intervals of wavelets
-    /// and local Whittle meet, and the others that look at long times are no further from both than those are
-    /// wide.
+    /// Disagreement of the estimates and its reason, in one sentence; `None` if they agree: if the intervals
+    /// of wavelets and local Whittle meet, and the others that look at long times are no further from both
+    /// than those are wide.
     pub fn disagreement(&self) -> Option<String> {
         let noise = |reading: &&HurstReading| reading.method == NOISE_WHITTLE;
         let judged = || self.hurst.iter().filter(|reading| !noise(reading));

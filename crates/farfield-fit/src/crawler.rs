@@ -1,16 +1,16 @@
-//! Which visitors are no users: crawlers, monitors, scripts.
+//! Visitors that are no users: crawlers, monitors, scripts.
 //!
 //! Three signs, each of which suffices: the user agent says so; `/robots.txt` was asked for; or pages were
 //! asked for faster than anyone reads. A log without agents leaves the last two, and a proxy with many users
 //! behind it can look like a crawler: the report has how many visitors fell to each sign.
 
-use crate::session::Kind;
+use crate::session::RequestKind;
 use crate::visits::Visits;
 use farfield_base::Duration;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-/// What gives a crawler away.
+/// Signs of a crawler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrawlerSigns {
     /// Parts of a user agent, in lower case.
@@ -34,7 +34,7 @@ impl Default for CrawlerSigns {
     }
 }
 
-/// Which visitors are crawlers, and how many by which sign.
+/// The visitors that are crawlers, counted by sign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crawlers {
     is: Vec<bool>,
@@ -49,16 +49,16 @@ pub struct CrawlerTally {
     pub visitors: u64,
     /// Crawlers by their agent.
     pub by_agent: u64,
-    /// By `/robots.txt`.
+    /// Visitors found by `/robots.txt`.
     pub by_robots: u64,
-    /// By their rate.
+    /// Visitors found by their rate.
     pub by_rate: u64,
     /// All requests of crawlers.
     pub requests: u64,
 }
 
 impl Crawlers {
-    /// Looks for the signs. `order` and `starts` are those of [`Visits::by_visitor`].
+    /// Finds crawlers by the signs. `order` and `starts` are those of [`Visits::by_visitor`].
     pub fn find(visits: &Visits, order: &[u32], starts: &[u32], signs: &CrawlerSigns) -> Crawlers {
         let named: Vec<memmem::Finder<'_>> = signs.agents.iter().map(memmem::Finder::new).collect();
         let says: Vec<bool> =
@@ -104,7 +104,10 @@ fn too_fast(visits: &Visits, own: &[u32], limit: u32, times: &mut Vec<u64>) -> b
     }
     times.clear();
     times.extend(
-        own.iter().map(|at| visits.at(*at as usize)).filter(|v| v.kind == Kind::Page).map(|v| v.at.as_ns()),
+        own.iter()
+            .map(|at| visits.at(*at as usize))
+            .filter(|v| v.kind == RequestKind::Page)
+            .map(|v| v.at.as_ns()),
     );
     let minute = Duration::from_secs(60).as_ns();
     times.windows(limit + 1).any(|window| window[limit] - window[0] < minute)

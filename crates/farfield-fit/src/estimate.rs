@@ -6,8 +6,8 @@
 //! scale (the profile likelihood), and the gamma distribution (Minka 2002, "Estimating a Gamma
 //! distribution").
 //!
-//! Those are for exact values. Where values were rounded, are differences, or were cut off, they are only
-//! the start: from there the likelihood of the [observation](super::observation) is climbed.
+//! These updates are for exact values. Where values were rounded, are differences, or were cut off, they are
+//! only the start of a climb of the likelihood of the [observation](super::observation).
 
 use crate::climb::climb;
 use crate::points::Points;
@@ -15,7 +15,7 @@ use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::special::{digamma, trigamma};
 use farfield_traffic::distribution::{Component, Family};
 
-/// How narrow a distribution may get: the parameter that says so is kept within a bound. Without one, a part
+/// Bound on the narrowness of a distribution, for the parameter that sets it. Without one, a part
 /// of a mixture can shrink onto one tied value, and the likelihood has no maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Narrowest(f64);
@@ -24,8 +24,8 @@ impl Narrowest {
     /// None but what keeps numbers finite.
     pub(crate) const FREE: Narrowest = Narrowest(0.0);
 
-    /// For a part of a mixture fitted to `points`: a spread (in units or, for distributions of values above
-    /// zero, in logarithms) not below a twentieth of that of the middle half of all values.
+    /// Bound for a part of a mixture fitted to `points`: a spread (in units or, for distributions of values
+    /// above zero, in logarithms) not below a twentieth of that of the middle half of all values.
     pub(crate) fn part_of(family: Family, points: &Points) -> Narrowest {
         /// The normal distribution's quartiles are this many standard deviations apart.
         const QUARTILES: f64 = 1.349;
@@ -93,9 +93,9 @@ struct Sums {
     ln_x: f64,
 }
 
-/// Where [`likeliest`] begins, and how far it goes where there is no closed form.
+/// Start and extent of the search of [`likeliest`] where there is no closed form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Approach {
     /// From the closed form, all the way.
     Whole,
     /// From the closed form, a few steps: a start.
@@ -107,7 +107,7 @@ pub(crate) enum Way {
 /// The distribution of `family` that makes `points`, weighted with `weights`, most likely, as they were
 /// observed. `scale` fixes a Pareto distribution's. `None` if the weights leave nothing to fit. Exact
 /// values: of all distributions of that scale and within `narrowest` this one is the likeliest. Others:
-/// none that [`Way::On`] returns is less likely than the one it began with, so that an EM step built on
+/// none that [`Approach::On`] returns is less likely than the one it began with, so that an EM step built on
 /// either cannot lose likelihood.
 pub(crate) fn likeliest(
     family: Family,
@@ -115,7 +115,7 @@ pub(crate) fn likeliest(
     weights: &[f64],
     scale: Option<f64>,
     narrowest: Narrowest,
-    way: Way,
+    way: Approach,
 ) -> Option<Component> {
     let observation = points.observation;
     let is_whole =
@@ -124,9 +124,9 @@ pub(crate) fn likeliest(
         return closed_form(family, points, weights, scale, narrowest);
     }
     let (start, steps) = match way {
-        Way::On(component) => (component, 1),
-        Way::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
-        Way::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
+        Approach::On(component) => (component, 1),
+        Approach::Begin => (closed_form(family, points, weights, scale, narrowest)?, 4),
+        Approach::Whole => (closed_form(family, points, weights, scale, narrowest)?, 80),
     };
     let start = observable(start, points, scale);
     let total: f64 = weights.iter().sum();

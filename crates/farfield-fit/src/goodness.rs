@@ -1,4 +1,4 @@
-//! How well a distribution explains values: λ², Cramér–von Mises, Anderson–Darling and Kolmogorov–Smirnov.
+//! Goodness of fit: λ², Cramér–von Mises, Anderson–Darling and Kolmogorov–Smirnov.
 //!
 //! - λ² is that of Pedersen and Johnson as Paxson (1994) and Liu et al. (1999, section 2.2) use it:
 //!   (X² − K − df) / (n − 1), with K = Σ (Yᵢ − npᵢ) / npᵢ and df = N − 1 − (number of estimated parameters).
@@ -8,8 +8,8 @@
 //!   section 4.2).
 //!
 //! Values that were rounded to a tick are compared with the rounded distribution: a cell is all that rounds
-//! to one value, and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). With
-//! exact values ties are taken as they come.
+//! to one value, and the statistics are those for grouped data (Choulakian, Lockhart and Stephens 1994). Ties
+//! among exact values count as they are.
 
 use crate::points::Points;
 use farfield_base::random::Stream;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// The four statistics. Each is 0 or about 0 for a perfect fit, and larger for a worse one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Goodness {
-    /// λ²; below 0 where the fit is better than chance would have it.
+    /// λ²; below 0 where the fit is better than a sample of the model has it.
     #[serde(with = "crate::number")]
     pub lambda_squared: f64,
     /// Cramér–von Mises W².
@@ -34,12 +34,12 @@ pub struct Goodness {
     pub kolmogorov_smirnov: f64,
 }
 
-/// How often small subsamples pass tests that all the values together fail.
+/// Share of small subsamples that pass tests which all values together fail.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Subsamples {
     /// Values in a subsample.
     pub size: usize,
-    /// How many subsamples were drawn.
+    /// Subsamples drawn.
     pub draws: u32,
     /// The share of them that the Anderson–Darling test does not reject at the level of 5 %.
     pub anderson_darling_passed: f64,
@@ -103,7 +103,7 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     cells
 }
 
-/// For rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the distribution's distribution
+/// Statistics of rounded values: W² = n Σ D² p and A² = n Σ D² p / H(1 − H), with H the model's distribution
 /// function at the end of a cell, D the empirical one less H, and p the cell's probability. Beyond the
 /// largest value D² = (1 − H)², which is integrated.
 fn grouped(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
@@ -130,7 +130,8 @@ fn grouped(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     Goodness { lambda_squared, cramer_von_mises: n * w2, anderson_darling: n * a2, kolmogorov_smirnov: d }
 }
 
-/// For exact values: the textbook's sums over order statistics, with equal values summed in closed form.
+/// Statistics of exact values: the textbook's sums over order statistics, with equal values summed in closed
+/// form.
 fn exact(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     let (mut w2, mut a2, mut d) = (1.0 / (12.0 * n), -n, 0.0f64);
     let mut a = 0.0; // values before this one
@@ -147,7 +148,7 @@ fn exact(cells: &[Cell], n: f64, lambda_squared: f64) -> Goodness {
     Goodness { lambda_squared, cramer_von_mises: w2, anderson_darling: a2, kolmogorov_smirnov: d }
 }
 
-/// How many bins λ² is to have: 2 n^(2/5), and enough for its degrees of freedom.
+/// Number of bins of λ²: 2 n^(2/5), and enough for its degrees of freedom.
 fn wanted_bins(n: f64, estimated: usize) -> usize {
     ((2.0 * n.powf(0.4)) as usize).max(estimated + 2)
 }
@@ -222,8 +223,8 @@ pub fn subsamples(model: &Model, points: &Points, size: usize, draws: u32, rng: 
     }
 }
 
-/// What the distribution's distribution function makes of a value: of the lower and the upper end of its
-/// interval, anywhere between which is uniform between 0 and 1 if the distribution is right.
+/// The distribution function at the lower and the upper end of a value's interval. A point drawn uniformly
+/// between the two is uniform between 0 and 1 if the model is right.
 fn levels(model: &Model, points: &Points, value: f64) -> (f64, f64) {
     let observation = points.observation;
     let is_least = value <= observation.least + observation.tick / 2.0;

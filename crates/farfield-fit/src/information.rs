@@ -13,9 +13,10 @@ use farfield_traffic::distribution::Model;
 /// The standard errors of a model's numbers, in the order of [`Model::parts`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandardErrors {
-    /// Of each part's weight; `None` for a single distribution, and where the information cannot be inverted.
+    /// Standard error of each weight; `None` for a single distribution, and where the information cannot be
+    /// inverted.
     pub weights: Vec<Option<f64>>,
-    /// Of each part's parameters, in the order of [`Family::parameters`].
+    /// Standard errors of each component's parameters, in the order of [`Family::parameters`].
     pub parameters: Vec<Vec<Option<f64>>>,
 }
 

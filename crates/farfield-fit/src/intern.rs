@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 pub(crate) struct Interner {
     table: HashTable<u32>,
     bytes: Vec<u8>,
-    /// Where each text ends in `bytes`.
+    /// End of each text in `bytes`.
     ends: Vec<usize>,
 }
 

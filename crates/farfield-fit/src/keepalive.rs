@@ -1,4 +1,4 @@
-//! How long a server should keep idle connections that each hold a worker: the queueing model of Liu et al.
+//! Keep-alive timeout of a server whose idle connections each hold a worker: the queueing model of Liu et al.
 //! 1999, section 5.2, on fitted think times.
 //!
 //! A session brings its server the work W: the time for which it holds a worker. A page takes X₁ on a new
@@ -21,13 +21,13 @@
 //! ```
 //!
 //! That is what a server with m workers does, and what [`KeepAlive::work_s`] gives; the printed form is there
-//! beside it. Both agree on the advice: as long as a new connection costs less than a think time, a timeout
-//! that is worth its while is next to nothing, and Early Close, where the client closes after each page, is
+//! beside it. Both agree on the advice: as long as a new connection costs less than a think time, the best
+//! timeout is near zero, and Early Close, where the client closes after each page, is
 //! at the optimum or near it.
 
 use farfield_traffic::distribution::Model;
 
-/// What the model is asked about. Times are in seconds.
+/// Inputs of the model. Times are in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeepAlive {
     /// Y: the think time.
@@ -64,7 +64,7 @@ impl KeepAlive {
         (((below - nothing) / times).max(0.0), (above / times).min(1.0))
     }
 
-    /// E(W) with the timeout `timeout_s`: how long a session holds a worker in the mean.
+    /// E(W) with the timeout `timeout_s`: mean time for which a session holds a worker.
     pub fn work_s(&self, timeout_s: f64) -> f64 {
         let timed_out = self.think_split(timeout_s).1;
         let page = self.kept_page_s + timed_out * (self.new_page_s - self.kept_page_s);
@@ -213,7 +213,7 @@ mod tests {
         assert!(people.work_s(15.0) > 20.0 * people.early_close_work_s());
     }
 
-    /// Where the next page comes sooner than a connection is made, keeping pays.
+    /// Keeping connections pays where the next page comes sooner than a connection is made.
     #[test]
     fn keeping_pays_for_machines() {
         let machines = advice(model(Family::Gamma, [50.0, 0.001]), 0.4);

@@ -1,19 +1,21 @@
-//! Models from logs: sessions, pages and popularity are found in an access log, and distributions are fitted
-//! to them.
+//! Models fitted to access logs and series: sessions, pages and popularity are found in a log, and
+//! distributions are fitted to them.
 //!
-//! - [`log`]: lines of a log into requests, a stream of bytes at a time;
-//! - [`visits`]: the requests of all visitors, kept in columns within a stated limit;
-//! - [`dates`]: what a log's dates look like, and which of them cannot be;
-//! - [`session`], [`crawler`]: who is a user, where sessions begin and end, what is a page;
-//! - [`arrivals`]: whether sessions come as a Poisson process;
-//! - [`counts`]: requests by slot of time, and how long their number remembers;
-//! - [`popularity`], [`locality`], [`site`]: what is asked for, how soon again, and from where;
-//! - [`observation`]: what a log does to values: it rounds and cuts them, and takes differences;
-//! - [`points`] to [`ranking`]: maximum likelihood of what was observed, mixtures, goodness of fit, and the
+//! - [`visits`]: requests of all visitors, kept in columns within a stated limit;
+//! - [`session`], [`crawler`]: users, the bounds of their sessions, pages and what they embed;
+//! - [`arrivals`]: tests of sessions as a Poisson process;
+//! - [`counts`]: requests by slot of time, their dispersion and memory;
+//! - [`popularity`], [`locality`], [`site`]: requested objects, the distance to the next request, links;
+//! - [`observation`]: rounding, cutting and differences, which a log applies to values;
+//! - [`points`] to [`ranking`]: maximum likelihood of observed values, mixtures, goodness of fit, and the
 //!   order of distributions;
-//! - [`report`]: all of it in one value, which serializes;
+//! - [`series`]: statistics of counts over time, the Hurst parameter among them;
+//! - [`report`]: all results in one value, which serializes;
 //! - [`scenario`]: a load and a set of requests from the report;
-//! - [`keepalive`]: the keep-alive timeout that the fitted think times call for.
+//! - [`keepalive`]: the keep-alive timeout that fits the think times.
+//!
+//! Logs are read by `farfield-log`; families of distributions, with their densities, are those of
+//! `farfield-traffic`.
 //!
 //! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier,
 //! "Traffic Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is
@@ -54,4 +56,4 @@ pub use observation::Observation;
 pub use points::{Points, PointsError};
 pub use ranking::{Candidate, Estimate, FitError, Ranking, Trials, fit_single, rank};
 pub use report::{FitReport, FitSettings, Variable, VariableFit};
-pub use visits::{Limits, Taking, Visits};
+pub use visits::{Limits, LogSettings, Visits};

@@ -8,9 +8,9 @@
 /// The stack, before and after each request.
 #[derive(Debug)]
 pub struct StackDistances {
-    /// For each object, when it was last asked for, from 1; 0 for never.
+    /// Time of the last request of each object, from 1; 0 for none.
     last: Vec<u32>,
-    /// For each time, whose it is.
+    /// Object requested at each time.
     object: Vec<u32>,
     /// Partial sums over times that are some object's last.
     tree: Vec<u32>,
@@ -18,7 +18,7 @@ pub struct StackDistances {
 }
 
 impl StackDistances {
-    /// For objects 0 … `objects` − 1, none asked for yet.
+    /// A stack of the objects 0 … `objects` − 1, none requested yet.
     pub fn new(objects: usize) -> StackDistances {
         let times = (4 * objects).max(1_024);
         StackDistances {
@@ -29,7 +29,7 @@ impl StackDistances {
         }
     }
 
-    /// Takes a request for `object`: its distance, or none if it is the first for that object.
+    /// Records a request for `object` and returns its distance, `None` for the first of that object.
     pub fn take(&mut self, object: u32) -> Option<u32> {
         if self.now as usize + 1 == self.tree.len() {
             self.renumber();

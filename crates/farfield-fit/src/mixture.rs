@@ -18,14 +18,14 @@
 //! end weights become shares of all.
 
 use crate::climb::climb;
-use crate::estimate::{Narrowest, SEEN_MIN, Way, likeliest};
+use crate::estimate::{Approach, Narrowest, SEEN_MIN, likeliest};
 use crate::points::Points;
 use farfield_base::random::Stream;
 use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::{Component, Family};
 use rand::RngExt;
 
-/// How hard the EM algorithm tries.
+/// Effort of the EM algorithm: starts and steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Random starts, beside three for each order of the parts along the values.
@@ -52,7 +52,7 @@ pub struct MixtureFit {
     /// polish; where near values were joined for the search, before and after the polish alone. It never
     /// falls.
     pub ln_likelihoods: Vec<f64>,
-    /// True if the last step gained next to nothing; false if the steps ran out.
+    /// True if the last step gained almost nothing; false if the steps ran out.
     pub converged: bool,
 }
 
@@ -86,7 +86,12 @@ const SEARCHED_PARTS: f64 = 24.0;
 pub(crate) const POLISHED_PARTS: f64 = 96.0;
 
 /// The mixture after Newton's steps on all values.
-fn polished(fit: MixtureFit, kinds: &[Kind], points: &Points, was_joined: bool) -> Option<MixtureFit> {
+fn polished(
+    fit: MixtureFit,
+    kinds: &[BoundedFamily],
+    points: &Points,
+    was_joined: bool,
+) -> Option<MixtureFit> {
     const STEPS: u32 = 12;
     let fine = points.condensed(POLISHED_PARTS);
     let allowed = |model: &Model| {
@@ -118,7 +123,7 @@ fn polished(fit: MixtureFit, kinds: &[Kind], points: &Points, was_joined: bool) 
 }
 
 /// The part of `model` that hardly explains more than one value that came again and again, and the value:
-/// no distribution of what goes on, and nothing to generate with.
+/// it describes no variable, and must not be drawn from.
 pub(crate) fn spike(model: &Model, points: &Points) -> Option<(usize, f64)> {
     const MOST: f64 = 0.8;
     if model.parts().len() < 2 {
@@ -146,12 +151,12 @@ pub(crate) fn spike(model: &Model, points: &Points) -> Option<(usize, f64)> {
 
 /// A family with the bound on its narrowness.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct BoundedFamily {
     family: Family,
     narrowest: Narrowest,
 }
 
-fn kinds(families: &[Family], points: &Points) -> Option<Vec<Kind>> {
+fn kinds(families: &[Family], points: &Points) -> Option<Vec<BoundedFamily>> {
     let complete = |family: Family| points.values.iter().all(|x| family.refuses(*x).is_none());
     // A probability of whole numbers and a density do not compare where values are not all whole.
     let compares = |family: Family| family != Family::Geometric || complete(family);
@@ -161,11 +166,12 @@ fn kinds(families: &[Family], points: &Points) -> Option<Vec<Kind>> {
     {
         return None;
     }
-    let kind = |family: &Family| Kind { family: *family, narrowest: Narrowest::part_of(*family, points) };
+    let kind =
+        |family: &Family| BoundedFamily { family: *family, narrowest: Narrowest::part_of(*family, points) };
     families.iter().all(|family| compares(*family)).then(|| families.iter().map(kind).collect())
 }
 
-/// Where a start puts its parts along the sorted values: part `order[i]` is favoured on the i-th band, up to
+/// Bands of a start along the sorted values: part `order[i]` is favoured on the i-th band, up to
 /// the share `cuts[i]` of the values. A part may have several bands.
 struct Start {
     order: Vec<usize>,
@@ -216,22 +222,22 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
 /// A run of the algorithm.
 struct Em<'a> {
     points: &'a Points,
-    parts: Vec<Part>,
-    /// For each part, how much of each value (times its count) is its own.
+    parts: Vec<WeightedComponent>,
+    /// Share of each component in each value, times the count of the value.
     shares: Vec<Vec<f64>>,
     ln_likelihoods: Vec<f64>,
     converged: bool,
 }
 
-struct Part {
-    kind: Kind,
+struct WeightedComponent {
+    kind: BoundedFamily,
     weight: f64,
     component: Component,
     scale: Option<f64>,
 }
 
 impl<'a> Em<'a> {
-    fn begin(points: &'a Points, kinds: &[Kind], start: &Start) -> Option<Em<'a>> {
+    fn begin(points: &'a Points, kinds: &[BoundedFamily], start: &Start) -> Option<Em<'a>> {
         // How much of a band is the favoured part's.
         let favour = if start.apart { 1.0 } else { 0.85 };
         let cumulative = points.cumulative();
@@ -255,8 +261,9 @@ impl<'a> Em<'a> {
             };
             let own_shares: Vec<f64> = (0..points.values.len()).map(share).collect();
             let weight = own_shares.iter().sum::<f64>() / points.n;
-            let component = likeliest(kind.family, points, &own_shares, scale, kind.narrowest, Way::Begin)?;
-            parts.push(Part { kind: *kind, weight, component, scale });
+            let component =
+                likeliest(kind.family, points, &own_shares, scale, kind.narrowest, Approach::Begin)?;
+            parts.push(WeightedComponent { kind: *kind, weight, component, scale });
             shares.push(own_shares);
         }
         let total: f64 = parts.iter().map(|part| part.weight).sum();
@@ -319,7 +326,7 @@ impl<'a> Em<'a> {
         for (part, shares) in self.parts.iter_mut().zip(&self.shares) {
             part.weight = shares.iter().sum::<f64>() / self.points.n;
             let narrowest = part.kind.narrowest;
-            let way = Way::On(part.component);
+            let way = Approach::On(part.component);
             if let Some(component) =
                 likeliest(part.kind.family, self.points, shares, part.scale, narrowest, way)
             {
@@ -337,7 +344,7 @@ impl<'a> Em<'a> {
     }
 }
 
-/// Puts parts of one family in the order of their means, among the places that the family has.
+/// Sorts the components of one family by their means, among the indices that the family has.
 fn in_order_of_means(parts: &mut [(f64, Component)]) {
     let mean =
         |part: &Component| part.distribution().map_or(f64::INFINITY, |distribution| distribution.mean());

@@ -1,5 +1,4 @@
-//! What a log does to values before anyone sees them: it rounds them, takes differences of rounded
-//! instants, and cuts them between thresholds.
+//! Rounding, differences of rounded instants and cuts between thresholds: the observation of values by a log.
 //!
 //! - Rounded to the nearest multiple of a tick: a value stands for an interval, whose probability is a
 //!   difference of the distribution function (the grouped-data likelihood, Heitjan 1989, "Inference from
@@ -10,13 +9,13 @@
 //! - Cut: values outside of two thresholds are not seen at all, so that what is seen follows the
 //!   conditional distribution.
 //!
-//! [`Observation`] is behind the likelihood, the statistics of goodness and the curves alike, so that they
-//! cannot disagree.
+//! [`Observation`] is the one source of the likelihood, the statistics of goodness and the curves, so that
+//! they agree.
 
 use farfield_traffic::distribution::{Component, Family, GAUSS_2, GAUSS_4, Model, integrated, probability};
 use serde::{Deserialize, Serialize};
 
-/// How values came to be seen.
+/// Observation of values: rounding, differences, thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Observation {
     /// The multiple that values were rounded to; 0 if they are exact.
@@ -28,7 +27,7 @@ pub struct Observation {
     /// Whether they are multiples of `tick`: differences need not be, if something exact was subtracted as
     /// well.
     pub on_grid: bool,
-    /// Where set, what is seen lies between these two, both included; nothing is known of the rest.
+    /// Thresholds, both included, between which values are seen; nothing is known of the rest.
     pub between: Option<(f64, f64)>,
 }
 
@@ -91,7 +90,8 @@ impl Observation {
         averaged(component, edge - self.tick / 2.0, edge + self.tick / 2.0)
     }
 
-    /// Distribution function and tail at thresholds of values that lie between multiples, whose own phase is uniform too.
+    /// Distribution function and tail at thresholds of values that lie between multiples, whose own phase is
+    /// uniform too.
     fn threshold(&self, component: &Component, at: f64) -> CdfAndTail {
         let nodes = GAUSS_4.iter().map(|(node, weight)| (at + node * self.tick / 2.0, weight / 2.0));
         nodes.fold((0.0, 0.0), |(cdf, tail), (at, weight)| {
@@ -122,7 +122,7 @@ impl Observation {
         probability(low, high)
     }
 
-    /// Where the lower threshold begins to let values through; 0 without one.
+    /// The least value that the lower threshold lets through; 0 without one.
     pub(crate) fn lower_end(&self) -> f64 {
         let slack = if self.differenced { 1.5 } else { 0.5 };
         self.between.map_or(0.0, |(least, _)| (least - slack * self.tick).max(self.tick / 2.0))

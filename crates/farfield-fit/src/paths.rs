@@ -1,7 +1,7 @@
 //! Paths of a log as files of a folder, which any web server serves under the same paths.
 //!
-//! A log has what files cannot have: queries, blanks, control characters, names longer than a disk takes,
-//! `/a` beside `/a/b`. Each such path gets a near name that a file can have, one for each resource; most keep
+//! Paths of a log may be impossible for files: queries, blanks, control characters, names longer than a disk
+//! takes, `/a` beside `/a/b`. Each such path gets a similar valid name, one for each resource; most keep
 //! their own. As a server does, it is taken without what percent-encoding hides, without empty parts and `.`,
 //! and with `..` going up (RFC 3986, section 6.2.2).
 
@@ -13,16 +13,16 @@ const PART_MAX: usize = 120;
 /// Parts of a path at most.
 const PARTS_MAX: usize = 24;
 
-/// Where an object of a log lies as a file.
+/// File of an object of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FilePath {
-    /// What it is asked for with: the path of its file, or its folder's if it is the index there.
+    /// Path of the request: that of the file, or of its folder if the file is the index there.
     pub(crate) asked: String,
-    /// Its file: two objects that share it are one.
+    /// Path of the file: two objects that share it are one.
     pub(crate) file: String,
 }
 
-/// Where the objects with these paths lie, most popular first; `None` for what is no path: `*`, an
+/// Files of the objects with these paths, most popular first; `None` for what is no path: `*`, an
 /// authority, noise.
 pub(crate) fn files<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Option<FilePath>> {
     let mut taken = BTreeMap::from([(MANIFEST.to_owned(), String::new())]);

@@ -1,4 +1,4 @@
-//! The values that a distribution is fitted to: sorted, each distinct one once, with how often it came.
+//! The values that a distribution is fitted to: sorted, each distinct one once, with its count.
 //!
 //! Logs round: a clock of one second and counts of clicks give a million values of which a few hundred
 //! differ. Keeping each once makes likelihoods and statistics as fast as that allows, and exact.
@@ -14,29 +14,29 @@ pub struct Points {
     pub(crate) values: Vec<f64>,
     pub(crate) logs: Vec<f64>,
     pub(crate) counts: Vec<f64>,
-    /// How many values there are, repeated ones counted as often as they came.
+    /// Number of values, repeated ones counted each time.
     pub(crate) n: f64,
     pub(crate) observation: Observation,
 }
 
-/// Why values cannot be fitted at all.
+/// Error of values that cannot be fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PointsError {
-    /// Nothing, or next to nothing.
+    /// Too few distinct values.
     #[error(
         "{distinct} distinct values are too few for a distribution; it takes at least {}",
         Points::DISTINCT_MIN
     )]
     TooFew {
-        /// How many there are.
+        /// Number of distinct values.
         distinct: usize,
     },
     /// Not a number, or infinite.
     #[error("value {at} is {value}; give finite numbers only")]
     NotFinite {
-        /// Its place, from 0.
+        /// Index of the value, from 0.
         at: usize,
-        /// What it is.
+        /// The value.
         value: f64,
     },
 }
@@ -45,18 +45,18 @@ impl Points {
     /// Fewer distinct values than this are no material for a distribution of two parameters.
     pub const DISTINCT_MIN: usize = 3;
 
-    /// From values in any order, taken as exact.
+    /// Points of values in any order, taken as exact.
     pub fn new(values: Vec<f64>) -> Result<Points, PointsError> {
         Points::with_tick(values, 0.0)
     }
 
-    /// From values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0 means
-    /// that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
+    /// Points of values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0
+    /// means that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
     pub fn with_tick(values: Vec<f64>, tick: f64) -> Result<Points, PointsError> {
         Points::observed(values, Observation { least: tick, ..Observation::rounded(tick) })
     }
 
-    /// From values that were observed in the way given.
+    /// Points of values observed as given.
     pub fn observed(mut values: Vec<f64>, observation: Observation) -> Result<Points, PointsError> {
         if let Some((at, value)) = values.iter().copied().enumerate().find(|(_, v)| !v.is_finite()) {
             return Err(PointsError::NotFinite { at, value });
@@ -82,7 +82,7 @@ impl Points {
         Ok(Points { values: distinct, logs, counts, n, observation: Observation { on_grid, ..observation } })
     }
 
-    /// The same values, near ones joined into their mean: nothing is further from it than about a part in
+    /// These values with near ones joined into their mean: no value is further from it than about a part in
     /// `parts` of its distance from zero and from the median (or half of the quartiles' distance, near
     /// that). Their number no longer grows with the log's, and what is lost of the likelihood is of the
     /// square of that part.
@@ -143,7 +143,7 @@ impl Points {
         all.iter().zip(&self.counts).map(|(ln, count)| count * (ln - seen)).sum()
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.n as u64
     }
@@ -153,7 +153,7 @@ impl Points {
         self.observation.tick
     }
 
-    /// How the values came to be seen.
+    /// Observation of the values.
     pub fn observation(&self) -> Observation {
         self.observation
     }
@@ -212,7 +212,7 @@ impl Points {
         Points::observed(values, self.observation).unwrap_or_else(|_| self.clone())
     }
 
-    /// How many values there are up to each distinct one.
+    /// Number of values up to each distinct one.
     pub(crate) fn cumulative(&self) -> Vec<f64> {
         self.counts
             .iter()
@@ -223,7 +223,7 @@ impl Points {
             .collect()
     }
 
-    /// One of the values, by their [`cumulative`](Points::cumulative) counts.
+    /// A value drawn by the [`cumulative`](Points::cumulative) counts.
     fn draw(&self, cumulative: &[f64], rng: &mut Stream) -> f64 {
         self.values[self.draw_place(cumulative, rng)]
     }

@@ -1,7 +1,7 @@
-//! How requests share out among objects: the curve of popularity by rank, and Zipf's law where it holds.
+//! Shares of requests among objects: the curve of popularity by rank, and Zipf's law where it holds.
 //!
 //! P(rank k) = k^(−s) / Σ j^(−s) over ranks 1 … R. The likeliest s makes the distribution's mean of ln k that
-//! of the requests; its standard error is 1 / √(n Var ln k). R is not given: the distribution often holds for
+//! of the requests; its standard error is 1 / √(n Var ln k). R is not given: the law often holds for
 //! the popular objects and not for those that came once or twice (whose number depends on the log's length),
 //! so ranges are tried from the whole down to the first ten.
 
@@ -33,8 +33,8 @@ pub struct ZipfFit {
     pub ranks: u64,
     /// The exponent.
     pub exponent: f64,
-    /// Its standard error, if ranks were known beforehand: the order by popularity is from the same requests,
-    /// which biases the exponent up where counts are small.
+    /// Standard error of the exponent, if ranks were known beforehand: the order by popularity is from the
+    /// same requests, which biases the exponent up where counts are small.
     pub error: f64,
     /// The largest distance between the distribution's and the requests' distribution functions.
     pub distance: f64,
@@ -45,17 +45,18 @@ pub struct ZipfFit {
 /// A rank with its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankCount {
-    /// From 1.
+    /// Rank, from 1.
     pub rank: u64,
-    /// How often that object was asked for.
+    /// Requests for that object.
     pub requests: u64,
 }
 
 impl Popularity {
-    /// How far apart the distribution functions may be for the distribution to hold.
+    /// Largest distance of the distribution functions at which Zipf's law holds.
     pub const DISTANCE_MAX: f64 = 0.03;
 
-    /// From the requests for each object, in any order. Objects without a request do not count.
+    /// Popularity by the number of requests for each object, in any order. Objects without a request do not
+    /// count.
     pub fn of(counts: &[u64]) -> Popularity {
         let mut sorted: Vec<u64> = counts.iter().copied().filter(|count| *count > 0).collect();
         sorted.sort_unstable_by(|a, b| b.cmp(a));

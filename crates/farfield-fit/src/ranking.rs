@@ -1,12 +1,12 @@
-//! The distributions that were tried for one variable, from the best to the worst, and what that order cannot
-//! tell.
+//! The distributions that were tried for one variable, from the best to the worst, and the caveats of that
+//! order.
 //!
 //! The order is the combined metric of Liu et al. 1999, section 2.2: each distribution's place by λ², by
 //! Cramér–von Mises and by Anderson–Darling, added; equal sums are ordered by the Bayesian information
 //! criterion, for which all likelihoods are of the same observations. Statistics that the true distribution
 //! itself has in 19 of 20 samples are equal: to fit better than the truth is luck, or a parameter more.
 
-use crate::estimate::{Narrowest, SEEN_MIN, Way, likeliest};
+use crate::estimate::{Approach, Narrowest, SEEN_MIN, likeliest};
 use crate::goodness::{Goodness, Subsamples, goodness, subsamples};
 use crate::information::{StandardErrors, standard_errors};
 use crate::mixture::{Effort, POLISHED_PARTS, fit_mixture, spike};
@@ -17,7 +17,7 @@ use farfield_traffic::distribution::Model;
 use farfield_traffic::distribution::{Component, Family};
 use serde::{Deserialize, Serialize};
 
-/// Why a family cannot be fitted to some values.
+/// Error of values that a family cannot explain.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
     "the {family} distribution takes {wants}, and there is {value}; leave such values out, or take another distribution"
@@ -25,13 +25,13 @@ use serde::{Deserialize, Serialize};
 pub struct FitError {
     /// The family.
     pub family: Family,
-    /// What it takes.
+    /// The values that the family takes.
     pub wants: &'static str,
     /// A value that it does not.
     pub value: f64,
 }
 
-/// Which distributions are tried, and how hard.
+/// Distributions to try, and the effort for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trials {
     /// Single distributions.
@@ -41,11 +41,11 @@ pub struct Trials {
     /// Beside those, all pairs among so many of the best single distributions, a distribution with itself
     /// among them.
     pub pairs_of_best: usize,
-    /// How hard the EM algorithm tries.
+    /// Effort of the EM algorithm.
     pub effort: Effort,
     /// Values in a subsample for tests.
     pub subsample: usize,
-    /// How many subsamples are tested.
+    /// Subsamples to test.
     pub subsamples: u32,
 }
 
@@ -70,7 +70,7 @@ impl Default for Trials {
     }
 }
 
-/// One distribution that was tried.
+/// A distribution that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The families' names: `weibull`, `weibull + inverse-gaussian`.
@@ -78,10 +78,10 @@ pub struct Candidate {
     /// The distribution as a scenario takes it: between the thresholds, where there are any.
     #[serde(rename = "law")]
     pub distribution: DistributionSpec,
-    /// Its mean as the values are observed: of counts after rounding, of cut values between the thresholds.
+    /// Mean as the values are observed: of counts after rounding, of cut values between the thresholds.
     #[serde(with = "crate::number", default = "unknown")]
     pub observed_mean: f64,
-    /// What was estimated: `shape`, `scale`, and in a mixture `1.weight`, `1.shape`, …
+    /// Estimated numbers: `shape`, `scale`, and in a mixture `1.weight`, `1.shape`, …
     pub estimates: Vec<Estimate>,
     /// The logarithm of the likelihood of all values.
     #[serde(with = "crate::number")]
@@ -108,18 +108,18 @@ fn unknown() -> f64 {
 pub struct Estimate {
     /// The parameter.
     pub name: String,
-    /// Its likeliest value.
+    /// The likeliest value.
     pub value: f64,
-    /// Its standard error, from the observed Fisher information; none where that is singular.
+    /// Standard error, from the observed Fisher information; `None` where that is singular.
     pub error: Option<f64>,
 }
 
 /// The distributions that were tried for a variable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// From the best to the worst.
+    /// Candidates, from the best to the worst.
     pub candidates: Vec<Candidate>,
-    /// Why families were left out, a sentence each.
+    /// Reasons for which families were left out, a sentence each.
     pub left_out: Vec<String>,
     /// Caveats of the order, a sentence each.
     pub caveats: Vec<String>,
@@ -188,7 +188,7 @@ pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     }
     let joined = if points.observation.is_plain() { None } else { Some(points.condensed(POLISHED_PARTS)) };
     let few = joined.as_ref().unwrap_or(points);
-    let component = likeliest(family, few, &few.counts, None, Narrowest::FREE, Way::Whole);
+    let component = likeliest(family, few, &few.counts, None, Narrowest::FREE, Approach::Whole);
     let value = points.least();
     let wants = match points.observation.between {
         None => "values of which some are above 0",

@@ -1,4 +1,4 @@
-//! Everything that a log says, in one value: variables with their distributions, sessions, crawlers,
+//! Results of a fit in one value: variables with their distributions, sessions, crawlers,
 //! popularity, locality and the site. It serializes, and every distribution in it is one that a scenario
 //! takes.
 
@@ -11,7 +11,7 @@ use crate::points::Points;
 use crate::popularity::Popularity;
 use crate::ranking::{Candidate, Ranking, Trials, rank};
 use crate::reservoir::Reservoir;
-use crate::session::{Step, Thresholds, Walker};
+use crate::session::{SessionEvent, Thresholds, Walker};
 use crate::site::{FittedSite, SiteTally};
 use crate::visits::{Visit, Visits};
 use farfield_base::random::{Purpose, Seed, Stream};
@@ -21,14 +21,14 @@ use farfield_log::dates::LogDates;
 use farfield_traffic::distribution::Model;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of a fit.
+/// Settings of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitSettings {
-    /// What makes a session.
+    /// Bounds of a session.
     pub thresholds: Thresholds,
-    /// What makes a crawler.
+    /// Signs of a crawler.
     pub crawlers: CrawlerSigns,
-    /// Which distributions are tried.
+    /// Distributions to try.
     pub trials: Trials,
     /// At most so many values of a variable are kept, a fair choice of them.
     pub values: usize,
@@ -52,14 +52,14 @@ impl Default for FitSettings {
     }
 }
 
-/// What a log says.
+/// Results of fitting a log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
-    /// What could be read.
+    /// Counts of the lines.
     pub read: ReadTally,
     /// Requests that came after a limit of memory, and are in nothing below.
     pub left_out: u64,
-    /// From the first to the last request.
+    /// Time from the first to the last request.
     pub covers: Duration,
     /// First and last date, order and silences.
     #[serde(default)]
@@ -70,7 +70,7 @@ pub struct FitReport {
     pub crawlers: CrawlerTally,
     /// The thresholds that sessions below were made with.
     pub thresholds: Thresholds,
-    /// What other thresholds would make.
+    /// Totals with other thresholds.
     pub sensitivity: Vec<Sensitivity>,
     /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
@@ -89,7 +89,7 @@ pub struct FitReport {
     /// Variables with one value only, to which nothing is fitted.
     #[serde(default)]
     pub constants: Vec<ConstantVariable>,
-    /// How requests share out among objects.
+    /// Shares of requests among objects.
     pub popularity: Popularity,
     /// The share of users' requests whose object had been asked for before.
     pub repeated: f64,
@@ -97,7 +97,7 @@ pub struct FitReport {
     pub site: FittedSite,
 }
 
-/// What one pair of thresholds makes of the log.
+/// Totals of the log with one pair of thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
     /// The thresholds.
@@ -141,9 +141,9 @@ pub enum Variable {
 pub struct VariableFit {
     /// The variable.
     pub variable: Variable,
-    /// How many values the log has.
+    /// Number of values in the log.
     pub values: u64,
-    /// How many of them were fitted.
+    /// Number of values that were fitted.
     pub fitted: u64,
     /// Values of zero, which no distribution here explains, and which were left out.
     pub zeros: u64,
@@ -153,7 +153,7 @@ pub struct VariableFit {
     pub deviation: f64,
     /// The multiple that values are rounded to; 0 if they are exact.
     pub tick: f64,
-    /// How the values came to be seen: rounded, cut, differences.
+    /// Observation of the values: rounded, cut, differences.
     #[serde(default)]
     pub observation: Observation,
     /// The distributions, best first.
@@ -167,13 +167,13 @@ pub struct VariableFit {
 pub struct ConstantVariable {
     /// The variable.
     pub variable: Variable,
-    /// How many values the log has.
+    /// Number of values in the log.
     pub values: u64,
-    /// What they all are.
+    /// The one value.
     pub value: f64,
 }
 
-/// How many values are above `value`.
+/// Shares of the values above `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
     /// The value.
@@ -257,7 +257,7 @@ impl FitReport {
     }
 }
 
-/// How many of `starts` fall into each of some equal parts of the log.
+/// Number of `starts` in each of some equal parts of the log.
 fn course(starts: &[Instant], visits: &Visits) -> Vec<u64> {
     const SESSIONS_A_PART: usize = 100;
     const PARTS_MAX: usize = 96;
@@ -287,7 +287,7 @@ fn around(thresholds: Thresholds) -> Vec<Thresholds> {
     all
 }
 
-/// What sensitivity needs of a walk.
+/// Sums from which sensitivity is computed.
 #[derive(Debug, Clone, Default)]
 struct Totals {
     sessions: u64,
@@ -298,17 +298,17 @@ struct Totals {
 }
 
 impl Totals {
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: SessionEvent) {
         match step {
-            Step::Start { .. } => self.clicks += 1,
-            Step::Click { think, .. } => {
+            SessionEvent::Start { .. } => self.clicks += 1,
+            SessionEvent::Click { think, .. } => {
                 self.clicks += 1;
                 self.thinks += 1;
                 self.think_s += think.as_secs_f64();
             }
-            Step::Embedded { .. } => self.embedded += 1,
-            Step::End { .. } => self.sessions += 1,
-            Step::PageEnd { .. } => {}
+            SessionEvent::Embedded { .. } => self.embedded += 1,
+            SessionEvent::End { .. } => self.sessions += 1,
+            SessionEvent::PageEnd { .. } => {}
         }
     }
 
@@ -324,7 +324,7 @@ impl Totals {
     }
 }
 
-/// What one walk along all users' requests gathers.
+/// Values gathered on one walk along all users' requests.
 struct Gathered {
     rng: Stream,
     starts: Vec<Instant>,
@@ -369,13 +369,13 @@ impl Gathered {
         }
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: SessionEvent) {
         match step {
-            Step::Start { at, .. } => self.starts.push(at),
-            Step::Click { think, .. } => self.thinks.push(think.as_secs_f64(), &mut self.rng),
-            Step::PageEnd { embedded } => self.objects.push(1.0 + f64::from(embedded), &mut self.rng),
-            Step::End { clicks, .. } => self.clicks.push(f64::from(clicks), &mut self.rng),
-            Step::Embedded { .. } => {}
+            SessionEvent::Start { at, .. } => self.starts.push(at),
+            SessionEvent::Click { think, .. } => self.thinks.push(think.as_secs_f64(), &mut self.rng),
+            SessionEvent::PageEnd { embedded } => self.objects.push(1.0 + f64::from(embedded), &mut self.rng),
+            SessionEvent::End { clicks, .. } => self.clicks.push(f64::from(clicks), &mut self.rng),
+            SessionEvent::Embedded { .. } => {}
         }
         self.site.step(step);
     }
@@ -396,7 +396,7 @@ impl Gathered {
         self.stack.seen()
     }
 
-    /// What is fitted, and what is always the same.
+    /// Variables that are fitted, and those with one value only.
     fn variables(
         &mut self,
         gaps: &[f64],

@@ -1,4 +1,4 @@
-//! A fair choice of so many values from a stream of unknown length (Vitter 1985, algorithm R).
+//! A uniform sample of fixed size from a stream of unknown length (Vitter 1985, algorithm R).
 
 use farfield_base::random::Stream;
 use rand::RngExt;
@@ -17,7 +17,7 @@ impl Reservoir {
         Reservoir { values: Vec::new(), limit, seen: 0 }
     }
 
-    /// Takes one more value.
+    /// Offers a value.
     pub fn push(&mut self, value: f64, rng: &mut Stream) {
         self.seen += 1;
         if self.values.len() < self.limit {
@@ -30,17 +30,17 @@ impl Reservoir {
         }
     }
 
-    /// How many values came.
+    /// Number of values offered.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Those that are kept so far.
+    /// The values kept so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Those that were kept.
+    /// The values that were kept.
     pub fn into_values(self) -> Vec<f64> {
         self.values
     }

@@ -1,11 +1,11 @@
-//! A load and a set of requests from a report: what a scenario needs to make traffic like the log's.
+//! A load and a set of requests from a report, for a scenario with traffic like the log's.
 //!
-//! Sessions arrive as the test of arrivals says, with clicks and think times from the fitted distributions.
-//! They walk on the [site](FitReport::to_site) that the log shows: from its start pages along its routes,
-//! each look at a page with what such a look fetched. A server that has the log's own paths, queries and all,
-//! can be asked for these: then pages come as often as they were clicked, with the objects that came with
-//! them most often. A page came with 2.3 objects in the mean: then it is asked for with two and with three,
-//! so that the mean stays.
+//! Sessions arrive by the process that the test of arrivals accepts, with clicks and think times from the
+//! fitted distributions. They walk on the [site](FitReport::to_site) that the log shows: from its start pages
+//! along its routes, each view of a page with the objects that such a view fetched. A server that has the
+//! log's own paths, with queries, can be sent these: then pages come as often as they were clicked, with the
+//! objects that came with them most often. A page that came with 2.3 objects in the mean is requested with
+//! two and with three, so that the mean stays.
 
 use crate::report::{FitReport, Sensitivity, Variable};
 use crate::served::embedded_mean;
@@ -18,7 +18,7 @@ use farfield_traffic::request::{Order, RequestSetSpec, RequestSpec, SiteSource, 
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Why no scenario can be made of a log.
+/// Error of a log that makes no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// Nothing that a user did.
@@ -34,37 +34,37 @@ pub enum ScenarioError {
 pub struct FittedTraffic {
     /// Sessions that arrive.
     pub load: LoadSpec,
-    /// What they ask for.
+    /// The requests.
     pub requests: RequestSetSpec,
     /// The mean length of a session, from its first click to its last.
     pub session: Duration,
-    /// How the distributions were chosen, a sentence each.
+    /// Choice of the distributions, a sentence each.
     pub words: Vec<String>,
-    /// What the traffic leaves out of the log, a sentence each.
+    /// Differences of the traffic from the log, a sentence each.
     pub doubts: Vec<String>,
 }
 
-/// What the traffic asks for.
+/// Source of the requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestSource {
     /// The site that the log shows, which is in this file.
     Site(PathBuf),
     /// The log's own paths, of a server that has them.
     Paths,
 }
 
-/// What traffic is wanted.
+/// Settings of the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSettings {
-    /// How much faster than in the log sessions come and users think: above 0.
+    /// Factor by which sessions come and users think faster than in the log: above 0.
     pub speed: f64,
-    /// What is asked for.
-    pub asked: Asked,
+    /// Source of the requests.
+    pub asked: RequestSource,
     /// Whether the rate of sessions moves as it did over the log.
     pub course: bool,
 }
 
-/// Sentences as they come up.
+/// Remarks collected on the way.
 #[derive(Default)]
 struct Remarks {
     words: Vec<String>,
@@ -81,8 +81,8 @@ impl FitReport {
         let totals = self.totals().filter(|totals| totals.sessions > 0).ok_or(ScenarioError::NoSessions)?;
         let mut remarks = Remarks::default();
         let requests = match asked {
-            Asked::Paths => self.own_paths(&mut remarks)?,
-            Asked::Site(file) => {
+            RequestSource::Paths => self.own_paths(&mut remarks)?,
+            RequestSource::Site(file) => {
                 remarks.doubts.extend(self.doubts_of_site().ok_or(ScenarioError::NoPages)?);
                 RequestSetSpec::of_site(SiteSource::Made(file.clone()), None, Order::Walk)
             }
@@ -279,7 +279,7 @@ fn origin_form(target: &str) -> Option<&str> {
     path.starts_with('/').then_some(path)
 }
 
-/// With how many objects a page is asked for, and how often: the whole numbers around the mean.
+/// Numbers of embedded objects of a page with their frequencies: the whole numbers around the mean.
 fn variants(page: &FittedPage) -> Vec<(usize, f64)> {
     let (clicks, mean) = (page.clicks as f64, embedded_mean(page));
     let (whole, part) = (mean.floor(), mean.fract());

@@ -1,8 +1,8 @@
 //! Statistics of a series of request counts: dispersion, memory, and whether arrivals are Poisson.
 //!
 //! A series is a slice of numbers, one for each slot of time, in order; [`counts`] makes one of instants.
-//! Numbers that are not counts (noise, bytes) do as well. Every estimator says what it assumes and where it
-//! comes from, and gives an interval where theory has one; none draws random numbers.
+//! Numbers that are not counts (noise, bytes) are valid as well. Every estimator documents its assumptions
+//! and its source, and gives an interval where theory has one; none draws random numbers.
 
 mod autocorrelation;
 mod dispersion;
@@ -18,7 +18,7 @@ pub use poisson::{PoissonTest, poisson_test};
 
 use farfield_base::{Duration, Instant};
 
-/// Why a series does not do for an estimator.
+/// Reason for which an estimator refuses a series.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SeriesError {
     /// Too few values.
@@ -26,23 +26,23 @@ pub enum SeriesError {
         "a series of {given} values is too short: this takes {needed} at least; take shorter slots or a longer series"
     )]
     TooShort {
-        /// How many there are.
+        /// Number of values.
         given: usize,
-        /// How many it takes.
+        /// Number of values needed.
         needed: usize,
     },
     /// All values are alike.
     #[error("all values of the series are alike, so that there is nothing to estimate")]
     Constant,
-    /// A value that is no number.
+    /// A value that is not finite.
     #[error("value {index} of the series is not a finite number")]
     NotFinite {
-        /// Which, from 0.
+        /// Index of the value, from 0.
         index: usize,
     },
 }
 
-/// How many of `arrivals` lie in each of `slots` slots from `from` on; those outside are left out.
+/// Number of `arrivals` in each of `slots` slots from `from` on; those outside are left out.
 pub fn counts(
     arrivals: impl IntoIterator<Item = Instant>,
     from: Instant,

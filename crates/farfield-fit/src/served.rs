@@ -1,14 +1,14 @@
-//! The site that a log shows, as one that a server can serve: its objects as files, its pages with what looks
-//! at them fetched, where sessions start and which page follows which.
+//! The site of a log, as one that a server can serve: its objects as files, its pages with the objects that
+//! views of them fetched, start pages and links.
 
 use crate::paths::{FilePath, files};
 use crate::report::{FitReport, Variable};
 use crate::site::FittedPage;
 use farfield_base::{Bytes, Duration};
-use farfield_traffic::site::{Kind, Link, Object, Site, SiteError, SitePage, View};
+use farfield_traffic::site::{Link, Object, ObjectKind, Site, SiteError, SitePage, View};
 use std::collections::BTreeMap;
 
-/// What the built-in server holds in memory at most.
+/// Memory of the built-in server for contents, at most, in bytes.
 const HELD_MAX: u64 = 2 << 30;
 
 impl FitReport {
@@ -63,7 +63,7 @@ impl FitReport {
         sizes.get(sizes.len() / 2).copied().unwrap_or(8 << 10)
     }
 
-    /// What the site has not as the log has it, a sentence each; `None` if no page is left.
+    /// Differences of the site from the log, a sentence each; `None` if no page is left.
     pub(crate) fn doubts_of_site(&self) -> Option<Vec<String>> {
         let fitted = &self.site;
         let paths = self.file_paths();
@@ -118,7 +118,7 @@ impl FitReport {
         let place = paths.iter().zip(&self.site.objects).map(|(path, fitted)| {
             let path = path.as_ref()?;
             Some(*by_file.entry(path.file.as_str()).or_insert_with(|| {
-                let (kind, size) = (Kind::of_path(&path.file), Bytes(fitted.bytes.unwrap_or(stand_in)));
+                let (kind, size) = (ObjectKind::of_path(&path.file), Bytes(fitted.bytes.unwrap_or(stand_in)));
                 objects.push(Object { path: path.asked.clone(), kind, size, cost: Duration::ZERO });
                 objects.len() as u32 - 1
             }))
@@ -148,13 +148,13 @@ fn add(made: &mut SitePage, page: &FittedPage, place: &[Option<u32>], page_of: &
     }
 }
 
-/// How many objects came with a page in the mean, at most as many as there are of them.
+/// Mean number of objects that came with a page, at most as many as there are.
 pub(crate) fn embedded_mean(page: &FittedPage) -> f64 {
     let count: u64 = page.embedded.iter().map(|follower| follower.count).sum();
     (count as f64 / page.clicks as f64).min(page.embedded.len() as f64)
 }
 
-/// How many objects a page names.
+/// Number of objects that a page names.
 fn named(page: &FittedPage) -> usize {
     embedded_mean(page).round() as usize
 }

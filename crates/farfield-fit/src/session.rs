@@ -5,38 +5,37 @@
 //! a new session begins. In between the object's type decides: an image or a style sheet belongs to the page
 //! however late it comes (a modem's images come seconds after their page), anything else is a click.
 //!
-//! What follows from that: a think time is never below T_min nor above T_max, whatever users do.
+//! A think time is therefore never below T_min nor above T_max, whatever users do.
 
 use crate::visits::Visit;
 use farfield_base::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-/// What an object is to a browser.
+/// Kind of a requested object, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum RequestKind {
     /// HTML, or what makes it.
     Page,
-    /// What pages embed: images, style sheets, scripts, fonts.
+    /// Embedded in pages: images, style sheets, scripts, fonts.
     Embedded,
     /// Anything else: documents, archives, films, interfaces.
     Other,
 }
 
-/// Which endings of a path make which kind, in lower case and without the point. A path without an ending is
-/// a page.
+/// File extensions by kind, in lower case and without the point. A path without an extension is a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kinds {
+pub struct RequestKinds {
     /// Endings of pages.
     pub pages: Vec<String>,
     /// Endings of embedded objects.
     pub embedded: Vec<String>,
 }
 
-impl Default for Kinds {
-    fn default() -> Kinds {
+impl Default for RequestKinds {
+    fn default() -> RequestKinds {
         let list = |names: &str| names.split(' ').map(str::to_owned).collect();
-        Kinds {
+        RequestKinds {
             pages: list("html htm shtml xhtml php php3 asp aspx jsp do cfm cgi pl"),
             embedded: list(
                 "gif jpg jpeg png webp avif svg ico bmp xbm css js mjs woff woff2 ttf otf eot map",
@@ -45,20 +44,20 @@ impl Default for Kinds {
     }
 }
 
-impl Kinds {
+impl RequestKinds {
     /// The kind of the object at `path`.
-    pub fn of(&self, path: &[u8]) -> Kind {
+    pub fn of(&self, path: &[u8]) -> RequestKind {
         let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
         let name = &path[memchr::memrchr(b'/', path).map_or(0, |at| at + 1)..];
-        let Some(point) = memchr::memrchr(b'.', name) else { return Kind::Page };
+        let Some(point) = memchr::memrchr(b'.', name) else { return RequestKind::Page };
         let ending = &name[point + 1..];
         let among = |list: &[String]| list.iter().any(|known| ending.eq_ignore_ascii_case(known.as_bytes()));
         if among(&self.pages) {
-            Kind::Page
+            RequestKind::Page
         } else if among(&self.embedded) {
-            Kind::Embedded
+            RequestKind::Embedded
         } else {
-            Kind::Other
+            RequestKind::Other
         }
     }
 }
@@ -79,9 +78,9 @@ impl Default for Thresholds {
     }
 }
 
-/// What a request means in its visitor's session.
+/// Event in a visitor's session.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum SessionEvent {
     /// A session begins, with a click on `page`.
     Start {
         /// When.
@@ -107,19 +106,19 @@ pub enum Step {
     },
     /// A page is complete.
     PageEnd {
-        /// How many objects came with it, beside itself.
+        /// Objects that came with the page, beside itself.
         embedded: u32,
     },
     /// A session is over.
     End {
-        /// Its last page.
+        /// Last page of the session.
         page: u32,
-        /// How many clicks it had, the first among them.
+        /// Clicks of the session, the first among them.
         clicks: u32,
     },
 }
 
-/// Walks along one visitor's requests, in the order of their times.
+/// State of a walk along one visitor's requests, in the order of their times.
 #[derive(Debug, Clone)]
 pub struct Walker {
     thresholds: Thresholds,
@@ -136,14 +135,14 @@ struct Open {
 }
 
 impl Walker {
-    /// Before the first request.
+    /// A walk before the first request.
     pub fn new(thresholds: Thresholds) -> Walker {
         Walker { thresholds, open: None }
     }
 
-    /// Takes the visitor's next request, and reports to `to` what it means. Requests that were refused mean
-    /// nothing.
-    pub fn take(&mut self, visit: &Visit, to: &mut impl FnMut(Step)) {
+    /// Takes the visitor's next request and passes the events that it makes to `to`. Refused requests make
+    /// none.
+    pub fn take(&mut self, visit: &Visit, to: &mut impl FnMut(SessionEvent)) {
         if !visit.served {
             return;
         }
@@ -154,15 +153,15 @@ impl Walker {
         }
         let Some(open) = &mut self.open else {
             self.open = Some(Open { page: visit.path, clicks: 1, embedded: 0, quiet_since: end });
-            return to(Step::Start { at: visit.at, page: visit.path });
+            return to(SessionEvent::Start { at: visit.at, page: visit.path });
         };
         let think = visit.at.since(open.quiet_since);
-        if visit.kind == Kind::Embedded || think < self.thresholds.t_min {
+        if visit.kind == RequestKind::Embedded || think < self.thresholds.t_min {
             open.embedded += 1;
-            to(Step::Embedded { page: open.page, object: visit.path });
+            to(SessionEvent::Embedded { page: open.page, object: visit.path });
         } else {
-            to(Step::PageEnd { embedded: open.embedded });
-            to(Step::Click { from: open.page, page: visit.path, think });
+            to(SessionEvent::PageEnd { embedded: open.embedded });
+            to(SessionEvent::Click { from: open.page, page: visit.path, think });
             (open.page, open.embedded) = (visit.path, 0);
             open.clicks += 1;
         }
@@ -170,10 +169,10 @@ impl Walker {
     }
 
     /// Ends the visitor's last session.
-    pub fn finish(&mut self, to: &mut impl FnMut(Step)) {
+    pub fn finish(&mut self, to: &mut impl FnMut(SessionEvent)) {
         if let Some(open) = self.open.take() {
-            to(Step::PageEnd { embedded: open.embedded });
-            to(Step::End { page: open.page, clicks: open.clicks });
+            to(SessionEvent::PageEnd { embedded: open.embedded });
+            to(SessionEvent::End { page: open.page, clicks: open.clicks });
         }
     }
 }
@@ -182,7 +181,7 @@ impl Walker {
 mod tests {
     use super::*;
 
-    fn steps(thresholds: Thresholds, requests: &[(u64, Kind)]) -> Vec<Step> {
+    fn steps(thresholds: Thresholds, requests: &[(u64, RequestKind)]) -> Vec<SessionEvent> {
         let mut walker = Walker::new(thresholds);
         let mut steps = Vec::new();
         for (path, (secs, kind)) in requests.iter().enumerate() {
@@ -198,33 +197,33 @@ mod tests {
 
     #[test]
     fn thresholds_and_types_make_pages_and_sessions() {
-        use Kind::{Embedded, Other, Page};
+        use RequestKind::{Embedded, Other, Page};
         let requests = [(0, Page), (1, Page), (9, Embedded), (11, Other), (611, Page), (1212, Embedded)];
         let at = |secs| Instant::ZERO + Duration::from_secs(secs);
         let expected = [
-            Step::Start { at: at(0), page: 0 },
-            Step::Embedded { page: 0, object: 1 }, // a frame: too soon for a click
-            Step::Embedded { page: 0, object: 2 }, // a late image
-            Step::PageEnd { embedded: 2 },
-            Step::Click { from: 0, page: 3, think: Duration::from_secs(2) },
-            Step::PageEnd { embedded: 0 },
-            Step::Click { from: 3, page: 4, think: Duration::from_secs(600) },
-            Step::PageEnd { embedded: 0 },
-            Step::End { page: 4, clicks: 3 },
-            Step::Start { at: at(1212), page: 5 },
-            Step::PageEnd { embedded: 0 },
-            Step::End { page: 5, clicks: 1 },
+            SessionEvent::Start { at: at(0), page: 0 },
+            SessionEvent::Embedded { page: 0, object: 1 }, // a frame: too soon for a click
+            SessionEvent::Embedded { page: 0, object: 2 }, // a late image
+            SessionEvent::PageEnd { embedded: 2 },
+            SessionEvent::Click { from: 0, page: 3, think: Duration::from_secs(2) },
+            SessionEvent::PageEnd { embedded: 0 },
+            SessionEvent::Click { from: 3, page: 4, think: Duration::from_secs(600) },
+            SessionEvent::PageEnd { embedded: 0 },
+            SessionEvent::End { page: 4, clicks: 3 },
+            SessionEvent::Start { at: at(1212), page: 5 },
+            SessionEvent::PageEnd { embedded: 0 },
+            SessionEvent::End { page: 5, clicks: 1 },
         ];
         assert_eq!(steps(Thresholds::default(), &requests), expected);
     }
 
     #[test]
     fn endings_make_kinds() {
-        let kind = |path: &str| Kinds::default().of(path.as_bytes());
-        assert_eq!(kind("/"), Kind::Page);
-        assert_eq!(kind("/v1.2/about"), Kind::Page);
-        assert_eq!(kind("/a.HTML?x=1.gif"), Kind::Page);
-        assert_eq!(kind("/img/logo.GIF"), Kind::Embedded);
-        assert_eq!(kind("/paper.ps.gz"), Kind::Other);
+        let kind = |path: &str| RequestKinds::default().of(path.as_bytes());
+        assert_eq!(kind("/"), RequestKind::Page);
+        assert_eq!(kind("/v1.2/about"), RequestKind::Page);
+        assert_eq!(kind("/a.HTML?x=1.gif"), RequestKind::Page);
+        assert_eq!(kind("/img/logo.GIF"), RequestKind::Embedded);
+        assert_eq!(kind("/paper.ps.gz"), RequestKind::Other);
     }
 }

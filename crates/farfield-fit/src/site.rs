@@ -1,17 +1,17 @@
-//! The site as its users walk it: objects with sizes, pages with what they embed, where sessions start, and
-//! which page follows which (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
+//! The site as its users walk it: objects with sizes, pages with embedded objects, start pages, and the pages
+//! that follow each page (the start-page and routing probabilities of Liu et al. 1999, section 3.1).
 
-use crate::session::{Kind, Step};
+use crate::session::{RequestKind, SessionEvent};
 use crate::views::{Views, fewer};
 use crate::visits::{Visit, Visits};
 use serde::{Deserialize, Serialize};
 
-/// What users asked for, most popular first.
+/// Objects that users asked for, most popular first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FittedSite {
     /// The objects.
     pub objects: Vec<FittedObject>,
-    /// Those of them that were clicked.
+    /// Objects that were clicked.
     pub pages: Vec<FittedPage>,
     /// The share of all requests that these objects had.
     pub requests_covered: f64,
@@ -25,20 +25,20 @@ pub struct FittedSite {
 /// An object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedObject {
-    /// Its path; what is no text is replaced.
+    /// Path, with invalid UTF-8 replaced.
     pub path: String,
-    /// Its kind.
-    pub kind: Kind,
+    /// Kind of the object.
+    pub kind: RequestKind,
     /// The mean size of its whole replies, where the log has any.
     pub bytes: Option<u64>,
-    /// How often users asked for it.
+    /// Requests of users.
     pub requests: u64,
 }
 
 /// A page: an object that was clicked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedPage {
-    /// Its place among the objects.
+    /// Index among the objects.
     pub object: u32,
     /// Clicks on it, those that started sessions among them.
     pub clicks: u64,
@@ -46,32 +46,32 @@ pub struct FittedPage {
     pub starts: u64,
     /// Sessions that ended with it.
     pub ends: u64,
-    /// What came with it, most frequent first.
+    /// Objects that came with it, most frequent first.
     pub embedded: Vec<Follower>,
-    /// What looks at it fetched: fewer objects where caches held some. The more frequent first; empty if
+    /// Objects fetched by its views: fewer where caches held some. The more frequent first; empty if
     /// there was no room.
     #[serde(default)]
     pub views: Vec<FittedView>,
-    /// Which pages were clicked next, most frequent first: the routing probability is the count over
+    /// Pages that were clicked next, most frequent first: the routing probability is the count over
     /// `clicks`.
     pub next: Vec<Follower>,
 }
 
-/// What looks at a page fetched beside the page itself.
+/// Objects that views of a page fetched beside the page itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FittedView {
     /// The objects' places, in the order in which they were asked for.
     pub embedded: Vec<u32>,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
 /// An object that came with or after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follower {
-    /// Its place among the objects.
+    /// Index among the objects.
     pub object: u32,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
@@ -117,24 +117,24 @@ impl SiteTally {
         }
     }
 
-    pub(crate) fn step(&mut self, step: Step) {
+    pub(crate) fn step(&mut self, step: SessionEvent) {
         match step {
-            Step::Start { page, .. } => {
+            SessionEvent::Start { page, .. } => {
                 self.starts[page as usize] += 1;
                 self.clicks[page as usize] += 1;
                 self.views.begin(page);
             }
-            Step::Click { from, page, .. } => {
+            SessionEvent::Click { from, page, .. } => {
                 self.clicks[page as usize] += 1;
                 self.next.add(from, page);
                 self.views.begin(page);
             }
-            Step::Embedded { page, object } => {
+            SessionEvent::Embedded { page, object } => {
                 self.embedded.add(page, object);
                 self.views.fetched(object);
             }
-            Step::End { page, .. } => self.ends[page as usize] += 1,
-            Step::PageEnd { .. } => self.views.end(),
+            SessionEvent::End { page, .. } => self.ends[page as usize] += 1,
+            SessionEvent::PageEnd { .. } => self.views.end(),
         }
     }
 
@@ -229,7 +229,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// So many pairs are gathered before they are counted.
+    /// Pairs gathered before they are counted.
     const GATHERED: usize = 1 << 20;
 
     fn add(&mut self, from: u32, to: u32) {

@@ -1,8 +1,8 @@
-//! What each look at a page fetched beside the page: all that it embeds from someone new, next to nothing
-//! from someone whose browser has it. A page's mean number of objects says neither.
+//! Objects that each view of a page fetched beside the page: all that it embeds for a new visitor, almost
+//! none for a browser that has them cached. A page's mean number of objects shows neither.
 //!
-//! Looks that fetched the same objects in the same order are one view with a count. Of a page with very many
-//! views a fair choice is kept.
+//! Visits that fetched the same objects in the same order are one view with a count. Of a page with very many
+//! views a uniform sample is kept.
 
 use crate::intern::Interner;
 use crate::site::FittedView;
@@ -17,7 +17,7 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    /// So many bytes of distinct views are kept; looks that are like none of them do not count from then on.
+    /// Bytes of distinct views that are kept; beyond them, views unlike all kept ones are not counted.
     const BYTES_MAX: usize = 48 << 20;
 
     /// A look at `page` begins.
@@ -26,7 +26,7 @@ impl Views {
         self.fetched(page);
     }
 
-    /// It fetches `object`.
+    /// Records that the view fetched `object`.
     pub(crate) fn fetched(&mut self, object: u32) {
         self.open.extend_from_slice(&object.to_le_bytes());
     }

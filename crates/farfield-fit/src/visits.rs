@@ -1,18 +1,18 @@
 //! The requests of a log, in columns of whole numbers within stated limits: some 30 bytes a request, beside
 //! each distinct path and visitor once.
 //!
-//! Ten million requests of a million visitors take some 500 MiB. What comes after a limit is counted and left
-//! out: the log's beginning is a sample of its own kind, a random choice of requests would tear sessions
-//! apart.
+//! Ten million requests of a million visitors take some 500 MiB. Requests after a limit are counted and left
+//! out: the start of the log is a contiguous sample, while a random choice of requests would break sessions
+//! up.
 
 use crate::intern::Interner;
-use crate::session::{Kind, Kinds};
+use crate::session::{RequestKind, RequestKinds};
 use farfield_base::{Duration, Instant};
 use farfield_log::Record;
 use farfield_log::dates::LogDates;
 use serde::{Deserialize, Serialize};
 
-/// How much of a log is kept.
+/// Limits on what is kept of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Requests.
@@ -30,9 +30,9 @@ impl Default for Limits {
     }
 }
 
-/// How the lines of a log are taken.
+/// Interpretation of the lines of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taking {
+pub struct LogSettings {
     /// Whether requests that differ after a `?` are for different objects.
     pub keep_query: bool,
     /// Whether the log's time is that of the request's end (as nginx writes it) and not of its start
@@ -40,10 +40,10 @@ pub struct Taking {
     pub stamped_at_end: bool,
 }
 
-impl Default for Taking {
+impl Default for LogSettings {
     /// Without queries, stamped at the start.
-    fn default() -> Taking {
-        Taking { keep_query: false, stamped_at_end: false }
+    fn default() -> LogSettings {
+        LogSettings { keep_query: false, stamped_at_end: false }
     }
 }
 
@@ -56,15 +56,15 @@ pub struct Visit {
     pub visitor: u32,
     /// Index of the path, from 0 in the order of first appearance.
     pub path: u32,
-    /// What kind of object that is.
-    pub kind: Kind,
+    /// Kind of the object.
+    pub kind: RequestKind,
     /// Whether it was served: a status below 400 (or none).
     pub served: bool,
     /// Whether it was a GET, or the log does not say what it was.
     pub get: bool,
     /// The reply's bytes, if the whole object came (status 200, or none in the log).
     pub bytes: Option<u64>,
-    /// How long the transfer took.
+    /// Duration of the transfer.
     pub transfer: Option<Duration>,
 }
 
@@ -72,13 +72,13 @@ pub struct Visit {
 #[derive(Debug)]
 pub struct Visits {
     limits: Limits,
-    taking: Taking,
-    kinds: Kinds,
+    taking: LogSettings,
+    kinds: RequestKinds,
     paths: Interner,
     agents: Interner,
     visitors: Interner,
     agent_of: Vec<u32>,
-    kind_of: Vec<Kind>,
+    kind_of: Vec<RequestKind>,
     at: Vec<u64>,
     visitor: Vec<u32>,
     path: Vec<u32>,
@@ -97,14 +97,14 @@ pub struct Visits {
 const TICK_MAX_NS: u64 = 60_000_000_000;
 const NO_BYTES: u64 = u64::MAX;
 const NO_TRANSFER: u32 = u32::MAX;
-/// It was served.
+/// Flag: the request was served.
 const SERVED: u8 = 1;
-/// It was a GET.
+/// Flag: the method was GET.
 const GET: u8 = 2;
 
 impl Visits {
     /// None yet.
-    pub fn new(limits: Limits, taking: Taking, kinds: Kinds) -> Visits {
+    pub fn new(limits: Limits, taking: LogSettings, kinds: RequestKinds) -> Visits {
         Visits {
             limits,
             taking,
@@ -128,7 +128,7 @@ impl Visits {
         }
     }
 
-    /// Takes one more request.
+    /// Adds a request.
     pub fn push(&mut self, record: &Record<'_>) {
         if self.at.len() >= self.limits.requests || self.add(record).is_none() {
             self.left_out += 1;
@@ -176,7 +176,7 @@ impl Visits {
         Some(())
     }
 
-    /// How many requests are kept.
+    /// Number of kept requests.
     pub fn len(&self) -> usize {
         self.at.len()
     }
@@ -186,7 +186,7 @@ impl Visits {
         self.at.is_empty()
     }
 
-    /// How many requests came after a limit.
+    /// Number of requests that came after a limit.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -243,7 +243,7 @@ impl Visits {
         without(&mut self.flags, &found);
     }
 
-    /// What the dates of the requests that are kept look like.
+    /// Dates of the kept requests.
     pub fn dates(&self) -> LogDates {
         LogDates { set_aside: self.set_aside, absurd_ns: self.absurd_ns, ..LogDates::of(&self.at) }
     }
@@ -253,18 +253,18 @@ impl Visits {
         Instant::from_ns(self.at.iter().copied().min().unwrap_or_default())
     }
 
-    /// From the first to the last request.
+    /// Time from the first to the last request.
     pub fn covers(&self) -> Duration {
         let ends = self.at.iter().min().zip(self.at.iter().max());
         ends.map_or(Duration::ZERO, |(first, last)| Duration::from_ns(last - first))
     }
 
-    /// How many visitors there are: pairs of client and user agent.
+    /// Number of visitors: pairs of client and user agent.
     pub fn visitors(&self) -> usize {
         self.visitors.len()
     }
 
-    /// How many distinct user agents there are.
+    /// Number of distinct user agents.
     pub fn agents(&self) -> usize {
         self.agents.len()
     }
@@ -284,7 +284,7 @@ impl Visits {
         self.path[index as usize]
     }
 
-    /// How many distinct paths there are.
+    /// Number of distinct paths.
     pub fn paths(&self) -> usize {
         self.paths.len()
     }
@@ -295,7 +295,7 @@ impl Visits {
     }
 
     /// A path's kind.
-    pub fn kind(&self, path: u32) -> Kind {
+    pub fn kind(&self, path: u32) -> RequestKind {
         self.kind_of[path as usize]
     }
 

@@ -3,9 +3,9 @@
 mod common;
 
 use common::stream;
-use farfield_fit::scenario::{Asked, FittedTraffic, ScenarioError, TrafficSettings};
-use farfield_fit::session::Kinds;
-use farfield_fit::{FitReport, FitSettings, Limits, Taking, Trials, Variable, Visits};
+use farfield_fit::scenario::{FittedTraffic, RequestSource, ScenarioError, TrafficSettings};
+use farfield_fit::session::RequestKinds;
+use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Variable, Visits};
 use farfield_log::{LogFormat, LogParser, LogReader};
 use farfield_traffic::Distribution;
 use farfield_traffic::distribution::{Exponential, Geometric, Lognormal, Zipf};
@@ -14,7 +14,7 @@ use std::fmt::Write;
 const COMMON: LogFormat = LogFormat::Common { transfer: None };
 
 fn visits(format: &LogFormat, log: &[u8]) -> (Visits, LogReader) {
-    let mut visits = Visits::new(Limits::default(), Taking::default(), Kinds::default());
+    let mut visits = Visits::new(Limits::default(), LogSettings::default(), RequestKinds::default());
     let mut reader = LogReader::new(LogParser::new(format));
     reader.read(log, &mut |record| visits.push(record)).expect("memory does not fail");
     (visits, reader)
@@ -125,7 +125,7 @@ fn crawlers_are_told_apart() {
 #[test]
 fn what_comes_after_a_limit_is_counted() {
     let limits = Limits { requests: 2, ..Limits::default() };
-    let mut visits = Visits::new(limits, Taking::default(), Kinds::default());
+    let mut visits = Visits::new(limits, LogSettings::default(), RequestKinds::default());
     let log = "h - - [01/Jul/1995:00:00:01 -0400] \"GET /a?x HTTP/1.0\" 200 1\n".repeat(5);
     let mut reader = LogReader::new(LogParser::new(&COMMON));
     reader.read(log.as_bytes(), &mut |record| visits.push(record)).expect("memory does not fail");
@@ -178,7 +178,7 @@ fn a_single_distribution_is_preferred_and_reads_from_its_estimates() {
 }
 
 /// Ten times as fast, at the mean rate.
-fn fitted(report: &FitReport, asked: Asked) -> Result<FittedTraffic, ScenarioError> {
+fn fitted(report: &FitReport, asked: RequestSource) -> Result<FittedTraffic, ScenarioError> {
     report.traffic(&TrafficSettings { speed: 10.0, asked, course: false })
 }
 
@@ -188,7 +188,7 @@ fn traffic_of_a_report_is_like_the_log() {
     let log = known_log(2_000);
     let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
     let report = FitReport::of(&visits, reader.tally(), &quick());
-    let traffic = fitted(&report, Asked::Site("site.json".into())).expect("a log with sessions");
+    let traffic = fitted(&report, RequestSource::Site("site.json".into())).expect("a log with sessions");
     let model = traffic.load.resolve(&mut |_| unreachable!("no file")).expect("no file");
     let farfield_traffic::LoadModel::Hybrid { arrivals, requests, think, .. } = model else {
         panic!("hybrid")
@@ -204,7 +204,7 @@ fn traffic_of_a_report_is_like_the_log() {
     assert!(set.pages().iter().all(|page| page.embedded.len() == 2), "two images a page");
     let pages = report.site.pages.len();
     assert_eq!(set.pages().len(), pages);
-    let own = fitted(&report, Asked::Paths).expect("a log with sessions");
+    let own = fitted(&report, RequestSource::Paths).expect("a log with sessions");
     assert_eq!((own.requests.requests().len(), own.load), (pages, traffic.load));
 }
 
@@ -213,5 +213,5 @@ fn a_log_without_users_makes_no_traffic() {
     let log = "h - - [01/Jul/1995:00:00:01 -0400] \"GET /a HTTP/1.0\" 404 1\n".repeat(3);
     let (visits, reader) = visits(&COMMON, log.as_bytes());
     let report = FitReport::of(&visits, reader.tally(), &quick());
-    assert!(fitted(&report, Asked::Paths).is_err());
+    assert!(fitted(&report, RequestSource::Paths).is_err());
 }

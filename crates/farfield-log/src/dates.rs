@@ -39,8 +39,8 @@ pub struct LogDates {
 /// Distances below this are plausible: servers are quiet at night.
 const NEAR: u64 = 3_600 * 1_000_000_000;
 
-/// Indices of the implausible times among `at` (nanoseconds from the start of 1970, in the order of the log), in
-/// rising order.
+/// Indices of the implausible times among `at` (nanoseconds from the start of 1970, in the order of the log),
+/// in rising order.
 pub fn implausible(at: &[u64]) -> Vec<usize> {
     const FEWEST: usize = 10;
     if at.len() < FEWEST {

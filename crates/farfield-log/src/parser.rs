@@ -108,8 +108,8 @@ impl LogParser {
 }
 
 impl LogFormat {
-    /// The format of the first lines of a log; `None` if it is none of these. Common covers combined; fields of
-    /// JSON are assumed to have the usual names.
+    /// The format of the first lines of a log; `None` if it is none of these. Common covers combined; fields
+    /// of JSON are assumed to have the usual names.
     pub fn detect(start: &[u8]) -> Option<LogFormat> {
         let candidates =
             [LogFormat::Json(Box::default()), LogFormat::Gn, LogFormat::Common { transfer: None }];

@@ -65,7 +65,8 @@ impl LogReader {
         &self.tally
     }
 
-    /// Passes each request of `from` to `to`, in the order of its lines. May be called again for the next log.
+    /// Passes each request of `from` to `to`, in the order of its lines. May be called again for the next
+    /// log.
     ///
     /// # Errors
     /// Only those of `from`.

@@ -95,7 +95,7 @@ impl<E> Wheel<E> {
         self.len == 0
     }
 
-    /// Has `event` come out at `at`. An instant that the wheel has passed counts as the one it stands at: the
+    /// Schedules `event` at `at`. An instant that the wheel has passed counts as the one it stands at: the
     /// event is late, but it comes, after those already due then.
     pub fn schedule(&mut self, at: Instant, event: E) {
         self.len += 1;
@@ -104,12 +104,12 @@ impl<E> Wheel<E> {
 
     /// Takes the next event if it is due at `now` or before, with the instant it was scheduled for.
     pub fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
-        self.pop_due_foretelling(now, |_| {})
+        self.pop_due_naming(now, |_| {})
     }
 
-    /// The same, and names to `soon` events that come next: those of some 262 µs, when the wheel comes to them. A hint
-    /// of what will be needed: what is scheduled later may come before, and single events are not named.
-    pub fn pop_due_foretelling(&mut self, now: Instant, mut soon: impl FnMut(&E)) -> Option<(Instant, E)> {
+    /// As [`pop_due`](Self::pop_due); hands to `soon` events that come next: those of some 262 µs, when the wheel comes to
+    /// them. A hint: what is scheduled later may come before, and single events are not named.
+    pub fn pop_due_naming(&mut self, now: Instant, mut soon: impl FnMut(&E)) -> Option<(Instant, E)> {
         let now = now.as_ns();
         loop {
             let (level, slot) = self.first_slot()?;

@@ -180,14 +180,6 @@ impl Connection {
         }
     }
 
-    /// Reads a little of every part, for whoever wants it in the cache before it is needed; means nothing.
-    pub fn look(&self) -> u64 {
-        let sequence = self.send.una ^ self.send.wl2 ^ self.receive.nxt ^ self.receive.last_ack_sent;
-        let time = self.send.sent_at.as_ns() ^ self.timers.earliest().map_or(0, Instant::as_ns);
-        let window = self.window.cwnd ^ self.facts.refused ^ self.recovery.dup_acks;
-        sequence as u64 ^ time ^ u64::from(window) ^ self.send.buffer.end() ^ self.state as u64
-    }
-
     /// When [`handle_timer`](Connection::handle_timer) has something to do.
     pub fn poll_timer(&self) -> Option<Instant> {
         self.timers.earliest()

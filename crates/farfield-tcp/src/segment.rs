@@ -1,11 +1,12 @@
 //! A segment as the connection sees it: the header's meaning, without its bytes.
 //!
-//! This crate depends on no wire format; whoever carries segments converts. Fields that do not concern a
-//! connection (ports, checksum, urgent pointer) are absent: the urgent mechanism is not implemented, and its
+//! Sequence numbers and options are those of [`farfield_wire`]. Fields that do not concern a connection (ports, checksum, urgent pointer) are absent: the urgent mechanism is not implemented, and its
 //! data is read in line, as RFC 6093 §5 has it.
 
 use crate::seq::SeqNumber;
 use std::fmt;
+
+pub use farfield_wire::{SackBlocks, TcpOptions as Options, Timestamps};
 
 /// One TCP segment's header (RFC 9293 §3.1), in meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,82 +70,24 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// The options of one segment. Absent ones are `None`, `false` or empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Maximum segment size, bytes (RFC 9293 §3.7.1); on a SYN.
-    pub mss: Option<u16>,
-    /// Window scale, a shift of 0 to 14; larger ones mean 14 (RFC 7323 §2.3); on a SYN.
-    pub window_scale: Option<u8>,
-    /// SACK-permitted (RFC 2018 §2); on a SYN.
-    pub sack_permitted: bool,
-    /// SACK blocks (RFC 2018 §3).
-    pub sack: SackBlocks,
-    /// Timestamps (RFC 7323 §3).
-    pub timestamps: Option<Timestamps>,
-}
-
-impl Options {
-    /// Bytes these options take in a header, each padded to a multiple of four as stacks lay them out.
-    pub const fn wire_len(&self) -> u32 {
-        let mut len = 0;
-        if self.mss.is_some() {
-            len += 4;
-        }
-        if self.window_scale.is_some() {
-            len += 4;
-        }
-        if self.sack_permitted {
-            len += 4;
-        }
-        if self.timestamps.is_some() {
-            len += 12;
-        }
-        if self.sack.len > 0 {
-            len += 4 + 8 * self.sack.len as u32;
-        }
-        len
+/// Bytes that options take in a header, each padded to a multiple of four as stacks lay them out.
+pub fn options_len(options: &Options) -> u32 {
+    let mut len = 0;
+    if options.mss.is_some() {
+        len += 4;
     }
-}
-
-/// The timestamps option: TSval and TSecr (RFC 7323 §3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Timestamps {
-    /// TSval: the sender's clock.
-    pub value: u32,
-    /// TSecr: the clock of the receiver as the sender last saw it; means something only with ACK.
-    pub echo: u32,
-}
-
-/// Up to four SACK blocks, each `[left, right)` (RFC 2018 §3), in the order of the option.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct SackBlocks {
-    blocks: [(SeqNumber, SeqNumber); 4],
-    len: u8,
-}
-
-impl SackBlocks {
-    /// Appends a block; a fifth does not fit in a header and is left out.
-    pub fn push(&mut self, left: SeqNumber, right: SeqNumber) {
-        if let Some(block) = self.blocks.get_mut(usize::from(self.len)) {
-            *block = (left, right);
-            self.len += 1;
-        }
+    if options.window_scale.is_some() {
+        len += 4;
     }
-
-    /// The blocks.
-    pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
-        &self.blocks[..usize::from(self.len)]
+    if options.sack_permitted {
+        len += 4;
     }
-
-    /// True if there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    if options.timestamps.is_some() {
+        len += 12;
     }
-}
-
-impl fmt::Debug for SackBlocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
+    let blocks = options.sack.as_slice().len();
+    if blocks > 0 {
+        len += 4 + 8 * blocks as u32;
     }
+    len
 }

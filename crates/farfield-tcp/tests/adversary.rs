@@ -28,7 +28,9 @@ fn options() -> impl Strategy<Value = Options> {
     let syn = (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>());
     (sack, stamps, syn).prop_map(|(sack, stamps, (mss, window_scale, sack_permitted))| {
         let mut blocks = SackBlocks::default();
-        sack.into_iter().for_each(|(left, right)| blocks.push(left, right));
+        sack.into_iter().for_each(|(left, right)| {
+            blocks.push(left, right);
+        });
         let timestamps = stamps.map(|(value, echo)| Timestamps { value, echo });
         Options { mss, window_scale, sack_permitted, sack: blocks, timestamps }
     })

@@ -12,7 +12,7 @@ pub struct AliasTable {
     columns: Vec<Column>,
 }
 
-/// One of `len` equally likely columns: it keeps a draw with probability `keeps` and else gives it to
+/// Column of `len` equally likely ones: it keeps a draw with probability `keeps` and else gives it to
 /// `alias`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Column {
@@ -20,7 +20,7 @@ struct Column {
     alias: u32,
 }
 
-/// Why weights do not make a choice.
+/// Error of weights that make no choice.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum WeightError {
     /// A weight is negative or not finite.

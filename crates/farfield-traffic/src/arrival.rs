@@ -10,8 +10,8 @@
 //! sources, M/G/∞).
 //!
 //! Drawing an arrival allocates nothing (but where the number of sessions under way reaches a new height, or
-//! one block of noise ends and the next is drawn). The random stream belongs to the process: however many
-//! workers [share](Arrivals::share) it, together they see what one would.
+//! one block of noise ends and the next is drawn). The random stream belongs to the process: any number of
+//! workers that [share](Arrivals::share) it see together the arrivals that one would see.
 
 mod carry;
 mod curve;
@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trace::Trace;
 
-/// How arrivals lie where the rate is given.
+/// Spacing of arrivals where the rate is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
@@ -62,8 +62,8 @@ pub struct ArrivalProcess {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Process {
-    /// With `gaps`, these scaled to a mean of one are what lies between arrivals in units of the cumulative
-    /// rate.
+    /// Arrivals at a rate that follows a curve. With `gaps`, these, scaled to a mean of one, separate
+    /// arrivals in units of the cumulative rate.
     Curve {
         curve: Arc<Curve>,
         spacing: Spacing,
@@ -162,7 +162,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// How many arrivals to expect in [`from`, `to`): the integral of the rate; of a file, the count itself;
+    /// Expected number of arrivals in [`from`, `to`): the integral of the rate; of a file, the count itself;
     /// of a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives,
     /// from the start on, around which a self-similar process may stay for a long time. `None` where that is
     /// not known.
@@ -242,7 +242,7 @@ impl Iterator for Arrivals {
     }
 }
 
-/// One worker's part of the arrivals, each with its index among all of them.
+/// Arrivals of one worker, each with its index among all of them.
 #[derive(Debug, Clone)]
 pub struct WorkerArrivals {
     arrivals: Arrivals,

@@ -1,11 +1,12 @@
-//! Distributions as values: the distribution that a think time, a gap or a count follows.
+//! Distributions of think times, gaps and counts, as values.
 //!
-//! A [`DistributionSpec`] is what a scenario says; [resolved](DistributionSpec::resolve), it is a
-//! [`Distribution`], which draws. Every distribution documents its density, parameters, mean, variance and
-//! support, and is tested against them. A draw allocates nothing; random numbers come from the stream that is
-//! handed in.
+//! A [`DistributionSpec`] is the form of a scenario; [resolved](DistributionSpec::resolve), it is a
+//! [`Distribution`], which draws. A [`Model`] is a parametric distribution or mixture as functions: density,
+//! distribution function and tail. Every distribution documents its density, parameters, mean, variance and
+//! support, and is tested against them. A draw allocates nothing; random numbers come from the stream passed
+//! in.
 //!
-//! Times are in seconds and sizes in bytes: a distribution knows numbers only.
+//! Times are in seconds and sizes in bytes: a distribution has numbers only.
 
 mod continuous;
 mod discrete;
@@ -57,20 +58,20 @@ pub struct ParameterError {
     pub distribution: &'static str,
     /// The parameter, as a scenario spells it.
     pub parameter: &'static str,
-    /// What it was given.
+    /// The value given.
     pub given: f64,
-    /// What would do.
+    /// Values that are valid.
     pub expected: &'static str,
 }
 
 /// A distribution with its parameters, ready to draw. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A single value.
     Constant(Constant),
-    /// Anything between two bounds alike.
+    /// Uniform between two bounds.
     Uniform(Uniform),
-    /// Without memory.
+    /// Exponential, memoryless.
     Exponential(Exponential),
     /// The bell curve.
     Normal(Normal),
@@ -90,11 +91,11 @@ pub enum Distribution {
     Geometric(Geometric),
     /// Ranks by popularity.
     Zipf(Zipf),
-    /// Values that were measured.
+    /// Measured values.
     Empirical(Empirical),
-    /// Each of several distributions with its probability.
+    /// Several distributions, each with its probability.
     Mixture(Mixture),
-    /// What lies between two thresholds of another one.
+    /// Another distribution between two thresholds.
     Truncated(Truncated),
 }
 

@@ -1,8 +1,8 @@
-//! The models of load: what makes the next request come.
+//! Models of load: the times of requests.
 //!
 //! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary
 //! tale"): in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an
-//! *open* load requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions
+//! *open* load requests arrive independently of earlier ones; a *hybrid* (partly open) load has sessions
 //! that arrive openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and
 //! Druschel (1999, section 4): attempts to connect at a rate that no server can hold back.
 //!
@@ -10,7 +10,7 @@
 //! while it fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an
 //! *inactive OFF time*, the think time, after it.
 //!
-//! These are models, not modes: they say when, and never how the bytes travel.
+//! These are models, not modes: they decide times, never how the bytes travel.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -23,13 +23,13 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum LoadSpec {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed(ClosedSpec),
     /// Pages arrive.
     Open(OpenSpec),
     /// Sessions arrive, and wait inside.
     Hybrid(Box<HybridSpec>),
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 
@@ -37,7 +37,7 @@ pub enum LoadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClosedSpec {
-    /// How many users there are; 10 by default.
+    /// Number of users; 10 by default.
     #[serde(default = "ten", deserialize_with = "users")]
     pub users: NonZeroU32,
     /// The time from the end of one page to the beginning of the user's next; none by default.
@@ -47,8 +47,8 @@ pub struct ClosedSpec {
     /// place, on each of a user's connections; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by
-    /// whoever knows how long a user's cycle takes, and all at once where nobody does.
+    /// The time over which the users begin, evenly; all at once if it is 0. By default it is chosen from
+    /// the length of a user's cycle where that is known, and 0 elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Duration>,
 }
@@ -59,7 +59,7 @@ pub struct ClosedSpec {
 pub struct OpenSpec {
     /// When pages arrive.
     pub arrivals: ArrivalSpec,
-    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit by default.
+    /// Limit of users at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -79,14 +79,13 @@ pub struct HybridSpec {
     /// SURGE's active OFF time, as in a closed load; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless
-    /// said.
+    /// Limit of sessions at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
 
 /// `model = "overload"`: D descriptors keep trying to connect. An attempt that is not answered within T is
-/// dropped without a word and started anew. A connection that is established goes on beside them and never
+/// dropped silently and started anew. A connection that is established goes on beside them and never
 /// holds back a new attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -94,14 +93,14 @@ pub struct Overload {
     /// D: descriptors that try to connect.
     #[serde(deserialize_with = "descriptors")]
     pub descriptors: NonZeroU32,
-    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts
+    /// T: timeout of an attempt. Above the largest round trip of the path, or else attempts
     /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
     /// When a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
-    /// How many established connections may be open at once; attempts answered beyond are closed at once. No
+    /// Limit of established connections at once; attempts answered beyond are closed at once. No
     /// limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
     pub established_max: Option<NonZeroU32>,
@@ -114,17 +113,17 @@ pub enum Restart {
     /// Every T exactly, answered or not: the attempt rate is D / T whatever the server does.
     #[default]
     Paced,
-    /// As soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T for a
-    /// server that answers nothing, and above it for one that answers.
+    /// Attempt as soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T
+    /// for a server that answers nothing, and above it for one that answers.
     AtOnce,
 }
 
 /// A model of load, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed {
-        /// How many users there are.
+        /// Number of users.
         users: NonZeroU32,
         /// Seconds from the end of one page to the beginning of the user's next.
         think: Distribution,
@@ -137,7 +136,7 @@ pub enum LoadModel {
     Open {
         /// When pages arrive.
         arrivals: ArrivalProcess,
-        /// How many may be under way at once.
+        /// Limit of users at once.
         users_max: Option<NonZeroU32>,
     },
     /// Sessions arrive, and wait inside.
@@ -150,10 +149,10 @@ pub enum LoadModel {
         think: Distribution,
         /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
         active_off: Option<Distribution>,
-        /// How many sessions may be under way at once.
+        /// Limit of sessions at once.
         users_max: Option<NonZeroU32>,
     },
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 

@@ -1,10 +1,10 @@
-//! What is asked for: requests, the pages they make up, and the order in which users ask for pages.
+//! Requests, the pages they make up, and the order in which users ask for pages.
 //!
 //! A page is a main request and what is embedded in it, which the user fetches after it over its parallel
-//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is a place in it: what a
-//! sample's `request` field holds. Choosing a page takes constant time and allocates nothing.
+//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is an index into it, the
+//! value of a sample's `request` field. Choosing a page takes constant time and allocates nothing.
 //!
-//! How a request becomes bytes (Host, Content-Length, the version) is the business of HTTP, not of this
+//! How a request becomes bytes (Host, Content-Length, the version) is left to HTTP, not this
 //! module.
 
 mod parts;
@@ -29,12 +29,12 @@ use views::Views;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u32);
 
-/// One request, ready to be written.
+/// A request, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: Method,
-    /// What is asked for, in origin form (`/page?q`), absolute form (`http://host/page`) or, for OPTIONS,
+    /// The target, in origin form (`/page?q`), absolute form (`http://host/page`) or, for OPTIONS,
     /// `*`.
     pub path: String,
     /// Header fields beside those that HTTP itself needs, in order.
@@ -46,9 +46,9 @@ pub struct Request {
 /// A main request and what is embedded in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// What is asked for first.
+    /// The main request.
     pub main: RequestId,
-    /// What is asked for once the main reply is there, in order.
+    /// Requests sent once the main reply is there, in order.
     pub embedded: Vec<RequestId>,
 }
 
@@ -58,7 +58,7 @@ pub struct RequestSet {
     requests: Vec<Request>,
     pages: Vec<Page>,
     choice: Choice,
-    /// Where a page that is chosen is one of several of the list.
+    /// Views of the pages, where a chosen page is one of several of the list.
     views: Option<Views>,
 }
 
@@ -72,7 +72,7 @@ enum Choice {
     Walk(Arc<Walk>),
 }
 
-/// Where the `turn`-th turn of `client` among `clients` is in a list of `of` places that all go through
+/// Index of the `turn`-th turn of `client` among `clients` in a list of `of` entries that all go through
 /// together.
 fn place(client: u64, clients: u64, turn: u64, of: usize) -> usize {
     let of = of as u64; // below 2³², so that nothing here overflows
@@ -119,8 +119,8 @@ impl RequestSet {
     /// - in a hybrid load, with the session's index as `client` and 1 as `clients`, a session begins one page
     ///   after the session before it, and goes on from there.
     ///
-    /// With stack distances: as in order, in a list in which each page stands as often as it is asked for. On a
-    /// walk, it is one that a session starts with; [`next`](Self::next) goes on from there.
+    /// With stack distances: as in order, in a list in which each page stands as often as it is asked for. On
+    /// a walk, it is one that a session starts with; [`next`](Self::next) goes on from there.
     pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
         &self.pages[self.next(None, client, clients, turn, rng) as usize]
     }
@@ -138,7 +138,7 @@ impl RequestSet {
         self.views.as_ref().map_or(self.pages.len(), Views::pages)
     }
 
-    /// The same where each page is seen in one way.
+    /// The next page where each page has one view.
     fn choose(&self, before: Option<u32>, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> u32 {
         match (&self.choice, before) {
             (Choice::Weighted(table), _) => table.sample(rng) as u32,

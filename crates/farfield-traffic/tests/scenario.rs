@@ -378,7 +378,7 @@ fn loads_read_back_as_written() {
 }
 
 #[test]
-fn loads_have_the_defaults_that_they_tell() {
+fn loads_have_their_defaults() {
     assert_eq!(read::<LoadSpec>("{ model = 'closed', users = 10, think = '0s' }"), LoadSpec::default());
     let hybrid =
         read::<LoadSpec>("{ model = 'hybrid', arrivals = '5/s' }").resolve(&mut no_files).expect("no file");

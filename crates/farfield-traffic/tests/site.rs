@@ -9,7 +9,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration};
 use farfield_traffic::request::{Order, RequestSetSpec};
 use farfield_traffic::site::walk::Walk;
-use farfield_traffic::site::{Kind, Link, Object, Preset, Site, SiteFigures, SitePage, View};
+use farfield_traffic::site::{Link, Object, ObjectKind, Preset, Site, SiteFigures, SitePage, View};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn tail_cdf(shape: f64, from: f64, max: f64) -> impl Fn(f64) -> f64 {
 /// Sizes of all but pages, which must have room for what they name.
 fn sizes(sites: &[Site]) -> Vec<f64> {
     let all = sites.iter().flat_map(|site| site.objects());
-    all.filter(|object| object.kind != Kind::Html).map(|object| object.size.0 as f64).collect()
+    all.filter(|object| object.kind != ObjectKind::Html).map(|object| object.size.0 as f64).collect()
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn walks_start_and_go_on_with_the_sites_probabilities() {
 /// quarter of all cases, and has no link; the first page has one to it, and is asked for as often.
 fn viewed() -> Site {
     let object = |path: &str| {
-        let (kind, size) = (Kind::of_path(path), Bytes(500));
+        let (kind, size) = (ObjectKind::of_path(path), Bytes(500));
         Object { path: path.to_owned(), kind, size, cost: Duration::ZERO }
     };
     let views = vec![View { weight: 3.0, embedded: vec![] }, View { weight: 1.0, embedded: vec![2] }];

@@ -1,6 +1,7 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
+use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use farfield_http::http1::{Answering, ReplyReader};
 use smallvec::SmallVec;
 
@@ -8,8 +9,8 @@ use smallvec::SmallVec;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub request: u32,
-    /// Where its bytes are, in a session with dependencies.
-    pub errand: u32,
+    /// The request as written, in a session with dependencies; the others' bytes are in the book.
+    pub pending: Option<PendingSlot>,
     pub due: Instant,
     /// It was sent before, on a connection that closed before its reply: it is not pipelined, and not sent a third time.
     pub again: bool,
@@ -18,9 +19,14 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// The slot of a request of a session with dependencies.
+    pub fn written(&self) -> PendingSlot {
+        self.pending.expect("a request of a session is written before it is queued")
+    }
+
     /// A request of the same page that this one led to.
-    pub fn led_to(self, request: u32, errand: u32, now: Instant) -> Job {
-        Job { request, errand, due: now, again: false, first: false }
+    pub fn led_to(self, request: u32, pending: Option<PendingSlot>, now: Instant) -> Job {
+        Job { request, pending, due: now, again: false, first: false }
     }
 }
 
@@ -48,12 +54,12 @@ pub(crate) struct Link {
     pub listed: bool,
     /// The limit counts from here.
     pub from: Instant,
-    pub before: u32,
-    pub after: u32,
+    pub before: Option<ConnectionSlot>,
+    pub after: Option<ConnectionSlot>,
 }
 
 impl Link {
-    pub const OUT: Link = Link { listed: false, from: Instant::ZERO, before: u32::MAX, after: u32::MAX };
+    pub const OUT: Link = Link { listed: false, from: Instant::ZERO, before: None, after: None };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,22 +68,19 @@ pub(crate) enum State {
     Open,
 }
 
-/// Whose attempt a connection is, where an S-Client's descriptor waits for it.
-pub(crate) const NO_DESCRIPTOR: u32 = u32::MAX;
-
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub serial: u32,
-    /// The user's slot.
-    pub user: u32,
-    pub descriptor: u32,
+    pub user: UserSlot,
+    /// The descriptor of an S-Client that waits for the connection.
+    pub descriptor: Option<DescriptorSlot>,
     pub state: State,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
     pub ending: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
     /// How it fared, once it is given up.
-    pub tcp: Option<TcpFacts>,
+    pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
@@ -90,7 +93,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(serial: u32, user: u32, descriptor: u32) -> Connection {
+    pub fn new(serial: u32, user: UserSlot, descriptor: Option<DescriptorSlot>) -> Connection {
         Connection {
             serial,
             user,
@@ -163,7 +166,7 @@ impl Connection {
             status: 0,
             outcome: Outcome::Ok,
             tcp: self.tcp,
-            page: PagePart::Apart,
+            page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
     }

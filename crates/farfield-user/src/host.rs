@@ -1,7 +1,8 @@
 //! What users need of the plane that carries them.
 
+use crate::slots::{ConnectionSlot, UserSlot};
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Outcome, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
 
 /// A connection of a population, as its host knows it.
 ///
@@ -9,7 +10,7 @@ use farfield_base::{Instant, Note, Outcome, Sample, TcpFacts};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionKey {
     /// The place in the population's table, dense from 0.
-    pub slot: u32,
+    pub slot: ConnectionSlot,
     /// The number of the connection, unique over the run's workers.
     pub serial: u32,
 }
@@ -17,9 +18,14 @@ pub struct ConnectionKey {
 /// Something a population asked to be woken for. Whoever is woken checks whether it still cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// The next arrival of the load's process is due.
-    Arrival,
-    /// A closed user begins for the first time.
+    /// Load is due that the model of load scheduled: an arrival, or an attempt to connect.
+    Load {
+        /// What it is of: a source of load that the model knows, such as an S-Client's descriptor.
+        item: u32,
+        /// Tells the wake from those for earlier load of the item, which are stale.
+        turn: u32,
+    },
+    /// A user of a closed load begins for the first time.
     Start {
         /// The user's number among the users of the whole run.
         user: u32,
@@ -27,21 +33,21 @@ pub enum Wake {
     /// A user's think time is over.
     Think {
         /// The user's slot.
-        slot: u32,
+        slot: UserSlot,
         /// The user's turn when it began to think.
         turn: u32,
     },
     /// An active OFF time inside a user's page is over.
     Off {
         /// The user's slot.
-        slot: u32,
+        slot: UserSlot,
         /// The user's turn when the time began.
         turn: u32,
     },
     /// A user waits no longer after a failure.
     Resume {
         /// The user's slot.
-        slot: u32,
+        slot: UserSlot,
         /// The user's turn when it failed.
         turn: u32,
     },
@@ -49,19 +55,12 @@ pub enum Wake {
     Deadline,
     /// The oldest attempt to connect may have gone unanswered for too long.
     Unanswered,
-    /// A descriptor of an S-Client begins its next attempt to connect.
-    Attempt {
-        /// The descriptor, dense from 0.
-        descriptor: u32,
-        /// The attempt that this wake belongs to.
-        epoch: u32,
-    },
 }
 
 impl Wake {
     /// True if load was due at this wake: its lateness is the generator's own.
     pub fn begins_load(self) -> bool {
-        matches!(self, Wake::Arrival | Wake::Think { .. } | Wake::Off { .. } | Wake::Attempt { .. })
+        matches!(self, Wake::Load { .. } | Wake::Think { .. } | Wake::Off { .. })
     }
 }
 
@@ -116,7 +115,7 @@ pub trait Host {
 
     /// How the connection has fared so far, if the plane tells. It is asked while the connection is still the user's, or
     /// when its failure is handed in.
-    fn facts(&self, _connection: ConnectionKey) -> Option<TcpFacts> {
+    fn facts(&self, _connection: ConnectionKey) -> Option<TcpStats> {
         None
     }
 

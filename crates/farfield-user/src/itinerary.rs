@@ -9,6 +9,7 @@ use crate::connection::Job;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
 use crate::session::{After, Counts, Sessions, is_last};
+use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
@@ -75,9 +76,6 @@ impl Pages {
         self.embed
     }
 }
-
-/// The errand of a request whose bytes are in the book.
-pub(crate) const NO_ERRAND: u32 = u32::MAX;
 
 impl Itinerary {
     /// The pages of `requests`, encoded for `target`. Refuses a request that cannot be written as HTTP.
@@ -188,10 +186,10 @@ impl Itinerary {
     }
 
     /// Pages of a session at most; `of_load` is what the load says.
-    pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, chance: &mut Stream) -> Option<u64> {
+    pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, rng: &mut Stream) -> Option<u64> {
         match self {
-            Itinerary::Pages(_) => of_load.map(|law| law.sample_count(chance)),
-            Itinerary::Sessions(sessions) => sessions.pages_max(of_load, chance),
+            Itinerary::Pages(_) => of_load.map(|pages| pages.sample_count(rng)),
+            Itinerary::Sessions(sessions) => sessions.pages_max(of_load, rng),
             Itinerary::Replays(_) => None,
         }
     }
@@ -204,34 +202,34 @@ impl Itinerary {
         }
     }
 
-    /// The user's next page, for which it is one of `clients` to ask: its request, and its errand or why it cannot be asked
-    /// for.
+    /// The user's next page, for which it is one of `clients` to ask: its request, with its slot in a session with
+    /// dependencies, or why it cannot be asked for.
     pub(crate) fn page(
         &mut self,
         user: &mut User,
         clients: u64,
         now: Instant,
-    ) -> (u32, Result<u32, Outcome>) {
+    ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
         match self {
             Itinerary::Pages(pages) => {
                 let (client, turn) = (u64::from(user.number), u64::from(user.turn));
-                let page = pages.requests.next(user.page, client, clients, turn, &mut user.chance);
+                let page = pages.requests.next(user.page, client, clients, turn, &mut user.rng);
                 user.page = Some(page);
-                (pages.requests.pages()[page as usize].main.0, Ok(NO_ERRAND))
+                (pages.requests.pages()[page as usize].main.0, Ok(None))
             }
             Itinerary::Sessions(sessions) => sessions.page(user, now),
             Itinerary::Replays(replays) => {
                 let page = replays.page(user);
-                (replays.pages.requests.pages()[page as usize].main.0, Ok(NO_ERRAND))
+                (replays.pages.requests.pages()[page as usize].main.0, Ok(None))
             }
         }
     }
 
     /// The page that user `number` would ask for first.
-    pub(crate) fn first_page(&self, number: u32, chance: &mut Stream) -> u32 {
+    pub(crate) fn first_page(&self, number: u32, rng: &mut Stream) -> u32 {
         match self {
-            Itinerary::Pages(pages) => pages.requests.page(u64::from(number), 1, 0, chance).main.0,
-            Itinerary::Sessions(sessions) => sessions.first_request(chance),
+            Itinerary::Pages(pages) => pages.requests.page(u64::from(number), 1, 0, rng).main.0,
+            Itinerary::Sessions(sessions) => sessions.first_request(rng),
             Itinerary::Replays(replays) => replays.pages.requests.pages()[0].main.0,
         }
     }
@@ -250,13 +248,13 @@ impl Itinerary {
         match self {
             Itinerary::Pages(pages) => pages.book.bytes(job.request, persistent),
             Itinerary::Replays(replays) => replays.pages.book.bytes(job.request, persistent),
-            Itinerary::Sessions(sessions) => sessions.bytes(job.errand, persistent),
+            Itinerary::Sessions(sessions) => sessions.bytes(job.written(), persistent),
         }
     }
 
     pub(crate) fn answering(&self, job: &Job) -> Answering {
         match self {
-            Itinerary::Sessions(sessions) => sessions.answering(job.errand),
+            Itinerary::Sessions(sessions) => sessions.answering(job.written()),
             _ => self.book().expect("who has no sessions has a book").entry(job.request).answering,
         }
     }
@@ -264,7 +262,7 @@ impl Itinerary {
     /// Whether the request may be sent twice.
     pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
         match self {
-            Itinerary::Sessions(sessions) => sessions.is_idempotent(job.errand),
+            Itinerary::Sessions(sessions) => sessions.is_idempotent(job.written()),
             _ => self.book().expect("who has no sessions has a book").entry(job.request).idempotent,
         }
     }
@@ -307,13 +305,13 @@ impl Itinerary {
                 // Who asks for several pages at once asks for some that embed nothing.
                 let page = user.page.map(|page| &pages.requests.pages()[page as usize]);
                 for embedded in page.iter().flat_map(|page| &page.embedded) {
-                    user.embed(job.led_to(embedded.0, NO_ERRAND, now));
+                    user.embed(job.led_to(embedded.0, None, now));
                 }
             }
             Itinerary::Replays(replays) => {
                 let page = &replays.pages.requests.pages()[replays.page(user) as usize];
                 for embedded in &page.embedded {
-                    user.embed(job.led_to(embedded.0, NO_ERRAND, now));
+                    user.embed(job.led_to(embedded.0, None, now));
                 }
             }
         }

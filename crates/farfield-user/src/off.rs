@@ -10,6 +10,7 @@
 use crate::connection::Job;
 use crate::host::{Host, Wake};
 use crate::population::Population;
+use crate::slots::UserSlot;
 use crate::user::User;
 use farfield_base::Instant;
 use std::collections::VecDeque;
@@ -37,18 +38,18 @@ impl Held {
 
 impl Population {
     /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.
-    pub(crate) fn begin_off_times<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32) {
-        let Some(law) = self.plan.load.active_off() else { return };
-        let policy = &self.plan.policy;
+    pub(crate) fn begin_off_times<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot) {
+        let Some(times) = self.model.active_off() else { return };
+        let policy = &self.policy;
         let places = u32::from(policy.parallel.get()).saturating_mul(policy.depth() as u32);
         // The user may have left while a completed page was looked after.
-        let Some(user) = self.users.get_mut(slot as usize) else { return };
+        let Some(user) = self.users.get_mut(slot.index()) else { return };
         let (unfinished, turn) = (user.unfinished, user.turn);
         let Some(held) = &mut user.held else { return };
         let under_way = unfinished - held.count();
         while held.running < held.count() && under_way + held.running < places {
             held.running += 1;
-            let off = law.sample_duration(&mut user.chance);
+            let off = times.sample_duration(&mut user.rng);
             host.wake_at(now + off, Wake::Off { slot, turn });
         }
     }
@@ -59,13 +60,13 @@ impl Population {
         host: &mut H,
         now: Instant,
         due: Instant,
-        slot: u32,
+        slot: UserSlot,
         turn: u32,
     ) {
-        let goes_on = !self.finished && due < self.plan.window.measure_to;
+        let goes_on = !self.finished && due < self.window.measure_to;
         let finishes = self.sessions_finish() && due < self.finish_until();
         let goes_on = |user: &User| goes_on || finishes && user.begun.is_some();
-        let user = self.users.get_mut(slot as usize).filter(|user| user.turn == turn && goes_on(user));
+        let user = self.users.get_mut(slot.index()).filter(|user| user.turn == turn && goes_on(user));
         let Some(user) = user else { return };
         let Some(job) = user.held.as_mut().and_then(|held| {
             held.running = held.running.saturating_sub(1);

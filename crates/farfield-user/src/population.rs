@@ -3,14 +3,16 @@
 //! A population is told what happened and when, and asks its [`Host`] for what follows. Nothing on the path of
 //! a request allocates once tables and queues have grown, except a page's queue on a user's first page.
 
-use crate::connection::{NO_DESCRIPTOR, State};
-use crate::driver::{Driver, MISSED_ROWS};
+use crate::connection::State;
 use crate::gauge::Gauge;
 use crate::host::{ConnectionKey, Failure, Host, Wake};
-use crate::itinerary::{Itinerary, NO_ERRAND};
+use crate::itinerary::Itinerary;
+use crate::load::{Model, Worker, model_of};
 use crate::policy::Policy;
 use crate::table::Table;
+use crate::unmade::MISSED_ROWS;
 use crate::user::User;
+use crate::visits::own_sessions;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
@@ -48,17 +50,6 @@ pub struct SessionLimits {
     pub most: Option<u64>,
     /// How long sessions that are open at the end of the load may go on.
     pub finish: Duration,
-}
-
-impl Plan {
-    /// Whether pages have more than one request; a user has one of them at a time.
-    fn tells_pages(&self) -> bool {
-        let single = matches!(self.load, LoadModel::Overload(_));
-        match &self.itinerary {
-            Itinerary::Pages(pages) => !single && pages.embed(),
-            Itinerary::Sessions(_) | Itinerary::Replays(_) => true,
-        }
-    }
 }
 
 /// What the model of load wanted in the measured window, and what came of it.
@@ -118,8 +109,13 @@ impl Tally {
 /// The users of one shard.
 #[derive(Debug)]
 pub struct Population {
-    pub(crate) plan: Plan,
-    pub(crate) driver: Driver,
+    pub(crate) itinerary: Itinerary,
+    pub(crate) policy: Policy,
+    pub(crate) seed: Seed,
+    pub(crate) worker: Worker,
+    pub(crate) window: Window,
+    pub(crate) sessions: SessionLimits,
+    pub(crate) model: Box<dyn Model>,
     pub(crate) users: Slab<User>,
     pub(crate) tally: Tally,
     last_received: Option<Instant>,
@@ -137,8 +133,8 @@ pub struct Population {
     pub(crate) sessions_open: u64,
     /// Requests of all pages that an OFF time holds back.
     pub(crate) held_back: u64,
-    /// Whether samples tell where in a page they are.
-    pub(crate) tells_pages: bool,
+    /// Whether samples say where in a page they are.
+    pub(crate) records_pages: bool,
     pub(crate) in_system: Gauge,
     pub(crate) deadline_armed: bool,
     /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
@@ -148,26 +144,39 @@ pub struct Population {
 impl Population {
     /// The users of `plan`, before the run.
     pub fn new(plan: Plan) -> Population {
+        let model = model_of(&plan);
+        // Pages may have more than one request; a user has one of them at a time.
+        let records_pages = match &plan.itinerary {
+            Itinerary::Pages(pages) => !model.is_single() && pages.embed(),
+            Itinerary::Sessions(_) | Itinerary::Replays(_) => true,
+        };
+        let Plan { itinerary, policy, seed, worker, workers, window, requests_max, sessions, .. } = plan;
+        let worker = Worker { number: worker, workers };
         Population {
-            driver: Driver::new(&plan),
             users: Slab::new(),
             tally: Tally::default(),
             last_received: None,
             received: Tenths::default(),
             finished: false,
             table: Table::new(),
-            limits: plan.policy.limits(),
+            limits: policy.limits(),
             known_head: KnownHead::new(),
             connections_begun: 0,
-            requests_left: plan.requests_max.unwrap_or(u64::MAX),
-            sessions_left: plan.own_sessions(),
+            requests_left: requests_max.unwrap_or(u64::MAX),
+            sessions_left: own_sessions(sessions.most, worker, model.users()),
             sessions_open: 0,
             held_back: 0,
-            tells_pages: plan.tells_pages(),
-            in_system: Gauge::new(plan.window),
+            records_pages,
+            in_system: Gauge::new(window),
             deadline_armed: false,
             unanswered: VecDeque::new(),
-            plan,
+            itinerary,
+            policy,
+            seed,
+            worker,
+            window,
+            sessions,
+            model,
         }
     }
 
@@ -188,7 +197,7 @@ impl Population {
 
     /// What was scheduled, begun and dropped in the window so far.
     pub fn tally(&self) -> Tally {
-        let counts = self.plan.itinerary.counts();
+        let counts = self.itinerary.counts();
         Tally {
             coded_bytes: counts.coded_bytes,
             decoded_bytes: counts.decoded_bytes,
@@ -226,7 +235,12 @@ impl Population {
         match wake {
             Wake::Deadline => self.end_overdue(host, now),
             Wake::Unanswered => self.abandon_unanswered(host, now),
-            _ => self.drive(host, now, due, wake),
+            Wake::Load { item, turn } => self.begin_load(host, now, due, item, turn),
+            Wake::Start { user } => self.begin_load(host, now, due, user, 0),
+            Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
+                self.go_on(host, now, due, slot, turn)
+            }
+            Wake::Off { slot, turn } => self.end_off_time(host, now, due, slot, turn),
         }
     }
 
@@ -238,12 +252,11 @@ impl Population {
         }
         connection.state = State::Open;
         connection.connected = Stamp::at(now);
-        let (user, descriptor) = (connection.user, connection.descriptor);
-        connection.descriptor = NO_DESCRIPTOR;
+        let (user, descriptor) = (connection.user, connection.descriptor.take());
         self.table.start_limit(key.slot, now);
         self.send_last_bound(host, key.slot);
-        if descriptor != NO_DESCRIPTOR {
-            self.attempt_answered(host, now, descriptor);
+        if let Some(descriptor) = descriptor {
+            self.handle_answered(host, now, descriptor);
         }
         self.pump(host, now, user);
     }
@@ -276,17 +289,17 @@ impl Population {
                         Event::NeedMore => return,
                         // The first byte that counts is the final reply's.
                         Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
-                        Event::Head(_) | Event::Body(_) if exchange.job.errand == NO_ERRAND => {}
+                        Event::Head(_) | Event::Body(_) if exchange.job.pending.is_none() => {}
                         Event::Head(head) => {
                             let fields = connection.reader.fields(taken);
-                            let user = &mut self.users[connection.user as usize];
-                            self.plan.itinerary.head(user, exchange.job, now, head, fields);
+                            let user = &mut self.users[connection.user.index()];
+                            self.itinerary.head(user, exchange.job, now, head, fields);
                         }
                         Event::Body(body) => {
                             let (slot, job) = (connection.user, exchange.job);
-                            let user = &mut self.users[slot as usize];
+                            let user = &mut self.users[slot.index()];
                             let before = (user.unfinished, user.held_back());
-                            self.plan.itinerary.body(user, job, now, body);
+                            self.itinerary.body(user, job, now, body);
                             let queued = user.unfinished - before.0;
                             if queued > 0 {
                                 let held = user.held_back() - before.1;
@@ -343,7 +356,7 @@ impl Population {
     ) {
         let Some(connection) = self.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
-        connection.descriptor = NO_DESCRIPTOR;
+        connection.descriptor = None;
         self.lose(host, now, key.slot, failure.outcome());
     }
 

@@ -1,6 +1,6 @@
 //! Users in sessions with dependencies: which request comes next, and what its reply means for those after it.
 //!
-//! An [`Errand`] is a request under way: its bytes, and what of its reply is kept. Bodies are kept only where a state takes
+//! An [`PendingRequest`] is a request under way: its bytes, and what of its reply is kept. Bodies are kept only where a state takes
 //! something from them or holds something against them, up to a limit; cookies and redirects need heads alone.
 //!
 //! A page is its state's request, the redirects that this leads to, and what is embedded. What a user would meet that
@@ -30,6 +30,7 @@ pub(crate) use visit::Visit;
 pub(crate) use way::is_last;
 
 use crate::book::Target;
+use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use failure::{Failed, Failures};
@@ -37,7 +38,7 @@ use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_traffic::distribution::Distribution;
-use farfield_traffic::session::path::Route;
+use farfield_traffic::session::path::StatePath;
 use farfield_traffic::session::query::Css;
 use farfield_traffic::session::{PageLoad, Session};
 use form::FormParts;
@@ -63,7 +64,7 @@ pub struct Sessions {
     /// What a page embeds things with.
     embedding: Arc<Css>,
     writer: Writer,
-    errands: Slab<Errand>,
+    pending: Slab<PendingRequest>,
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
     counts: Counts,
@@ -85,7 +86,7 @@ pub(crate) struct Counts {
 
 /// A request under way.
 #[derive(Debug)]
-struct Errand {
+struct PendingRequest {
     written: Written,
     /// Its bytes on a connection that ends with it, once they were asked for.
     other: Option<Bytes>,
@@ -136,7 +137,7 @@ impl Sessions {
             failures: Failures::of(Arc::new(Mask::of(&session.environment))),
             embedding: Arc::new(page::embedding()),
             writer: Writer::new(target, session.page_load == PageLoad::Browser)?,
-            errands: Slab::new(),
+            pending: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
             tracer: None,
@@ -155,7 +156,7 @@ impl Sessions {
             failures: Failures::of(self.failures.mask()),
             embedding: Arc::clone(&self.embedding),
             writer: self.writer.clone(),
-            errands: Slab::new(),
+            pending: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
             tracer: self.tracer.clone(),
@@ -184,7 +185,7 @@ impl Sessions {
 
     /// Whether sessions end by themselves: a choice among states goes on for ever.
     pub(crate) fn end(&self) -> bool {
-        self.session.clicks.is_some() || !matches!(self.session.route, Route::Choice { .. })
+        self.session.clicks.is_some() || !matches!(self.session.route, StatePath::Choice { .. })
     }
 
     /// What was done with replies so far.
@@ -193,10 +194,10 @@ impl Sessions {
     }
 
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.
-    pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, chance: &mut Stream) -> Option<u64> {
-        let endless = matches!(self.session.route, Route::Choice { .. });
+    pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, rng: &mut Stream) -> Option<u64> {
+        let endless = matches!(self.session.route, StatePath::Choice { .. });
         let law = self.session.clicks.as_ref().or(of_load.filter(|_| endless));
-        law.map(|law| law.sample_count(chance))
+        law.map(|law| law.sample_count(rng))
     }
 
     /// Begins the user's next session; false if there is no data left for one.
@@ -205,23 +206,27 @@ impl Sessions {
         let Some(rows) = rows.collect() else { return false };
         let visit = user.visit.get_or_insert_default();
         visit.begin(number, &self.session.given, rows);
-        visit.state = self.entry(visit, &mut user.chance);
+        visit.state = self.entry(visit, &mut user.rng);
         self.trace_begun(user);
         self.skip(user)
     }
 
-    /// Writes the request of the page that the user is at: its number, and its errand or why there is none: the form that
+    /// Writes the request of the page that the user is at: its number, and its slot or why there is none: the form that
     /// it would send is not there, or it leads elsewhere.
-    pub(crate) fn page(&mut self, user: &mut User, now: Instant) -> (u32, Result<u32, Outcome>) {
+    pub(crate) fn page(
+        &mut self,
+        user: &mut User,
+        now: Instant,
+    ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
         self.trace_state(user);
         let Sessions { session, recipes, writer, counts, tracer, .. } = self;
-        let User { visit, chance, number, .. } = user;
+        let User { visit, rng, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let state = &session.states[usize::from(visit.state)];
         let base = visit.base.take().unwrap_or_else(|| Box::new(writer.server.page(visit.page())));
         visit.turn_page();
         let jar = session.cookies.then_some((&visit.jar, now));
-        let filling = Filling { visit, session, user: *number, chance };
+        let filling = Filling { visit, session, user: *number, rng };
         let recipe = &recipes[usize::from(visit.state)];
         let written = match state.form {
             None => writer.state(recipe, &base, filling, jar).ok_or(Outcome::LinkElsewhere),
@@ -255,8 +260,8 @@ impl Sessions {
         visit.location.push_str(written.target());
         let state = u32::from(visit.state);
         let kind = Kind::Main { redirects: session.redirects };
-        let errand = self.errand(written, kind, now);
-        (state, Ok(errand))
+        let slot = self.pend(written, kind, now);
+        (state, Ok(Some(slot)))
     }
 
     /// Notes that the request of the user's page could not be written.
@@ -288,31 +293,32 @@ impl Sessions {
     }
 
     /// The request that a session would begin with.
-    pub(crate) fn first_request(&self, chance: &mut Stream) -> u32 {
-        u32::from(self.entry(&mut Visit::default(), chance))
+    pub(crate) fn first_request(&self, rng: &mut Stream) -> u32 {
+        u32::from(self.entry(&mut Visit::default(), rng))
     }
 
-    fn errand(&mut self, written: Written, kind: Kind, now: Instant) -> u32 {
+    /// Keeps a request that is to be sent.
+    fn pend(&mut self, written: Written, kind: Kind, now: Instant) -> PendingSlot {
         let traced = self.trace_request(&written, kind, now);
-        let errand = Errand { written, other: None, kind, intake: Intake::default(), traced };
-        self.errands.insert(errand) as u32
+        let pending = PendingRequest { written, other: None, kind, intake: Intake::default(), traced };
+        PendingSlot::at(self.pending.insert(pending))
     }
 
-    /// The bytes of an errand, for a connection that is kept or not.
-    pub(crate) fn bytes(&mut self, errand: u32, persistent: bool) -> &Bytes {
-        let errand = &mut self.errands[errand as usize];
-        match errand.written.on(persistent) {
-            None => &errand.written.bytes,
-            Some(other) => errand.other.insert(other),
+    /// The bytes of a pending request, for a connection that is kept or not.
+    pub(crate) fn bytes(&mut self, slot: PendingSlot, persistent: bool) -> &Bytes {
+        let pending = &mut self.pending[slot.index()];
+        match pending.written.on(persistent) {
+            None => &pending.written.bytes,
+            Some(other) => pending.other.insert(other),
         }
     }
 
-    pub(crate) fn answering(&self, errand: u32) -> Answering {
-        self.errands[errand as usize].written.answering()
+    pub(crate) fn answering(&self, slot: PendingSlot) -> Answering {
+        self.pending[slot.index()].written.answering()
     }
 
-    pub(crate) fn is_idempotent(&self, errand: u32) -> bool {
-        self.errands[errand as usize].written.method.is_idempotent()
+    pub(crate) fn is_idempotent(&self, slot: PendingSlot) -> bool {
+        self.pending[slot.index()].written.method.is_idempotent()
     }
 
     /// The user's page is over: where it goes from here.

@@ -1,32 +1,32 @@
 //! Pages and their requests, from their beginning to the sample that each request ends as.
 
 use crate::connection::{Connection, Exchange, Job};
-use crate::driver::Driver;
 use crate::host::{ConnectionKey, Host};
-use crate::itinerary::NO_ERRAND;
 use crate::policy::Reuse;
 use crate::population::Population;
+use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::user::User;
 use farfield_base::{Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 
 impl Population {
     /// Begins the user's next page, or the next few where it pipelines.
-    pub(crate) fn begin_page<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: u32) {
-        let clients = self.driver.clients();
-        let pages = match self.plan.policy.policy {
-            Reuse::Pipelined => self.plan.itinerary.pages_at_once(self.plan.policy.depth()),
+    pub(crate) fn begin_page<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: UserSlot) {
+        let clients = self.clients();
+        let pages = match self.policy.policy {
+            Reuse::Pipelined => self.itinerary.pages_at_once(self.policy.depth()),
             _ => 1,
         };
         self.note_begin(host, due, slot);
-        let user = &mut self.users[slot as usize];
+        let user = &mut self.users[slot.index()];
         let mut impossible = None;
         for _ in 0..pages.min(self.requests_left) {
-            let (request, errand) = self.plan.itinerary.page(user, clients, now);
+            let (request, written) = self.itinerary.page(user, clients, now);
             user.turn += 1;
             self.requests_left -= 1;
-            let job = Job { request, errand: errand.unwrap_or(NO_ERRAND), due, again: false, first: true };
-            match errand {
+            let pending = written.unwrap_or_default();
+            let job = Job { request, pending, due, again: false, first: true };
+            match written {
                 Ok(_) => {
                     user.queue(job);
                     self.in_system.enter(now, due);
@@ -36,11 +36,11 @@ impl Population {
         }
         if let Some((job, number, outcome)) = impossible {
             // As after a connection that failed, the user does not go on at once: others might not let it, either.
-            self.users[slot as usize].failed = true;
+            self.users[slot.index()].failed = true;
             let sample = never_begun(job, number, now, outcome);
             host.record(Sample {
                 page: PagePart::Whole,
-                session: self.users[slot as usize].session,
+                session: self.users[slot.index()].session,
                 ..sample
             });
             self.hand_notes(host);
@@ -58,16 +58,16 @@ impl Population {
         host: &mut H,
         now: Instant,
         due: Instant,
-        slot: u32,
-        descriptor: u32,
+        slot: UserSlot,
+        descriptor: DescriptorSlot,
     ) -> ConnectionKey {
-        let user = &mut self.users[slot as usize];
-        let request = self.plan.itinerary.first_page(user.number, &mut user.chance);
-        let job = Job { request, errand: NO_ERRAND, due, again: false, first: true };
+        let user = &mut self.users[slot.index()];
+        let request = self.itinerary.first_page(user.number, &mut user.rng);
+        let job = Job { request, pending: None, due, again: false, first: true };
         user.unfinished += 1;
         self.in_system.enter(now, due);
         self.requests_left = self.requests_left.saturating_sub(1);
-        self.open(host, now, slot, job, descriptor)
+        self.open(host, now, slot, job, Some(descriptor))
     }
 
     /// The reply to the connection's first request is complete. What came `unasked` behind it must not be taken for
@@ -77,15 +77,15 @@ impl Population {
         &mut self,
         host: &mut H,
         now: Instant,
-        slot: u32,
+        slot: ConnectionSlot,
         reply: Reply,
         unasked: bool,
     ) {
-        let max = self.plan.policy.requests_max();
+        let max = self.policy.requests_max();
         let connection = self.table.at_mut(slot);
         let exchange = connection.in_flight.remove(0);
         let user = connection.user;
-        let mut sample = connection.sample(&exchange, self.users[user as usize].number, now);
+        let mut sample = connection.sample(&exchange, self.users[user.index()].number, now);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
@@ -104,7 +104,7 @@ impl Population {
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
-        sample.session = self.users[user as usize].session;
+        sample.session = self.users[user.index()].session;
         record(host, sample);
         self.hand_notes(host);
         self.in_system.leave(now);
@@ -113,10 +113,16 @@ impl Population {
 
     /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it, and so
     /// do those behind it that must not be sent twice. The others are sent again.
-    pub(crate) fn lose<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, outcome: Outcome) {
+    pub(crate) fn lose<H: Host>(
+        &mut self,
+        host: &mut H,
+        now: Instant,
+        slot: ConnectionSlot,
+        outcome: Outcome,
+    ) {
         let mut lost = self.drop_connection(host, slot);
         let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
-        let (itinerary, first) = (&self.plan.itinerary, lost.in_flight.first().map(|first| first.number));
+        let (itinerary, first) = (&self.itinerary, lost.in_flight.first().map(|first| first.number));
         let goes_again = |exchange: &Exchange| {
             itinerary.is_idempotent(&exchange.job)
                 && (Some(exchange.number) != first || (unread && lost.may_repeat(exchange)))
@@ -130,8 +136,8 @@ impl Population {
 
     /// Queues requests whose connection is gone, ahead of all that wait. What is sent again is never pipelined, so none
     /// comes here twice.
-    fn put_back(&mut self, user: u32, gone: &[Exchange]) {
-        let user = &mut self.users[user as usize];
+    fn put_back(&mut self, user: UserSlot, gone: &[Exchange]) {
+        let user = &mut self.users[user.index()];
         for exchange in gone.iter().rev() {
             let sent = exchange.sent != Stamp::NEVER;
             self.tally.resent += u64::from(sent);
@@ -146,11 +152,11 @@ impl Population {
         gone: &Connection,
         outcome: Outcome,
     ) {
-        let number = self.users[gone.user as usize].number;
+        let number = self.users[gone.user.index()].number;
         for exchange in &gone.in_flight {
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             (_, sample.page) = self.led_to(now, gone.user, exchange.job, None, outcome);
-            sample.session = self.users[gone.user as usize].session;
+            sample.session = self.users[gone.user.index()].session;
             record(host, sample);
             self.hand_notes(host);
             self.in_system.leave(now);
@@ -163,21 +169,21 @@ impl Population {
     fn led_to(
         &mut self,
         now: Instant,
-        slot: u32,
+        slot: UserSlot,
         job: Job,
         status: Option<u16>,
         outcome: Outcome,
     ) -> (Outcome, PagePart) {
-        let user = &mut self.users[slot as usize];
+        let user = &mut self.users[slot.index()];
         let before = (user.unfinished, user.held_back());
         // The load of an S-Client is its attempts: each is for one object.
-        let alone = matches!(self.driver, Driver::Attempting { .. });
-        let outcome = self.plan.itinerary.over(user, job, now, status, outcome, alone);
+        let alone = self.model.is_single();
+        let outcome = self.itinerary.over(user, job, now, status, outcome, alone);
         let (queued, held) = (user.unfinished - before.0, user.held_back() - before.1);
         user.unfinished -= 1;
-        let page = match self.tells_pages {
+        let page = match self.records_pages {
             true => PagePart::of(job.first, user.unfinished == 0),
-            false => PagePart::Apart,
+            false => PagePart::Untracked,
         };
         self.count_queued(now, queued, held);
         (outcome, page)
@@ -193,12 +199,12 @@ impl Population {
     }
 
     /// A request of a user's page is over: go on with what waits, or after the page.
-    fn request_over<H: Host>(&mut self, host: &mut H, now: Instant, slot: u32, outcome: Outcome) {
-        let user = &mut self.users[slot as usize];
+    fn request_over<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot, outcome: Outcome) {
+        let user = &mut self.users[slot.index()];
         user.failed |= outcome.fault() == Fault::Network
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
         if user.unfinished == 0 {
-            if self.plan.policy.policy.closes_early() {
+            if self.policy.policy.closes_early() {
                 self.close_all(host, slot);
             }
             self.after_page(host, now, slot);
@@ -212,11 +218,11 @@ impl Population {
     pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
         self.finished = true;
         self.record_missed(host, now);
-        let slots: Vec<u32> = self.table.slots().collect();
+        let slots: Vec<ConnectionSlot> = self.table.slots().collect();
         for slot in slots {
             let connection = self.drop_connection(host, slot);
             for exchange in &connection.in_flight {
-                let User { number, session, .. } = self.users[connection.user as usize];
+                let User { number, session, .. } = self.users[connection.user.index()];
                 let sample = connection.sample_unfinished(exchange, number, now, Outcome::Unfinished);
                 self.in_system.leave(now);
                 record(host, Sample { page: self.page_left_open(exchange.job), session, ..sample });
@@ -237,7 +243,7 @@ impl Population {
 
     /// The place of an unfinished request in its page, which is not over either.
     fn page_left_open(&self, job: Job) -> PagePart {
-        if self.tells_pages { PagePart::of(job.first, false) } else { PagePart::Apart }
+        if self.records_pages { PagePart::of(job.first, false) } else { PagePart::Untracked }
     }
 }
 
@@ -266,7 +272,7 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         status: 0,
         outcome,
         tcp: None,
-        page: PagePart::Apart,
+        page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }
 }

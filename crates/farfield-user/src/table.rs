@@ -6,88 +6,87 @@
 
 use crate::connection::{Connection, Link};
 use crate::host::ConnectionKey;
+use crate::slots::ConnectionSlot;
 use farfield_base::Instant;
 use slab::Slab;
-
-const NIL: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Table {
     connections: Slab<Connection>,
-    first: u32,
-    last: u32,
+    first: Option<ConnectionSlot>,
+    last: Option<ConnectionSlot>,
 }
 
 impl Table {
     pub fn new() -> Table {
-        Table { connections: Slab::new(), first: NIL, last: NIL }
+        Table { connections: Slab::new(), first: None, last: None }
     }
 
     pub fn insert(&mut self, connection: Connection) -> ConnectionKey {
         let serial = connection.serial;
-        ConnectionKey { slot: self.connections.insert(connection) as u32, serial }
+        ConnectionKey { slot: ConnectionSlot::at(self.connections.insert(connection)), serial }
     }
 
     /// The connection that `key` names, unless it is gone.
     pub fn find(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
-        self.connections.get_mut(key.slot as usize).filter(|connection| connection.serial == key.serial)
+        self.connections.get_mut(key.slot.index()).filter(|connection| connection.serial == key.serial)
     }
 
-    pub fn key(&self, slot: u32) -> ConnectionKey {
+    pub fn key(&self, slot: ConnectionSlot) -> ConnectionKey {
         ConnectionKey { slot, serial: self.at(slot).serial }
     }
 
-    pub fn at(&self, slot: u32) -> &Connection {
-        &self.connections[slot as usize]
+    pub fn at(&self, slot: ConnectionSlot) -> &Connection {
+        &self.connections[slot.index()]
     }
 
-    pub fn at_mut(&mut self, slot: u32) -> &mut Connection {
-        &mut self.connections[slot as usize]
+    pub fn at_mut(&mut self, slot: ConnectionSlot) -> &mut Connection {
+        &mut self.connections[slot.index()]
     }
 
-    pub fn remove(&mut self, slot: u32) -> Connection {
+    pub fn remove(&mut self, slot: ConnectionSlot) -> Connection {
         self.stop_limit(slot);
-        self.connections.remove(slot as usize)
+        self.connections.remove(slot.index())
     }
 
     pub fn len(&self) -> usize {
         self.connections.len()
     }
 
-    pub fn slots(&self) -> impl Iterator<Item = u32> + '_ {
-        self.connections.iter().map(|(slot, _)| slot as u32)
+    pub fn slots(&self) -> impl Iterator<Item = ConnectionSlot> + '_ {
+        self.connections.iter().map(|(slot, _)| ConnectionSlot::at(slot))
     }
 
     /// The connection whose time limit began first, and when.
-    pub fn oldest_limit(&self) -> Option<(u32, Instant)> {
-        (self.first != NIL).then(|| (self.first, self.at(self.first).limit.from))
+    pub fn oldest_limit(&self) -> Option<(ConnectionSlot, Instant)> {
+        self.first.map(|first| (first, self.at(first).limit.from))
     }
 
     /// Begins the time limit of a connection anew. `now` never goes back, so the list stays in order.
-    pub fn start_limit(&mut self, slot: u32, now: Instant) {
+    pub fn start_limit(&mut self, slot: ConnectionSlot, now: Instant) {
         self.stop_limit(slot);
         let before = self.last;
-        self.at_mut(slot).limit = Link { listed: true, from: now, before, after: NIL };
+        self.at_mut(slot).limit = Link { listed: true, from: now, before, after: None };
         match before {
-            NIL => self.first = slot,
-            _ => self.at_mut(before).limit.after = slot,
+            None => self.first = Some(slot),
+            Some(before) => self.at_mut(before).limit.after = Some(slot),
         }
-        self.last = slot;
+        self.last = Some(slot);
     }
 
     /// No limit runs on an idle connection.
-    pub fn stop_limit(&mut self, slot: u32) {
+    pub fn stop_limit(&mut self, slot: ConnectionSlot) {
         let Link { listed, before, after, .. } = std::mem::replace(&mut self.at_mut(slot).limit, Link::OUT);
         if !listed {
             return;
         }
         match before {
-            NIL => self.first = after,
-            _ => self.at_mut(before).limit.after = after,
+            None => self.first = after,
+            Some(before) => self.at_mut(before).limit.after = after,
         }
         match after {
-            NIL => self.last = before,
-            _ => self.at_mut(after).limit.before = before,
+            None => self.last = before,
+            Some(after) => self.at_mut(after).limit.before = before,
         }
     }
 }
@@ -95,7 +94,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::NO_DESCRIPTOR;
+    use crate::slots::UserSlot;
     use proptest::prelude::*;
 
     proptest! {
@@ -104,11 +103,11 @@ mod tests {
         fn limits_end_in_the_order_they_began(steps in prop::collection::vec((0u32..8, any::<bool>()), 1..200)) {
             let mut table = Table::new();
             for serial in 0..8 {
-                table.insert(Connection::new(serial, 0, NO_DESCRIPTOR));
+                table.insert(Connection::new(serial, UserSlot::new(0), None));
             }
-            let mut model: Vec<(u32, Instant)> = Vec::new();
+            let mut model: Vec<(ConnectionSlot, Instant)> = Vec::new();
             for (time, (slot, start)) in steps.into_iter().enumerate() {
-                let now = Instant::from_ns(time as u64);
+                let (slot, now) = (ConnectionSlot::new(slot), Instant::from_ns(time as u64));
                 model.retain(|(listed, _)| *listed != slot);
                 if start {
                     table.start_limit(slot, now);

@@ -1,9 +1,10 @@
-//! One virtual user: its stream of chance, where it is in its session, and its connections.
+//! One virtual user: its random stream, where it is in its session, and its connections.
 
 use crate::connection::Job;
 use crate::off::Held;
 use crate::replay::Place;
 use crate::session::Visit;
+use crate::slots::ConnectionSlot;
 use farfield_base::random::Stream;
 use farfield_base::{Sample, SessionBegin};
 use smallvec::SmallVec;
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 pub(crate) struct User {
     /// The number in samples; it also chooses the source address.
     pub number: u32,
-    pub chance: Stream,
+    pub rng: Stream,
     /// Pages begun; tells a wake for an earlier turn from one for this.
     pub turn: u32,
     /// Pages left in the session, this one included; `None` for a user who never leaves.
@@ -37,16 +38,16 @@ pub(crate) struct User {
     /// A connection failed during the page: the user pauses before going on.
     pub failed: bool,
     /// Slots of its connections.
-    pub connections: SmallVec<[u32; 2]>,
+    pub connections: SmallVec<[ConnectionSlot; 2]>,
     /// Where it is in its session, if it is in one with dependencies.
     pub visit: Option<Box<Visit>>,
 }
 
 impl User {
-    pub fn new(number: u32, chance: Stream, pages_left: Option<u64>) -> User {
+    pub fn new(number: u32, rng: Stream, pages_left: Option<u64>) -> User {
         User {
             number,
-            chance,
+            rng,
             turn: 0,
             pages_left,
             page: None,
@@ -61,6 +62,12 @@ impl User {
             connections: SmallVec::new(),
             visit: None,
         }
+    }
+
+    /// Makes a user who was kept for load to come the user of number `number`.
+    pub fn begin_anew(&mut self, number: u32, rng: Stream) {
+        (self.number, self.rng, self.turn) = (number, rng, 0);
+        (self.failed, self.sessions) = (false, 0);
     }
 
     /// Wants one more request for its page.

@@ -3,36 +3,34 @@
 //! A session begins when its first page is due and ends with its last page, before its user thinks. One that the end of
 //! the run leaves open has no end. Here is also how many are begun, and which may go on when the load is over.
 
-use crate::driver::Driver;
 use crate::host::Host;
-use crate::population::{Plan, Population};
+use crate::load::Worker;
+use crate::population::Population;
+use crate::slots::UserSlot;
 use farfield_base::{Instant, Note, SessionBegin, SessionEnd};
-use farfield_traffic::load::LoadModel;
+use std::num::NonZeroU32;
 
-impl Plan {
-    /// Sessions that this worker's users may begin: an equal part for each worker that has users.
-    pub(crate) fn own_sessions(&self) -> u64 {
-        let Some(most) = self.sessions.most else { return u64::MAX };
-        let (worker, mut workers) = (u64::from(self.worker), u64::from(self.workers));
-        if let LoadModel::Closed { users, .. } = &self.load {
-            workers = workers.min(users.get().into());
-        }
-        if worker < workers { (most + workers - 1 - worker) / workers } else { 0 }
-    }
+/// Sessions that this worker's users may begin of the `most` of a run: an equal part for each worker that has some of
+/// the `users`, where their number is fixed.
+pub(crate) fn own_sessions(most: Option<u64>, worker: Worker, users: Option<NonZeroU32>) -> u64 {
+    let Some(most) = most else { return u64::MAX };
+    let workers = users.map_or(worker.workers, |users| worker.workers.min(users.get()));
+    let (worker, workers) = (u64::from(worker.number), u64::from(workers));
+    if worker < workers { (most + workers - 1 - worker) / workers } else { 0 }
 }
 
 impl Population {
     /// Whether samples carry the session of a request.
-    pub(crate) fn tells_sessions(&self) -> bool {
-        self.plan.itinerary.has_sessions() || matches!(self.plan.load, LoadModel::Hybrid { .. })
+    pub(crate) fn records_sessions(&self) -> bool {
+        self.itinerary.has_sessions() || self.model.has_sessions()
     }
 
     /// Notes that the user's session begins, if the page that is due is its first.
-    pub(crate) fn note_begin<H: Host>(&mut self, host: &mut H, due: Instant, slot: u32) {
-        if !self.tells_sessions() || matches!(self.driver, Driver::Attempting { .. }) {
+    pub(crate) fn note_begin<H: Host>(&mut self, host: &mut H, due: Instant, slot: UserSlot) {
+        if !self.records_sessions() || self.model.is_single() {
             return;
         }
-        let user = &mut self.users[slot as usize];
+        let user = &mut self.users[slot.index()];
         if user.begun.is_none() {
             let begin = SessionBegin { due, user: user.number, session: user.session };
             user.begun = Some(begin);
@@ -46,18 +44,18 @@ impl Population {
         &mut self,
         host: &mut H,
         now: Instant,
-        slot: u32,
+        slot: UserSlot,
         broken_off: Option<u16>,
     ) {
-        if let Some(begin) = self.users[slot as usize].begun.take() {
+        if let Some(begin) = self.users[slot.index()].begun.take() {
             self.sessions_open -= 1;
             host.note(Note::Ended(SessionEnd { begin, at: now, broken_off }));
         }
     }
 
     /// The user leaves, though its session may not be over.
-    pub(crate) fn abandon_session(&mut self, slot: u32) {
-        let open = self.users.get_mut(slot as usize).and_then(|user| user.begun.take());
+    pub(crate) fn abandon_session(&mut self, slot: UserSlot) {
+        let open = self.users.get_mut(slot.index()).and_then(|user| user.begun.take());
         self.sessions_open -= u64::from(open.is_some());
     }
 
@@ -68,17 +66,17 @@ impl Population {
 
     /// True while sessions that are open go on, be the load over.
     pub(crate) fn sessions_finish(&self) -> bool {
-        !self.plan.sessions.finish.is_zero() && self.sessions_open > 0 && self.requests_left > 0
+        !self.sessions.finish.is_zero() && self.sessions_open > 0 && self.requests_left > 0
     }
 
     /// When sessions that are open at the end of the load go on no more.
     pub(crate) fn finish_until(&self) -> Instant {
-        self.plan.window.measure_to + self.plan.sessions.finish
+        self.window.measure_to + self.sessions.finish
     }
 
     /// True while a user in mid-session may ask for a page that is due at `due`.
     pub(crate) fn may_go_on(&self, due: Instant) -> bool {
-        match self.plan.sessions.finish.is_zero() {
+        match self.sessions.finish.is_zero() {
             true => self.may_begin(due),
             false => self.requests_left > 0 && due < self.finish_until(),
         }
@@ -86,7 +84,7 @@ impl Population {
 
     /// Hands on what sessions noted of a request that is over.
     pub(crate) fn hand_notes<H: Host>(&mut self, host: &mut H) {
-        while let Some(note) = self.plan.itinerary.next_note() {
+        while let Some(note) = self.itinerary.next_note() {
             host.note(note);
         }
     }

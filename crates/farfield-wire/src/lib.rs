@@ -54,7 +54,7 @@ pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use packet::{Message, write_packet};
 pub use quote::Quote;
 pub use reassembly::{Expired, FragmentFault, Reassembled, Reassembler, ReassemblyLimits};
-pub use seq::SeqNumber;
+pub use seq::{Position, SeqNumber};
 pub use tcp::{TcpFlags, TcpPacket, TcpRepr};
 pub use tcp_options::{MalformedOption, SackBlocks, TcpOption, TcpOptionIter, TcpOptions, Timestamps};
 pub use tso::{Tso, TsoError};

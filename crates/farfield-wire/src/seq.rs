@@ -12,6 +12,10 @@ use std::ops::{Add, AddAssign, Sub};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct SeqNumber(pub u32);
 
+/// A place in one direction of a connection, which does not wrap: the SYN is at 0, the first byte of data at 1. Negative
+/// for a number that lies before the connection (an old duplicate).
+pub type Position = i64;
+
 impl SeqNumber {
     /// Steps forward from `earlier` to this number, 0 to 2^32 - 1.
     pub const fn since(self, earlier: SeqNumber) -> u32 {
@@ -26,6 +30,17 @@ impl SeqNumber {
     /// True if this number is one of the `length` that begin at `start`.
     pub const fn is_within(self, start: SeqNumber, length: u32) -> bool {
         self.since(start) < length
+    }
+
+    /// The number of `position` in a direction whose SYN has this number.
+    pub const fn at(self, position: Position) -> SeqNumber {
+        SeqNumber(self.0.wrapping_add(position as u32)) // `as` keeps the low 32 bits: modulo 2³²
+    }
+
+    /// The position of this number in a direction whose SYN has number `origin`: the one of its possible places
+    /// that is nearest to `near`, at most 2³¹ away.
+    pub const fn position(self, origin: SeqNumber, near: Position) -> Position {
+        near + self.0.wrapping_sub(origin.at(near).0) as i32 as i64
     }
 
     /// The later of two numbers of one window.
@@ -98,7 +113,21 @@ mod tests {
         assert_eq!(there.partial_cmp(&here), None);
     }
 
+    #[test]
+    fn positions_do_not_wrap() {
+        let origin = SeqNumber(u32::MAX);
+        assert_eq!(origin.at(1), SeqNumber(0));
+        assert_eq!(SeqNumber(0).position(origin, 0), 1);
+        assert_eq!(SeqNumber(u32::MAX - 1).position(origin, 0), -1);
+    }
+
     proptest! {
+        #[test]
+        fn a_near_position_is_found_again(origin: u32, near in 0..1i64 << 48, off in -(1i64 << 31)..1i64 << 31) {
+            let origin = SeqNumber(origin);
+            prop_assert_eq!(origin.at(near + off).position(origin, near), near + off);
+        }
+
         /// Within half the circle, comparing is comparing the distances from any common start.
         #[test]
         fn orders_as_distances_do(start: u32, a in 0u32..1 << 31, b in 0u32..1 << 31) {

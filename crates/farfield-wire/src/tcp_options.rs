@@ -18,8 +18,8 @@ const LEN_MAX: usize = 40;
 /// RFC 7323, section 2.3: a larger shift counts as this one.
 const WINDOW_SCALE_MAX: u8 = 14;
 
-/// The two numbers of a timestamps option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The two numbers of a timestamps option: TSval and TSecr (RFC 7323, section 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
     /// The sender's clock.
     pub value: u32,

@@ -8,7 +8,7 @@ use crate::study::traffic;
 use anyhow::Result;
 use farfield_report::chart::{Axis, Chart, Look, Series};
 use farfield_traffic::Site;
-use farfield_traffic::site::{Kind, SiteFigures};
+use farfield_traffic::site::{ObjectKind, SiteFigures};
 
 /// A number of table 3.
 struct Printed {
@@ -100,7 +100,7 @@ fn table(figures: &[SiteFigures]) -> Table {
 
 /// The sizes of pages and of files, ascending.
 fn sizes(site: &Site) -> [Vec<u64>; 2] {
-    let html = site.pages().iter().filter(|page| site.object(page).kind == Kind::Html);
+    let html = site.pages().iter().filter(|page| site.object(page).kind == ObjectKind::Html);
     let mut pages: Vec<u64> = html.map(|page| site.page_bytes(page)).collect();
     let mut files: Vec<u64> = site.objects().iter().map(|object| object.size.0).collect();
     pages.sort_unstable();

@@ -1,6 +1,7 @@
 //! Layouts against what is written by hand.
 
 use super::*;
+use crate::ClientId;
 use farfield_net::topology::{Backbone, Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkSpec, Topology};
 use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ fn class(name: &str, weight: f64, delay_ms: u64, pool: &str) -> Class {
 
 fn addresses(layout: &Layout) -> Vec<String> {
     let clients = 0..layout.network.clients.len() as u32;
-    clients.map(|number| layout.network.address(number).to_string()).collect()
+    clients.map(|number| layout.network.address(ClientId::new(number)).to_string()).collect()
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn addresses_tell_shards() {
         let layout = lay_out(classes, None, frame(330, shards)).unwrap();
         let mut seen = BTreeSet::new();
         for client in 0..330 {
-            let address = layout.network.address(client);
+            let address = layout.network.address(ClientId::new(client));
             let around = if address.is_ipv4() { layout.clients_v4 } else { layout.clients_v6 };
             let around = around.expect("a block around all");
             assert!(around.contains(address), "{address} in {around}");

@@ -2,6 +2,7 @@
 
 use super::Objects;
 use super::http::{Ask, Reading};
+use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_tcp::Segment;
@@ -21,7 +22,7 @@ pub(crate) enum Stage {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub tcp: farfield_tcp::Connection,
-    pub client: u32,
+    pub client: ClientId,
     pub port: u16,
     pub stage: Stage,
     /// A process holds it.
@@ -50,7 +51,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(tcp: farfield_tcp::Connection, client: u32, port: u16, serial: u32) -> Connection {
+    pub fn new(tcp: farfield_tcp::Connection, client: ClientId, port: u16, serial: u32) -> Connection {
         Connection {
             tcp,
             client,

@@ -6,8 +6,9 @@ use super::time_wait::Waiting;
 use super::{ServerFacts, ServerPlan};
 use crate::Directory;
 use crate::packet::{Carried, Packet, Tcp};
-use crate::patience::{Front, Owner, Patience, Put};
 use crate::plan::NetworkPlan;
+use crate::slots::{ClientId, ServedSlot, WaitSlot};
+use crate::timeout_queue::{Front, Owner, Put, TimeoutQueue};
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
@@ -18,53 +19,46 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Something that the server asked to be woken for. Whoever is woken checks whether it still cares.
+/// An alarm of the server. Whoever is woken checks whether it still cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Alarm {
-    pub kind: AlarmKind,
-    pub place: u32,
-    pub serial: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AlarmKind {
+pub(crate) enum Alarm {
     /// A timer of the connection's TCP may be due.
-    Timer,
-    /// Its request has been served.
-    Served,
-    /// It may have waited for its next request for too long.
-    Idle,
-    /// Timers of a queue of waits may be due: the queue is the alarm's place.
-    Timers,
-    /// The same of waits for requests.
-    Idles,
+    Timer(Owner<ServedSlot>),
+    /// The connection's request has been served.
+    Served(Owner<ServedSlot>),
+    /// The connection may have waited for its next request for too long.
+    Idle(Owner<ServedSlot>),
+    /// Timers of a timeout queue may be due.
+    Timers(u16),
+    /// Waits for requests of a timeout queue may be over.
+    Idles(u16),
 }
 
-/// Where the connection on a port is.
+/// The connection on a port of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Open(u32),
-    Waiting(u32),
+pub(crate) enum PeerPort {
+    Open(ServedSlot),
+    TimeWait(WaitSlot),
 }
 
 /// A client, as the server knows it.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     /// Its ports with connections, in order.
-    ports: SmallVec<[(u16, Place); 1]>,
+    ports: SmallVec<[(u16, PeerPort); 1]>,
     /// Requests that it made.
     pub requests: u32,
 }
 
 impl Peer {
-    pub fn find(&self, port: u16) -> Option<Place> {
+    pub fn find(&self, port: u16) -> Option<PeerPort> {
         self.position(port).ok().map(|at| self.ports[at].1)
     }
 
-    pub fn set(&mut self, port: u16, place: Place) {
+    pub fn set(&mut self, port: u16, own: PeerPort) {
         match self.position(port) {
-            Ok(at) => self.ports[at].1 = place,
-            Err(at) => self.ports.insert(at, (port, place)),
+            Ok(at) => self.ports[at].1 = own,
+            Err(at) => self.ports.insert(at, (port, own)),
         }
     }
 
@@ -87,30 +81,30 @@ pub(crate) struct Core {
     pub plan: Arc<ServerPlan>,
     pub seed: Seed,
     pub facts: ServerFacts,
-    /// By the clients' numbers.
+    /// By client.
     pub peers: Vec<Peer>,
     pub connections: Slab<Connection>,
     pub waiting: Slab<Waiting>,
     /// Connections in TIME-WAIT in the order of their beginning, with when to look at them again.
-    pub waiting_order: VecDeque<(Instant, Owner)>,
+    pub waiting_order: VecDeque<(Instant, Owner<WaitSlot>)>,
     /// Timers of connections, and their waits for requests, that are not on the wheel.
-    pub timers: Patience,
-    pub idles: Patience,
+    pub timers: TimeoutQueue<ServedSlot>,
+    pub idles: TimeoutQueue<ServedSlot>,
     pub begun: u32,
     /// Connections whose handshake is under way.
     pub half_open: u32,
-    /// Established connections that nobody has accepted, by place and serial. Those that died stay until then.
-    pub accept_queue: VecDeque<(u32, u32)>,
+    /// Established connections that nobody has accepted, by slot and serial number. Those that died stay until then.
+    pub accept_queue: VecDeque<Owner<ServedSlot>>,
     /// Connections with a request that waits for an event loop.
-    pub ready: VecDeque<(u32, u32)>,
+    pub ready: VecDeque<Owner<ServedSlot>>,
     pub idle_workers: u32,
     pub replies: Replies,
-    /// Segments to send, with the numbers of the clients that they are for.
-    pub departures: VecDeque<(u32, Tcp)>,
+    /// Segments to send, with the clients that they are for.
+    pub departures: VecDeque<(ClientId, Tcp)>,
     /// What to wake the server for, and when.
     pub alarms: Vec<(Instant, Alarm)>,
     /// Connections that were closed beside the one that was being looked after.
-    pub closed: Vec<u32>,
+    pub closed: Vec<ServedSlot>,
     pub network: Arc<NetworkPlan>,
     directory: Arc<Directory>,
 }
@@ -131,8 +125,8 @@ impl Core {
             connections: Slab::new(),
             waiting: Slab::new(),
             waiting_order: VecDeque::new(),
-            timers: Patience::default(),
-            idles: Patience::default(),
+            timers: TimeoutQueue::default(),
+            idles: TimeoutQueue::default(),
             begun: 0,
             half_open: 0,
             accept_queue: VecDeque::new(),
@@ -149,12 +143,12 @@ impl Core {
     }
 
     /// The number of the client that a packet is from.
-    pub fn client_of(&self, packet: &Packet) -> Option<u32> {
+    pub fn client_of(&self, packet: &Packet) -> Option<ClientId> {
         self.directory.find(packet.addresses.source())
     }
 
     /// Takes a packet from client `client`.
-    pub fn handle_packet(&mut self, now: Instant, client: u32, packet: Packet) {
+    pub fn handle_packet(&mut self, now: Instant, client: ClientId, packet: Packet) {
         match &packet.carried {
             Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
             Carried::Raw(bytes) => {
@@ -173,76 +167,68 @@ impl Core {
     }
 
     /// Takes a segment from client `client`.
-    pub fn handle_segment(&mut self, now: Instant, client: u32, tcp: &Tcp) {
+    pub fn handle_segment(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
         self.facts.packets_in += 1;
         self.receive(now, client, tcp);
         self.flush_closed(now);
     }
 
-    /// Reads a little of what it knows of a client; see [`ahead`](crate::ahead).
-    pub fn look(&self, client: u32) -> u64 {
-        self.peers[client as usize].requests.into()
-    }
-
-    /// Reads a little of the connection on a client's port.
-    pub fn look_at(&self, client: u32, port: u16) -> u64 {
-        match self.peers[client as usize].find(port) {
-            Some(Place::Open(place)) => {
-                self.connections.get(place as usize).map_or(0, |own| own.tcp.look() ^ own.unwritten)
-            }
-            _ => 0,
+    /// The open connection on a port of a client.
+    pub fn connection_of(&self, client: ClientId, port: u16) -> Option<&Connection> {
+        match self.peers[client.index()].find(port) {
+            Some(PeerPort::Open(slot)) => self.connections.get(slot.index()),
+            _ => None,
         }
     }
 
     fn flush_closed(&mut self, now: Instant) {
-        while let Some(place) = self.closed.pop() {
-            if self.connections.contains(place as usize) {
-                self.flush(now, place);
+        while let Some(slot) = self.closed.pop() {
+            if self.connections.contains(slot.index()) {
+                self.flush(now, slot);
             }
         }
     }
 
-    /// Does what it asked to be woken for.
-    pub fn handle_alarm(&mut self, now: Instant, Alarm { kind, place, serial }: Alarm) {
-        match kind {
-            AlarmKind::Timers => self.handle_timers(now, place as u16),
-            AlarmKind::Idles => self.handle_idles(now, place as u16),
-            _ => {
-                let lives = self.connections.get(place as usize).is_some_and(|own| own.serial == serial);
-                match kind {
-                    AlarmKind::Served => self.served(now, place, lives),
-                    AlarmKind::Idle if lives => self.end_idle(now, place),
-                    AlarmKind::Timer if lives => self.handle_timer(now, place),
-                    _ => {}
-                }
-            }
+    /// Does what an alarm was set for.
+    pub fn handle_alarm(&mut self, now: Instant, alarm: Alarm) {
+        match alarm {
+            Alarm::Timers(queue) => self.handle_timers(now, queue),
+            Alarm::Idles(queue) => self.handle_idles(now, queue),
+            Alarm::Served(owner) => self.served(now, owner.slot, self.lives(owner)),
+            Alarm::Idle(owner) if self.lives(owner) => self.end_idle(now, owner.slot),
+            Alarm::Timer(owner) if self.lives(owner) => self.handle_timer(now, owner.slot),
+            Alarm::Idle(_) | Alarm::Timer(_) => {}
         }
         self.flush_closed(now);
     }
 
-    fn handle_timer(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    fn lives(&self, owner: Owner<ServedSlot>) -> bool {
+        self.connections.get(owner.slot.index()).is_some_and(|own| own.serial == owner.serial)
+    }
+
+    fn handle_timer(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         if connection.timer_at > now {
             return;
         }
         connection.timer_at = Instant::MAX;
         if connection.tcp.poll_timer().is_some_and(|at| at > now) {
-            return self.arm_timer(now, place);
+            return self.arm_timer(now, slot);
         }
         connection.tcp.handle_timer(now);
-        self.hear(now, place);
+        self.hear(now, slot);
     }
 
     fn handle_timers(&mut self, now: Instant, queue: u16) {
         loop {
             let connections = &self.connections;
             let front = self.timers.front(queue, now, |owner, asks_at| {
-                let own = connections.get(owner.place as usize);
+                let own = connections.get(owner.slot.index());
                 own.is_some_and(|own| own.serial == owner.serial && own.timer_at == asks_at)
             });
             match front {
-                Front::Due(owner) => self.handle_timer(now, owner.place),
-                Front::At(at) => return self.set_alarm(at, AlarmKind::Timers, queue),
+                Front::Due(owner) => self.handle_timer(now, owner.slot),
+                Front::At(at) => return self.alarms.push((at, Alarm::Timers(queue))),
                 Front::None => return,
             }
         }
@@ -252,27 +238,22 @@ impl Core {
         loop {
             let connections = &self.connections;
             let front = self.idles.front(queue, now, |owner, asks_at| {
-                let own = connections.get(owner.place as usize);
+                let own = connections.get(owner.slot.index());
                 own.is_some_and(|own| own.serial == owner.serial && own.idle_alarm_at == asks_at)
             });
             match front {
-                Front::Due(owner) => self.end_idle(now, owner.place),
-                Front::At(at) => return self.set_alarm(at, AlarmKind::Idles, queue),
+                Front::Due(owner) => self.end_idle(now, owner.slot),
+                Front::At(at) => return self.alarms.push((at, Alarm::Idles(queue))),
                 Front::None => return,
             }
         }
     }
 
-    /// Sets the alarm for a queue of waits.
-    pub fn set_alarm(&mut self, at: Instant, kind: AlarmKind, queue: u16) {
-        self.alarms.push((at, Alarm { kind, place: queue.into(), serial: 0 }));
-    }
-
-    fn receive(&mut self, now: Instant, client: u32, tcp: &Tcp) {
-        match self.peers[client as usize].find(tcp.source_port) {
-            Some(Place::Open(place)) => self.receive_open(now, place, tcp),
-            Some(Place::Waiting(place)) if self.is_waiting(now, place) => {
-                self.receive_waiting(now, client, place, tcp);
+    fn receive(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
+        match self.peers[client.index()].find(tcp.source_port) {
+            Some(PeerPort::Open(slot)) => self.receive_open(now, slot, tcp),
+            Some(PeerPort::TimeWait(slot)) if self.is_waiting(now, slot) => {
+                self.receive_waiting(now, client, slot, tcp);
             }
             _ if tcp.segment.flags.syn && !tcp.segment.flags.ack && !tcp.segment.flags.rst => {
                 self.listen(now, client, tcp, None);
@@ -285,85 +266,84 @@ impl Core {
         }
     }
 
-    fn receive_open(&mut self, now: Instant, place: u32, tcp: &Tcp) {
-        if self.overflows(place, &tcp.segment) {
+    fn receive_open(&mut self, now: Instant, slot: ServedSlot, tcp: &Tcp) {
+        if self.overflows(slot, &tcp.segment) {
             self.facts.accept_overflows += 1;
             return;
         }
-        let connection = &mut self.connections[place as usize];
+        let connection = &mut self.connections[slot.index()];
         let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
         self.facts.requests += u64::from(read);
-        self.hear(now, place);
+        self.hear(now, slot);
     }
 
     /// Does what follows from what TCP has to tell, and sends what it has to send.
-    pub fn hear(&mut self, now: Instant, place: u32) {
-        while let Some(event) = self.connections[place as usize].tcp.poll_event() {
+    pub fn hear(&mut self, now: Instant, slot: ServedSlot) {
+        while let Some(event) = self.connections[slot.index()].tcp.poll_event() {
             match event {
-                Event::Connected => self.established(now, place),
-                Event::PeerFinished => self.connections[place as usize].peer_finished = true,
+                Event::Connected => self.established(now, slot),
+                Event::PeerFinished => self.connections[slot.index()].peer_finished = true,
                 Event::Closed | Event::Failed(_) => {}
             }
         }
-        let connection = &self.connections[place as usize];
+        let connection = &self.connections[slot.index()];
         if connection.stage == Stage::Accepted && !connection.tcp.is_done() {
-            self.go_on(now, place);
+            self.go_on(now, slot);
         }
-        self.flush(now, place);
+        self.flush(now, slot);
     }
 
     /// Sends what the connection has to send, and arms its timer, or lets it go.
-    fn flush(&mut self, now: Instant, place: u32) {
-        let connection = &self.connections[place as usize];
+    fn flush(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &self.connections[slot.index()];
         let (client, port) = (connection.client, connection.port);
-        while let Some(Transmit { segment, payload }) =
-            self.connections[place as usize].tcp.poll_transmit(now)
+        while let Some(Transmit { segment, payload }) = self.connections[slot.index()].tcp.poll_transmit(now)
         {
-            let tcp = &self.connections[place as usize].tcp;
+            let tcp = &self.connections[slot.index()].tcp;
             let bytes = if payload.is_empty() { Bytes::new() } else { tcp.payload_bytes(payload) };
             self.send(client, port, segment, bytes);
         }
-        let connection = &mut self.connections[place as usize];
+        let connection = &mut self.connections[slot.index()];
         if connection.tcp.is_done() {
-            self.remove(now, place);
-            self.peers[client as usize].forget(port);
+            self.remove(now, slot);
+            self.peers[client.index()].forget(port);
         } else if let Some(wait) = connection.tcp.time_wait() {
-            self.remove(now, place);
+            self.remove(now, slot);
             self.begin_wait(now, client, port, wait);
         } else {
-            self.arm_timer(now, place);
+            self.arm_timer(now, slot);
         }
     }
 
-    fn arm_timer(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    fn arm_timer(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         let Some(at) = connection.tcp.poll_timer().filter(|at| *at < connection.timer_at) else { return };
         let serial = connection.serial;
-        match self.timers.put(now, at, Owner { place, serial }) {
+        match self.timers.put(now, at, Owner { slot, serial }) {
             Put::OnWheel => {
                 connection.timer_at = at;
-                self.alarms.push((at, Alarm { kind: AlarmKind::Timer, place, serial }));
+                self.alarms.push((at, Alarm::Timer(Owner { slot, serial })));
             }
             Put::Queued { asks_at, first_of } => {
                 connection.timer_at = asks_at;
                 if let Some(queue) = first_of {
-                    self.set_alarm(asks_at, AlarmKind::Timers, queue);
+                    self.alarms.push((asks_at, Alarm::Timers(queue)));
                 }
             }
         }
     }
 
-    pub fn send(&mut self, client: u32, port: u16, segment: Segment, payload: Bytes) {
+    pub fn send(&mut self, client: ClientId, port: u16, segment: Segment, payload: Bytes) {
         self.facts.packets_out += 1;
         let tcp = Tcp { source_port: self.network.servers.port, destination_port: port, segment, payload };
         self.departures.push_back((client, tcp));
     }
 
     /// The numbers that a connection begins with; see RFC 9293 §3.4.1.
-    pub fn numbers(&self, now: Instant, client: u32, port: u16) -> Numbers {
-        let key = u64::from(client) << 16 | u64::from(port);
+    pub fn numbers(&self, now: Instant, client: ClientId, port: u16) -> Numbers {
+        let key = u64::from(client.get()) << 16 | u64::from(port);
         let hash = (self.seed.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let isn = SeqNumber((hash >> 32) as u32).at((now.as_ns() / 4_000) as i64);
-        Numbers { isn, timestamp_offset: client.wrapping_mul(0x85eb_ca6b) }
+        Numbers { isn, timestamp_offset: client.get().wrapping_mul(0x85eb_ca6b) }
     }
 }

@@ -1,15 +1,17 @@
 //! From the SYN to the accept queue: who is let in.
 
 use super::connection::{Connection, Stage};
-use super::core::{Core, Place};
+use super::core::{Core, PeerPort};
 use crate::packet::Tcp;
+use crate::slots::{ClientId, ServedSlot};
+use crate::timeout_queue::Owner;
 use farfield_base::Instant;
 use farfield_tcp::{Segment, SeqNumber, State};
 use std::sync::Arc;
 
 impl Core {
     /// A SYN for no connection. `beyond` is where the sequence numbers of an earlier connection on the port ended.
-    pub fn listen(&mut self, now: Instant, client: u32, tcp: &Tcp, beyond: Option<SeqNumber>) {
+    pub fn listen(&mut self, now: Instant, client: ClientId, tcp: &Tcp, beyond: Option<SeqNumber>) {
         self.facts.syns += 1;
         if self.accept_queue_is_full() || self.half_open >= self.plan.syn_backlog {
             self.facts.syns_dropped += 1;
@@ -25,32 +27,32 @@ impl Core {
         let listening = farfield_tcp::Connection::listen(Arc::clone(&self.plan.tcp), numbers);
         let mut connection = Connection::new(listening, client, tcp.source_port, serial);
         connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
-        let place = self.connections.insert(connection) as u32;
-        self.peers[client as usize].set(tcp.source_port, Place::Open(place));
+        let slot = ServedSlot::at(self.connections.insert(connection));
+        self.peers[client.index()].set(tcp.source_port, PeerPort::Open(slot));
         self.half_open += 1;
         self.facts.connections_most = self.facts.connections_most.max(self.connections.len() as u32);
-        self.hear(now, place);
+        self.hear(now, slot);
     }
 
     /// True if the segment would establish a connection for which there is no room.
-    pub fn overflows(&self, place: u32, segment: &Segment) -> bool {
+    pub fn overflows(&self, slot: ServedSlot, segment: &Segment) -> bool {
         let completes = segment.flags.ack && !segment.flags.rst;
         completes
-            && self.connections[place as usize].tcp.state() == State::SynReceived
+            && self.connections[slot.index()].tcp.state() == State::SynReceived
             && self.accept_queue_is_full()
     }
 
     /// The handshake is complete.
-    pub fn established(&mut self, now: Instant, place: u32) {
+    pub fn established(&mut self, now: Instant, slot: ServedSlot) {
         self.facts.established += 1;
         self.half_open -= 1;
-        let connection = &mut self.connections[place as usize];
+        let connection = &mut self.connections[slot.index()];
         connection.stage = Stage::Queued;
-        self.accept_queue.push_back((place, connection.serial));
+        self.accept_queue.push_back(Owner { slot, serial: connection.serial });
         let queued = self.accept_queue.len() as u32;
         self.accept(now);
         // What a free worker takes at once has not waited.
-        let waits = self.connections[place as usize].stage == Stage::Queued;
+        let waits = self.connections[slot.index()].stage == Stage::Queued;
         if waits {
             self.facts.accept_queue_most = self.facts.accept_queue_most.max(queued);
         }

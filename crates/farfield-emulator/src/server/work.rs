@@ -1,10 +1,11 @@
 //! Workers: who accepts, who serves, and when a connection is closed.
 
 use super::connection::Stage;
-use super::core::{Alarm, AlarmKind, Core};
+use super::core::{Alarm, Core};
 use super::http::Ask;
 use super::{Known, Workers};
-use crate::patience::{Owner, Put};
+use crate::slots::ServedSlot;
+use crate::timeout_queue::{Owner, Put};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
 
@@ -26,10 +27,10 @@ impl Core {
     /// Free workers accept what waits: a process one connection, an event loop all.
     pub fn accept(&mut self, now: Instant) {
         while self.idle_workers > 0
-            && let Some((place, serial)) = self.accept_queue.pop_front()
+            && let Some(Owner { slot, serial }) = self.accept_queue.pop_front()
         {
             // It may have died in the queue; that is found out now.
-            let Some(connection) = self.connections.get_mut(place as usize) else { continue };
+            let Some(connection) = self.connections.get_mut(slot.index()) else { continue };
             if connection.serial != serial {
                 continue;
             }
@@ -37,90 +38,90 @@ impl Core {
             self.facts.accepted += 1;
             if self.prefork() {
                 self.idle_workers -= 1;
-                self.connections[place as usize].held = true;
+                self.connections[slot.index()].held = true;
             }
-            self.go_on(now, place);
+            self.go_on(now, slot);
         }
     }
 
     /// Does what there is to do for an accepted connection: writes on, serves, closes, or waits.
-    pub fn go_on(&mut self, now: Instant, place: u32) {
-        let connection = &self.connections[place as usize];
+    pub fn go_on(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &self.connections[slot.index()];
         if connection.unwritten > 0 {
-            self.write_on(now, place);
+            self.write_on(now, slot);
             return;
         }
         if connection.lingering && connection.peer_finished {
-            self.release(now, place);
+            self.release(now, slot);
             return;
         }
         if connection.busy || connection.closing {
             return;
         }
         if !connection.asks.is_empty() {
-            let connection = &mut self.connections[place as usize];
+            let connection = &mut self.connections[slot.index()];
             connection.busy = true;
             connection.idle_until = Instant::MAX;
             if self.prefork() {
-                self.serve(now, place);
+                self.serve(now, slot);
             } else {
-                let serial = self.connections[place as usize].serial;
-                self.ready.push_back((place, serial));
+                let serial = self.connections[slot.index()].serial;
+                self.ready.push_back(Owner { slot, serial });
                 self.dispatch(now);
             }
         } else if connection.peer_finished {
-            self.close(now, place);
+            self.close(now, slot);
         } else if connection.idle_until == Instant::MAX {
-            self.await_request(now, place);
+            self.await_request(now, slot);
         }
     }
 
     /// Event loops that are free take what is ready.
     fn dispatch(&mut self, now: Instant) {
         while self.idle_workers > 0
-            && let Some((place, serial)) = self.ready.pop_front()
+            && let Some(Owner { slot, serial }) = self.ready.pop_front()
         {
-            if self.connections.get(place as usize).is_some_and(|own| own.serial == serial) {
+            if self.connections.get(slot.index()).is_some_and(|own| own.serial == serial) {
                 self.idle_workers -= 1;
-                self.serve(now, place);
+                self.serve(now, slot);
             }
         }
     }
 
     /// A worker begins with the connection's next request.
-    fn serve(&mut self, now: Instant, place: u32) {
-        let connection = &self.connections[place as usize];
+    fn serve(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &self.connections[slot.index()];
         let (client, serial) = (connection.client, connection.serial);
-        let peer = &mut self.peers[client as usize];
-        let number = u64::from(client) << 32 | u64::from(peer.requests);
+        let peer = &mut self.peers[client.index()];
+        let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
         peer.requests = peer.requests.wrapping_add(1);
-        let mut chance = self.seed.stream(Purpose::Server, number);
-        let mut service = self.plan.service.sample_duration(&mut chance);
-        if let Some(ask) = self.connections[place as usize].asks.first_mut() {
-            let mut drawn = || self.plan.reply.sample(&mut chance).max(0.0).round() as u64;
+        let mut rng = self.seed.stream(Purpose::Server, number);
+        let mut service = self.plan.service.sample_duration(&mut rng);
+        if let Some(ask) = self.connections[slot.index()].asks.first_mut() {
+            let mut drawn = || self.plan.reply.sample(&mut rng).max(0.0).round() as u64;
             let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
             ask.known = Some(known);
             service = service + known.cost;
         }
         self.facts.busy = self.facts.busy + service;
-        self.alarms.push((now + service, Alarm { kind: AlarmKind::Served, place, serial }));
+        self.alarms.push((now + service, Alarm::Served(Owner { slot, serial })));
     }
 
     /// The service of the connection's request is over; the connection may have died meanwhile.
-    pub fn served(&mut self, now: Instant, place: u32, lives: bool) {
+    pub fn served(&mut self, now: Instant, slot: ServedSlot, lives: bool) {
         if !self.prefork() || !lives {
             self.idle_workers += 1;
         }
         if lives {
-            self.reply(now, place);
-            self.hear(now, place);
+            self.reply(now, slot);
+            self.hear(now, slot);
         }
         self.accept(now);
         self.dispatch(now);
     }
 
-    fn reply(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    fn reply(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         connection.busy = false;
         if connection.asks.is_empty() {
             return;
@@ -145,13 +146,13 @@ impl Core {
             return;
         }
         connection.unwritten = rest;
-        self.write_on(now, place);
+        self.write_on(now, slot);
     }
 
     /// Writes as much of the reply as TCP may hold, and goes on with what comes after it.
-    fn write_on(&mut self, now: Instant, place: u32) {
+    fn write_on(&mut self, now: Instant, slot: ServedSlot) {
         let room = u64::from(self.plan.send_buffer);
-        let connection = &mut self.connections[place as usize];
+        let connection = &mut self.connections[slot.index()];
         while connection.unwritten > 0 && connection.tcp.unacknowledged() < room {
             let piece = super::http::piece(connection.unwritten);
             connection.unwritten -= piece.len() as u64;
@@ -165,32 +166,32 @@ impl Core {
         }
         self.facts.replies += 1;
         if connection.closing {
-            self.close(now, place);
+            self.close(now, slot);
         } else {
-            self.go_on(now, place);
+            self.go_on(now, slot);
         }
     }
 
     /// Closes; a process is free for the next connection once the client has closed too, or it has waited for that
     /// long enough.
-    fn close(&mut self, now: Instant, place: u32) {
+    fn close(&mut self, now: Instant, slot: ServedSlot) {
         let linger = self.plan.linger;
-        let connection = &mut self.connections[place as usize];
+        let connection = &mut self.connections[slot.index()];
         connection.closing = true;
         connection.tcp.close();
-        self.closed.push(place);
+        self.closed.push(slot);
         if connection.held && !connection.peer_finished && !linger.is_zero() {
             connection.lingering = true;
             connection.idle_until = now + linger;
-            self.arm_idle(now, place);
+            self.arm_idle(now, slot);
         } else {
-            self.release(now, place);
+            self.release(now, slot);
         }
     }
 
     /// The process that holds the connection, if one does, is free for the next.
-    fn release(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    fn release(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         connection.lingering = false;
         if std::mem::take(&mut connection.held) {
             self.idle_workers += 1;
@@ -199,37 +200,37 @@ impl Core {
     }
 
     /// The connection is idle from now on: what happens to it before its next request makes the wait no longer.
-    fn await_request(&mut self, now: Instant, place: u32) {
+    fn await_request(&mut self, now: Instant, slot: ServedSlot) {
         let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
-        let connection = &mut self.connections[place as usize];
-        let patience = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
-        connection.idle_until = now + patience;
-        self.arm_idle(now, place);
+        let connection = &mut self.connections[slot.index()];
+        let wait = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
+        connection.idle_until = now + wait;
+        self.arm_idle(now, slot);
     }
 
-    fn arm_idle(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    fn arm_idle(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         let (at, serial) = (connection.idle_until, connection.serial);
         if at >= connection.idle_alarm_at {
             return;
         }
-        match self.idles.put(now, at, Owner { place, serial }) {
+        match self.idles.put(now, at, Owner { slot, serial }) {
             Put::OnWheel => {
                 connection.idle_alarm_at = at;
-                self.alarms.push((at, Alarm { kind: AlarmKind::Idle, place, serial }));
+                self.alarms.push((at, Alarm::Idle(Owner { slot, serial })));
             }
             Put::Queued { asks_at, first_of } => {
                 connection.idle_alarm_at = asks_at;
                 if let Some(queue) = first_of {
-                    self.set_alarm(asks_at, AlarmKind::Idles, queue);
+                    self.alarms.push((asks_at, Alarm::Idles(queue)));
                 }
             }
         }
     }
 
     /// A connection may have waited for its request for too long.
-    pub fn end_idle(&mut self, now: Instant, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    pub fn end_idle(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
         if connection.idle_alarm_at > now {
             return;
         }
@@ -239,19 +240,19 @@ impl Core {
             return;
         }
         if connection.idle_until > now {
-            return self.arm_idle(now, place);
+            return self.arm_idle(now, slot);
         }
         if connection.lingering {
-            return self.release(now, place);
+            return self.release(now, slot);
         }
         self.facts.idle_closes += 1;
-        self.close(now, place);
-        self.hear(now, place);
+        self.close(now, slot);
+        self.hear(now, slot);
     }
 
     /// Takes a connection off the table.
-    pub fn remove(&mut self, now: Instant, place: u32) {
-        let gone = self.connections.remove(place as usize);
+    pub fn remove(&mut self, now: Instant, slot: ServedSlot) {
+        let gone = self.connections.remove(slot.index());
         if gone.stage == Stage::Handshake {
             self.half_open -= 1;
         }

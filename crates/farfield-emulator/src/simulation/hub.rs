@@ -3,92 +3,97 @@
 
 use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};
-use crate::server::Core;
-use crate::world::{Crossing, Event, Reach, World};
+use crate::forward::Forward;
+use crate::server::{Alarm, Core};
+use crate::shared::{Extent, SharedSide};
+use crate::transit::{Crossing, Event};
 use crate::{Directory, Packet};
 use farfield_base::Instant;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 #[derive(Debug)]
 pub(crate) struct Hub<T> {
-    pub links: Links,
+    pub links: Links<Alarm>,
     pub server: Core,
     tap: T,
 }
 
-/// Shared links.
+/// Shared links, with the events that were done there.
 #[derive(Debug)]
-pub(crate) struct Links {
-    pub world: World,
+pub(crate) struct Links<O> {
+    pub side: SharedSide<O>,
     pub events: u64,
     pub packet_events: u64,
 }
 
-impl Links {
-    pub fn new(simulation: &Simulation, directory: &Arc<Directory>, reach: Reach) -> Links {
-        let network = Arc::clone(&simulation.network);
-        let world = World::new(network, Arc::clone(directory), simulation.seed, (0, 1), reach);
-        Links { world, events: 0, packet_events: 0 }
+impl<O: Copy> Links<O> {
+    pub fn new(simulation: &Simulation, extent: Extent) -> Links<O> {
+        let side = SharedSide::new(Arc::clone(&simulation.network), simulation.seed, extent);
+        Links { side, events: 0, packet_events: 0 }
     }
 
-    /// Takes packets that have left other parts, or will.
+    /// Takes packets that have left other partitions, or will.
     pub fn take(&mut self, crossings: &mut Vec<Crossing>) {
         for Crossing { at, flight } in crossings.drain(..) {
-            let place = self.world.flights.insert(flight) as u32;
-            self.world.wheel.schedule(at, Event::Packet(place));
+            self.side.transit.schedule(at, flight);
         }
     }
 
+    pub fn next_at(&self) -> Instant {
+        self.side.transit.wheel.next_at().unwrap_or(Instant::MAX)
+    }
+
+    /// Does the next event before `end`; returns when it was due, and the event if it is none of the links.
+    fn next(&mut self, end: Instant) -> Option<(Instant, Option<O>)> {
+        let last = Instant::from_ns(end.as_ns().checked_sub(1)?);
+        let (due, event) = self.side.transit.next_due(last)?;
+        debug_assert!(due >= self.side.transit.now, "time does not go back");
+        self.side.transit.now = due;
+        self.events += 1;
+        let other = match event {
+            Event::Packet(slot) => {
+                self.packet_events += 1;
+                self.side.travel(slot);
+                None
+            }
+            Event::Verdict(link) => {
+                self.side.poll_verdicts(link);
+                None
+            }
+            Event::Other(other) => Some(other),
+        };
+        Some((due, other))
+    }
+}
+
+impl Links<Infallible> {
     /// Does what is due before `end`, or less if it is to stop; returns how much that was.
     pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.events;
-        while let Some((_, event)) = self.next(end) {
-            self.world.look_ahead();
-            debug_assert!(!matches!(event, Event::Server(_)), "the server is elsewhere");
+        while self.next(end).is_some() {
+            self.side.prefetch();
             if self.events.is_multiple_of(EVENTS_A_LOOK) && remote.stops() {
                 break;
             }
         }
         self.events - before
     }
-
-    pub fn next_at(&self) -> Instant {
-        self.world.wheel.next_at().unwrap_or(Instant::MAX)
-    }
-
-    /// The next event before `end`, when it is due; done, if it is of the links.
-    fn next(&mut self, end: Instant) -> Option<(Instant, Event)> {
-        let last = Instant::from_ns(end.as_ns().checked_sub(1)?);
-        let (due, event) = self.world.next_due(last)?;
-        debug_assert!(due >= self.world.now, "time does not go back");
-        self.world.now = due;
-        self.events += 1;
-        match event {
-            Event::Packet(place) => {
-                self.packet_events += 1;
-                self.world.travel(place);
-            }
-            Event::Verdict(at) => self.world.hear_verdicts(at),
-            Event::Server(_) => {}
-            Event::Wake(_) | Event::Timer { .. } | Event::Waits(_) => unreachable!("no clients are here"),
-        }
-        Some((due, event))
-    }
 }
 
 impl<T: Tap> Hub<T> {
-    pub fn new(simulation: &Simulation, directory: &Arc<Directory>, reach: Reach, tap: T) -> Hub<T> {
+    pub fn new(simulation: &Simulation, directory: &Arc<Directory>, extent: Extent, tap: T) -> Hub<T> {
         let (network, plan) = (Arc::clone(&simulation.network), Arc::clone(&simulation.server));
         let server = Core::new(plan, network, Arc::clone(directory), simulation.seed);
-        Hub { links: Links::new(simulation, directory, reach), server, tap }
+        Hub { links: Links::new(simulation, extent), server, tap }
     }
 
     /// Does what is due before `end`, or less if it is to stop; returns how much that was.
     pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.links.events;
-        while let Some((due, event)) = self.links.next(end) {
-            self.look_ahead();
-            if let Event::Server(alarm) = event {
+        while let Some((due, alarm)) = self.links.next(end) {
+            self.links.side.prefetch_with(&self.server);
+            if let Some(alarm) = alarm {
                 self.server.handle_alarm(due, alarm);
             }
             self.come_to_rest(due);
@@ -99,50 +104,29 @@ impl<T: Tap> Hub<T> {
         self.links.events - before
     }
 
-    /// Reads what coming packets will need of the network's plan and of the server.
-    fn look_ahead(&mut self) {
-        let world = &mut self.links.world;
-        if world.soon.is_empty() {
-            return;
-        }
-        let mut read = world.look_at_flights();
-        let flights = || world.soon.iter().filter_map(|place| world.flights.get(*place as usize));
-        for flight in flights() {
-            read ^=
-                u64::from(world.plan.clients[flight.client as usize].rank) ^ self.server.look(flight.client);
-        }
-        for flight in flights().filter(|flight| flight.up) {
-            if let Some(port) = flight.port() {
-                read ^= self.server.look_at(flight.client, port);
-            }
-        }
-        std::hint::black_box(read);
-        world.soon.clear();
-    }
-
     /// Hands packets to and fro between the network and the server until there are none.
     fn come_to_rest(&mut self, now: Instant) {
-        let world = &mut self.links.world;
+        let side = &mut self.links.side;
         loop {
-            while let Some(flight) = world.at_server.pop_front() {
+            while let Some(flight) = side.arrived.pop_front() {
                 let client = flight.client;
                 if self.tap.looks() {
-                    self.tap.see(now, true, &world.packet_of(flight.clone()));
+                    self.tap.see(now, true, &side.packet_of(flight.clone()));
                 }
-                match flight.open(world.plan.servers.port) {
+                match flight.open(side.transit.plan.servers.port) {
                     Ok(tcp) => self.server.handle_segment(now, client, &tcp),
                     Err(packet) => self.server.handle_packet(now, client, *packet),
                 }
             }
             let Some((client, tcp)) = self.server.departures.pop_front() else { break };
             if self.tap.looks() {
-                let packet = Packet::tcp(world.addresses(client).reversed(), tcp.clone());
+                let packet = Packet::tcp(side.addresses(client).reversed(), tcp.clone());
                 self.tap.see(now, false, &packet);
             }
-            world.send_segment((client, false), tcp.destination_port, &tcp.segment, &tcp.payload);
+            side.send_down(client, tcp);
         }
         for (at, alarm) in self.server.alarms.drain(..) {
-            world.wheel.schedule(at, Event::Server(alarm));
+            side.transit.wheel.schedule(at, Event::Other(alarm));
         }
     }
 }

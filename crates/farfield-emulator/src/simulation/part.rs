@@ -2,7 +2,8 @@
 
 use super::Simulation;
 use super::sink::{EVENTS_A_LOOK, Remote};
-use crate::world::{Crossing, Event, Reach};
+use crate::client_side::Beyond;
+use crate::transit::Crossing;
 use crate::{Directory, Shard};
 use farfield_base::{Duration, Instant, Note, Sample, Window};
 use farfield_user::Plan;
@@ -22,7 +23,7 @@ impl Part {
     pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Part {
         let network = Arc::clone(&simulation.network);
         Part {
-            shard: Shard::reaching(Reach::Clients, network, Arc::clone(directory), users),
+            shard: Shard::with(Beyond::Nothing, network, Arc::clone(directory), users),
             window: simulation.window,
             drain_until: simulation.drain_until,
             finished: false,
@@ -33,11 +34,10 @@ impl Part {
 
     /// Takes packets that have come to the edge, or will.
     pub fn take(&mut self, crossings: &mut Vec<Crossing>) {
-        let world = &mut self.shard.world;
-        for Crossing { at, mut flight } in crossings.drain(..) {
-            flight.client /= world.shards;
-            let place = world.flights.insert(flight) as u32;
-            world.wheel.schedule(at, Event::Packet(place));
+        let side = &mut self.shard.side;
+        for Crossing { at, flight } in crossings.drain(..) {
+            let client = flight.client.slot(side.shards);
+            side.transit.schedule(at, flight.of_client(client));
         }
     }
 

@@ -11,9 +11,10 @@ use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::Drops;
-use crate::world::Crossing;
+use crate::transit::Crossing;
 use farfield_base::{Instant, Tenths};
 use farfield_user::Tally;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -51,7 +52,7 @@ struct Side {
 
 struct Machine<'a, T> {
     hub: Mutex<Hub<T>>,
-    far: Option<Mutex<Links>>,
+    far: Option<Mutex<Links<Infallible>>>,
     parts: Vec<Mutex<Part>>,
     sides: [Side; 2],
     barrier: Barrier,
@@ -93,7 +94,7 @@ impl Side {
 pub(crate) fn turn<T: Tap>(
     mut parts: Vec<Part>,
     hub: Hub<T>,
-    far: Option<Links>,
+    far: Option<Links<Infallible>>,
     windows: Windows,
     simulation: &Simulation,
     sink: &mut dyn Sink,
@@ -123,6 +124,14 @@ pub(crate) fn turn<T: Tap>(
         machine.work()
     });
     machine.conclude(ended, turned)
+}
+
+impl Simulated {
+    fn add_links<O>(&mut self, links: &Links<O>) {
+        self.drops.add(&links.side.transit.drops);
+        self.events += links.events;
+        self.packet_events += links.packet_events;
+    }
 }
 
 impl<T: Tap> Machine<'_, T> {
@@ -196,23 +205,28 @@ impl<T: Tap> Machine<'_, T> {
 
     /// Puts packets that have left shared links into the boxes of the parts of their clients, or, where there are more
     /// shared links before them, into `other`; tells whether there were any.
-    fn deal(&self, links: &mut Links, boxes: &[Mutex<Vec<Crossing>>], other: &Mutex<Vec<Crossing>>) -> bool {
-        if links.world.crossings.is_empty() {
+    fn deal<O: Copy>(
+        &self,
+        links: &mut Links<O>,
+        boxes: &[Mutex<Vec<Crossing>>],
+        other: &Mutex<Vec<Crossing>>,
+    ) -> bool {
+        if links.side.transit.crossings.is_empty() {
             return false;
         }
-        let mut crossings = std::mem::take(&mut links.world.crossings);
+        let mut crossings = std::mem::take(&mut links.side.transit.crossings);
         let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
             boxes.iter().map(lock).collect();
         let mut other = lock(other);
         let parts = self.parts.len() as u32;
         for crossing in crossings.drain(..) {
-            if links.world.is_beyond_shared(&crossing.flight) {
-                boxes[(crossing.flight.client % parts) as usize].push(crossing);
+            if links.side.is_beyond(&crossing.flight) {
+                boxes[crossing.shard(parts) as usize].push(crossing);
             } else {
                 other.push(crossing);
             }
         }
-        links.world.crossings = crossings;
+        links.side.transit.crossings = crossings;
         true
     }
 
@@ -220,10 +234,10 @@ impl<T: Tap> Machine<'_, T> {
         let part = &mut *lock(&self.parts[number]);
         part.take(&mut lock(&before.down[number]));
         part.take(&mut lock(&before.far_down[number]));
-        let held = part.shard.world.samples.len();
+        let held = part.shard.side.samples.len();
         let did = part.run(self.windows.clients_end(k), self.remote);
-        self.pending.add(part.shard.world.samples.len() - held);
-        let crossings = &mut part.shard.world.crossings;
+        self.pending.add(part.shard.side.samples.len() - held);
+        let crossings = &mut part.shard.side.transit.crossings;
         let sent = !crossings.is_empty();
         if sent {
             // The box was emptied in the window before.
@@ -259,10 +273,9 @@ impl<T: Tap> Machine<'_, T> {
             windows,
         };
         let far = self.far.map(|far| far.into_inner().expect("no thread panicked"));
-        for links in [Some(hub.links), far].into_iter().flatten() {
-            whole.drops.add(&links.world.drops);
-            whole.events += links.events;
-            whole.packet_events += links.packet_events;
+        whole.add_links(&hub.links);
+        if let Some(far) = far {
+            whole.add_links(&far);
         }
         // A load that is over before its time leaves the rest of the measured part empty.
         let until = match self.stopped.into_inner() {

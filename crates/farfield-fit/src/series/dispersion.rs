@@ -5,12 +5,12 @@ use super::{SeriesError, aggregated, checked, mean, variance};
 /// The index at one scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dispersion {
-    /// How many slots make one count.
+    /// Slots joined into one count.
     pub slots: usize,
     /// Variance over mean of those counts: 1 for a Poisson process, growing as a power of the scale, 2H − 1,
     /// for a self-similar one.
     pub index: f64,
-    /// Where the index of a Poisson process lies in nineteen of twenty series.
+    /// Interval of the index of a Poisson process in nineteen of twenty series.
     pub poisson: (f64, f64),
 }
 

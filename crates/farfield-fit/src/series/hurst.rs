@@ -1,4 +1,4 @@
-//! The Hurst parameter of a series, which says how slowly it forgets: ½ for independent values, towards 1 the
+//! The Hurst parameter of a series, which measures its memory: ½ for independent values, towards 1 the
 //! longer the memory. Five estimators, which look at different things and fail in different ways; where they
 //! disagree, the series is not self-similar over the scales that were looked at, or not stationary.
 
@@ -13,7 +13,7 @@ pub use rescaled::rescaled_range;
 pub use wavelet::{LogscaleDiagram, Octave, wavelet};
 pub use whittle::{local_whittle, local_whittle_bandwidth, noise_whittle};
 
-/// How an estimate was come by.
+/// Estimator of the Hurst parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// The variance of averages over longer and longer blocks.
@@ -31,11 +31,11 @@ pub enum Method {
 /// An estimate of the Hurst parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HurstEstimate {
-    /// How it was come by.
+    /// The estimator.
     pub method: Method,
     /// The estimate.
     pub hurst: f64,
-    /// Its standard error where theory has one.
+    /// Standard error where theory has one.
     pub standard_error: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The marginal distribution of a series: how often each value came, whatever the order.
+//! The marginal distribution of a series: frequencies of the values, whatever the order.
 
 use super::{SeriesError, mean};
 
@@ -9,7 +9,7 @@ pub struct Marginal {
 }
 
 impl Marginal {
-    /// Of a series of at least one value, all finite.
+    /// The marginal of a series of at least one value, all finite.
     pub fn of(series: &[f64]) -> Result<Marginal, SeriesError> {
         if series.is_empty() {
             return Err(SeriesError::TooShort { given: 0, needed: 1 });

@@ -1,4 +1,4 @@
-//! Are arrivals a Poisson process, whose rate may change slowly?
+//! Test of arrivals as a Poisson process, whose rate may change slowly.
 //!
 //! Time is cut into blocks within which the rate hardly changes. Given how many arrivals a block has, those
 //! of a Poisson process lie uniformly in it, whatever the rate: with the j-th of J arrivals at Tⱼ in a block
@@ -13,18 +13,18 @@
 use super::SeriesError;
 use farfield_base::{Duration, Instant};
 
-/// What speaks against Poisson. Small p-values do.
+/// Test of a Poisson process; small p-values reject it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PoissonTest {
-    /// How many transformed gaps there were.
+    /// Number of transformed gaps.
     pub gaps: usize,
     /// The largest distance between their distribution function and the exponential one.
     pub distance: f64,
-    /// How likely a Poisson process has such a distance or a larger (Kolmogorov and Smirnov).
+    /// Probability of such a distance or a larger for a Poisson process (Kolmogorov and Smirnov).
     pub exponential_p: f64,
     /// The correlation of neighbouring gaps in a block.
     pub correlation: f64,
-    /// How likely a Poisson process has such a correlation or a stronger, of either sign.
+    /// Probability of such a correlation or a stronger for a Poisson process, of either sign.
     pub independence_p: f64,
 }
 

@@ -3,7 +3,7 @@
 use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::io;
@@ -44,7 +44,7 @@ fn sample(place: u64) -> Sample {
         class: (place % 2) as u16,
         status: if answered { 200 } else { 0 },
         outcome: if answered { Outcome::Ok } else { Outcome::TimedOut },
-        tcp: NonZeroU8::new((place % 4) as u8).map(|syn_tries| TcpFacts {
+        tcp: NonZeroU8::new((place % 4) as u8).map(|syn_tries| TcpStats {
             syn_tries,
             retransmits: (place % 3) as u16,
             out_of_order: (place % 5) as u16,
@@ -55,9 +55,9 @@ fn sample(place: u64) -> Sample {
     }
 }
 
-fn any_facts() -> impl Strategy<Value = Option<TcpFacts>> {
-    let facts = (any::<NonZeroU8>(), any::<u16>(), any::<u16>(), any_number());
-    prop::option::of(facts.prop_map(|(syn_tries, retransmits, out_of_order, srtt)| TcpFacts {
+fn any_tcp_stats() -> impl Strategy<Value = Option<TcpStats>> {
+    let stats = (any::<NonZeroU8>(), any::<u16>(), any::<u16>(), any_number());
+    prop::option::of(stats.prop_map(|(syn_tries, retransmits, out_of_order, srtt)| TcpStats {
         syn_tries,
         retransmits,
         out_of_order,
@@ -95,7 +95,7 @@ prop_compose! {
         session in any_number(),
         (class, status) in any::<(u16, u16)>(),
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
-        tcp in any_facts(),
+        tcp in any_tcp_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
@@ -347,7 +347,7 @@ impl SampleFile for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_leaves_the_last_checkpoint() {
+fn a_full_disk_is_reported_once_and_leaves_the_last_checkpoint() {
     let samples = run(0..GROUP_ROWS + 90_000);
     let mut whole = writer(Keep::All);
     whole.write(&samples).unwrap();

@@ -102,9 +102,9 @@ impl PlainLink {
         Ok(passage.end + model.delay.propagation)
     }
 
-    /// Reads a little of it, for whoever wants it in the cache; means nothing.
-    pub fn look(&self) -> u64 {
-        self.busy_until.as_ns()
+    /// When the last packet that was admitted has left.
+    pub fn busy_until(&self) -> Instant {
+        self.busy_until
     }
 
     /// Whether a packet may wait.

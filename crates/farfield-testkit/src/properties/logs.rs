@@ -1,9 +1,9 @@
 //! Logs: every line is counted once, the cuts of the stream change nothing, a request is part of its line,
 //! and a report can be made of whatever was read.
 
-use farfield_fit::scenario::{Asked, TrafficSettings};
-use farfield_fit::session::Kinds;
-use farfield_fit::{FitReport, FitSettings, Limits, Taking, Trials, Visits};
+use farfield_fit::scenario::{RequestSource, TrafficSettings};
+use farfield_fit::session::RequestKinds;
+use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Visits};
 use farfield_log::{LogFormat, LogParser, LogReader, ReadTally, Record, TransferUnit, decompressed};
 use std::io::{self, Read};
 
@@ -55,14 +55,14 @@ fn of_a_log(format: &LogFormat, input: &[u8]) {
     let text = serde_json::to_string(&report).expect("a report is JSON");
     assert!(serde_json::from_str::<FitReport>(&text).is_ok(), "and reads again");
     let traffic = |asked| report.traffic(&TrafficSettings { speed: 60.0, asked, course: true });
-    let _ = traffic(Asked::Paths);
-    let asked = traffic(Asked::Site("site.json".into()));
+    let _ = traffic(RequestSource::Paths);
+    let asked = traffic(RequestSource::Site("site.json".into()));
     assert!(asked.is_err() || report.to_site(1).is_ok(), "the site that is asked for is there");
 }
 
 fn read(format: &LogFormat, input: &[u8], piece: usize) -> (Visits, ReadTally) {
     let limits = Limits { requests: 1_000, path_bytes: 4_096, visitor_bytes: 4_096 };
-    let mut visits = Visits::new(limits, Taking::default(), Kinds::default());
+    let mut visits = Visits::new(limits, LogSettings::default(), RequestKinds::default());
     let mut reader = LogReader::new(LogParser::new(format));
     let mut take = |record: &Record<'_>| {
         let parts = [record.client, record.agent, record.method, record.path, record.referrer];

@@ -1,5 +1,4 @@
-//! Errors of invalid arrival processes: each sentence names the key and what would mend
-//! it.
+//! Errors of invalid arrival processes: each sentence names the key and a remedy.
 
 use crate::distribution::ParameterError;
 use farfield_base::{QuantityError, Rate};
@@ -51,7 +50,7 @@ pub enum ArrivalError {
         "`factor` {factor} in a `share` of {share} would be more than all arrivals; their product must be at most 1"
     )]
     TooMuch {
-        /// How many times the mean rate a burst has.
+        /// Rate of a burst over the mean rate.
         factor: f64,
         /// The part of each period that is burst.
         share: f64,
@@ -115,7 +114,7 @@ pub enum ArrivalError {
         "`transitions` needs a row for each of the {states} `rates` (two at least) and as many columns: how often a second it goes from the row's state to the column's, 0 from a state to itself"
     )]
     Transitions {
-        /// How many rates were given.
+        /// Number of rates.
         states: usize,
     },
     /// A state that is never reached, or never left.

@@ -4,7 +4,7 @@
 //! eigenvalues are the Fourier transform of its first row. For fractional Gaussian noise none of them is
 //! negative (Craigmile 2003, "Simulating a class of stationary Gaussian processes using the Davies–Harte
 //! algorithm"), so that independent normals, scaled by their roots and transformed back, have exactly the
-//! wanted covariance: nothing is approximated but in rounding (Davies and Harte 1987, "Tests for Hurst
+//! wanted covariance: nothing but rounding is approximate (Davies and Harte 1987, "Tests for Hurst
 //! effect", appendix; Wood and Chan 1994).
 
 use farfield_base::random::Stream;
@@ -60,7 +60,7 @@ impl FractionalGaussianNoise {
         self.hurst
     }
 
-    /// One series, independent of any other that is drawn.
+    /// Draws a series, independent of any other.
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         let mut circle: Vec<Complex<f64>> = self
             .amplitudes

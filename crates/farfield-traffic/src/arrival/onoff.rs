@@ -2,7 +2,7 @@
 //! heavy tails. Their sum is asymptotically self-similar with H = (3 − α) / 2, α being the heavier of the two
 //! tails (Willinger, Taqqu, Sherman and Wilson 1997, "Self-similarity through high-variability", theorem 1).
 
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::period::{Period, PeriodSpec};
 use super::spec::{above_zero, bounded};
 use super::{ArrivalError, ArrivalProcess, Spacing};
@@ -96,7 +96,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         let rate = f64::from(self.on_count) * self.each;
         let mut top = self.changes.peek_mut().expect("there is at least one source");
         let Reverse((until, source)) = *top;
@@ -110,7 +110,7 @@ impl Sources {
             self.off.draw(&mut self.stream)
         };
         *top = Reverse((until + lasts, source));
-        Step { until, rate }
+        RateStep { until, rate }
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     const SOURCES: u32 = 10;
     const RUNS: u64 = 4_000;
 
-    /// How many sources are on at each of `at_s`.
+    /// Number of sources that are on at each of `at_s`.
     fn on<const N: usize>(spec: &OnOff, run: u64, at_s: [f64; N]) -> [f64; N] {
         let mut running = spec.start(Seed(8).stream(Purpose::Arrivals, run));
         let mut step = running.step();

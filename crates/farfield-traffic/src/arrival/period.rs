@@ -1,9 +1,9 @@
-//! How long a source is on or off, or a session lasts, and how long one that is met under way still lasts.
+//! Periods: of a source that is on or off, or of a session, and what is left of one that is under way.
 //!
-//! Whoever looks at a stationary process at time zero finds long periods more often than short ones: the
+//! A stationary process at time zero is in a long period more often than in a short one: the
 //! period that covers it has the density x f(x) / E X, and ends after a uniform part of it (Cox 1962,
 //! "Renewal Theory", section 5.4). Heavy-tailed periods make that matter: started afresh, their process would
-//! take longer than any run to come to its mean.
+//! take longer than any run to reach its mean.
 
 use super::ArrivalError;
 use crate::amount::Amount;
@@ -80,7 +80,7 @@ enum Covering {
         shape: f64,
         scale: f64,
     },
-    /// The same between bounds, where it may fall to zero and below.
+    /// Pareto between bounds, whose shape may be zero and below.
     BoundedPareto {
         shape: f64,
         min: f64,
@@ -151,7 +151,7 @@ impl Period {
         self.whole.sample_duration(stream)
     }
 
-    /// What is left of the period that covers an instant.
+    /// Draws the rest of the period that covers an instant.
     pub(super) fn draw_rest(&self, stream: &mut Stream) -> Duration {
         let covering_s = self.covering.sample(stream);
         Duration::from_secs_f64(covering_s * stream.random::<f64>())

@@ -1,9 +1,9 @@
-//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts as long as its distribution says
-//! and sends at a constant rate meanwhile. The number under way is Poisson, with covariance λ ∫ₕ^∞ P(length >
-//! x) dx at a distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox 1984, "Long-range
-//! dependence: a review"; Parulekar and Makowski 1997).
+//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts for a time of a given
+//! distribution and sends at a constant rate meanwhile. The number under way is Poisson, with covariance λ
+//! ∫ₕ^∞ P(length > x) dx at a distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox
+//! 1984, "Long-range dependence: a review"; Parulekar and Makowski 1997).
 
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::period::{Period, PeriodSpec};
 use super::spec::above_zero;
 use super::{ArrivalError, ArrivalProcess, Spacing};
@@ -96,7 +96,7 @@ impl UnderWay {
         self.arrives += Duration::from_secs_f64(self.gap_s * unit);
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         let rate = self.ends.len() as f64 * self.each;
         let until = match self.ends.peek() {
             Some(Reverse(end)) if *end <= self.arrives => *end,
@@ -108,7 +108,7 @@ impl UnderWay {
         } else {
             self.ends.pop();
         }
-        Step { until, rate }
+        RateStep { until, rate }
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
     const SESSIONS: f64 = 20.0;
     const RUNS: u64 = 4_000;
 
-    /// How many sessions of length Pareto(1.4, 100 ms) are under way at each of `at_s`.
+    /// Number of sessions of length Pareto(1.4, 100 ms) are under way at each of `at_s`.
     fn under_way<const N: usize>(run: u64, at_s: [f64; N]) -> [f64; N] {
         let length = PeriodSpec::Pareto { shape: 1.4, scale: Some(Duration::from_ms(100)), mean: None };
         let length = length.period("length").expect("a good distribution");

@@ -118,7 +118,7 @@ enum Meaning {
     },
 }
 
-/// One segment of a schedule: which keys are there says which shape it has.
+/// Segment of a schedule; the keys that are present decide its shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SegmentSpec {
@@ -258,7 +258,7 @@ impl SegmentSpec {
 /// has what is left, (1 − factor · share) / (1 − share) times the mean. So the rate is above the mean for
 /// just that share, and is then at its maximum (Banga and Druschel 1999, section 5.4, parameters a and b).
 fn bursts(rate: Rate, factor: f64, share: f64, period: Duration) -> Result<Curve, ArrivalError> {
-    /// What the product may exceed 1 by, because a share such as 1/6 has no exact spelling.
+    /// Excess over 1 that the product may have, because a share such as 1/6 has no exact spelling.
     const ROUNDING: f64 = 1e-9;
     if !(factor.is_finite() && factor >= 1.0) {
         return Err(ArrivalError::Factor(factor));

@@ -1,4 +1,4 @@
-//! Arrivals as they were recorded: a list of instants, once or again and again.
+//! Recorded arrivals: a list of instants, once or repeated.
 
 use super::carry::Carry;
 use crate::amount::Amount;
@@ -15,7 +15,7 @@ pub(super) struct Trace {
     repeats: bool,
 }
 
-/// What each line of the file holds.
+/// Content of each line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
     /// The time since the arrival before, or since the start.
@@ -31,7 +31,7 @@ impl Trace {
         Trace { instants, repeats: false }
     }
 
-    /// From the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
+    /// Reads the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
     pub(super) fn read(
         path: &Path,
         lines: Lines,
@@ -68,7 +68,7 @@ impl Trace {
         before.checked_add(within).map(Instant::from_ns)
     }
 
-    /// How many arrivals come before `instant`.
+    /// Number of arrivals before `instant`.
     pub(super) fn count_before(&self, instant: Instant) -> u64 {
         let Some(last_ns) = instant.as_ns().checked_sub(1) else { return 0 };
         let up_to = |ns: u64| self.instants.partition_point(|i| i.as_ns() <= ns) as u64;

@@ -20,7 +20,7 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// From `values`; `None` if there is none, or one that is not finite.
+    /// The distribution of `values`; `None` if there is none, or one that is not finite.
     pub fn new(mut values: Vec<f64>) -> Option<Empirical> {
         if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
             return None;
@@ -32,7 +32,7 @@ impl Empirical {
         Some(Empirical { values: values.into(), mean, variance })
     }
 
-    /// From the file at `path`: one number a line in the plain unit (seconds, bytes), `#` before a comment.
+    /// Reads the file at `path`: one number a line in the plain unit (seconds, bytes), `#` before a comment.
     pub(super) fn read(path: &Path, load: &mut Load<'_>) -> Result<Empirical, FileError> {
         let values = file::entries(path, load, "one number", |entry| match entry.parse() {
             Ok(Amount::Number(number)) => Ok(number),

@@ -24,7 +24,7 @@ pub enum Family {
     Geometric,
     /// Distribution function 1 − e^(−(x/scale)^shape).
     Weibull,
-    /// Of given mean and standard deviation.
+    /// Normal, of given mean and standard deviation.
     Normal,
     /// ln x is normal.
     Lognormal,
@@ -36,16 +36,16 @@ pub enum Family {
     Gamma,
 }
 
-/// One distribution: a family with its parameters.
+/// A family with its parameters: a distribution, or a component of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Component {
     family: Family,
-    /// In the order of [`Family::parameters`]; a family of one parameter leaves the second at 0.
+    /// Parameters in the order of [`Family::parameters`]; a family of one parameter leaves the second at 0.
     theta: [f64; 2],
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Family; 8] = [
         Family::Exponential,
         Family::Geometric,
@@ -57,12 +57,12 @@ impl Family {
         Family::Gamma,
     ];
 
-    /// By its name in a scenario.
+    /// The family with this name in a scenario.
     pub fn named(name: &str) -> Option<Family> {
         Family::ALL.into_iter().find(|family| family.name() == name)
     }
 
-    /// As a scenario spells it.
+    /// Name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             Family::Exponential => "exponential",
@@ -88,8 +88,8 @@ impl Family {
         }
     }
 
-    /// What the family cannot explain among observed values: those that rounding may have brought to zero
-    /// it can.
+    /// Values that the family can explain, in words; `None` if it can explain `value` as observed: rounding
+    /// to multiples of `tick` may bring values to zero.
     pub fn refuses_observed(self, value: f64, tick: f64) -> Option<&'static str> {
         match self {
             Family::Normal | Family::Exponential | Family::Geometric => self.refuses(value),
@@ -123,7 +123,7 @@ impl Component {
         component.distribution().map(|_| component)
     }
 
-    /// Its parameters are known to be good.
+    /// A component of parameters that are known to be valid.
     pub fn known(family: Family, theta: [f64; 2]) -> Component {
         Component { family, theta }
     }
@@ -138,7 +138,7 @@ impl Component {
         &self.theta[..self.family.parameters().len()]
     }
 
-    /// The same distribution with one parameter changed.
+    /// This component with one parameter changed.
     pub fn with(mut self, at: usize, change: impl FnOnce(f64) -> f64) -> Component {
         self.theta[at] = change(self.theta[at]);
         self
@@ -159,7 +159,7 @@ impl Component {
         }
     }
 
-    /// The distribution that draws.
+    /// The distribution to draw from.
     pub fn distribution(&self) -> Result<Distribution, ParameterError> {
         let [a, b] = self.theta;
         Ok(match self.family {
@@ -303,7 +303,7 @@ mod tests {
             }
         }
 
-        /// Where statrs has no distribution: the density is the slope of the distribution function.
+        /// statrs lacks this distribution: the density is the slope of the distribution function.
         #[test]
         fn the_inverse_gaussian_density_is_the_slope(mean in 0.5..50.0f64, shape in 0.5..50.0f64, at in 0.2..5.0f64) {
             let component = Component::new(Family::InverseGaussian, [mean, shape]).expect("good");

@@ -19,7 +19,7 @@ struct Parts {
 }
 
 impl Mixture {
-    /// From weights and distributions; at least one weight must be above 0.
+    /// A mixture of weights and distributions; at least one weight must be above 0.
     pub fn new(mut parts: Vec<(f64, Distribution)>) -> Result<Mixture, WeightError> {
         // A part that is never drawn must not bring its infinite moments in.
         parts.retain(|(weight, _)| *weight != 0.0);

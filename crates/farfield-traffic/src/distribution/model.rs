@@ -11,7 +11,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// One distribution.
+    /// A single component.
     pub fn single(component: Component) -> Model {
         Model { parts: vec![(1.0, component)] }
     }
@@ -30,12 +30,12 @@ impl Model {
         &self.parts
     }
 
-    /// How many numbers were estimated: the parameters, and all weights but one.
+    /// Number of free parameters: those of the components, and all weights but one.
     pub fn free_parameters(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.parameters().len()).sum::<usize>() + self.parts.len() - 1
     }
 
-    /// The distribution that draws. Parameters that came from a fit are always good ones.
+    /// The distribution to draw from. Parameters that came from a fit are always good ones.
     pub fn distribution(&self) -> Distribution {
         let of = |part: &Component| part.distribution().expect("a component's parameters are good");
         match self.parts.as_slice() {

@@ -28,7 +28,7 @@ use std::str::FromStr;
 pub struct DistributionSpec {
     written: Written,
     meaning: Meaning,
-    /// What the units that were written say it is a distribution of.
+    /// Dimension of the values, by the units written.
     dimension: Option<Dimension>,
 }
 
@@ -61,9 +61,9 @@ pub enum SpecError {
     Mixed {
         /// The distribution.
         distribution: &'static str,
-        /// What the first are.
+        /// Dimension of the first.
         one: Dimension,
-        /// What a later one is.
+        /// Dimension of a later one.
         other: Dimension,
     },
     /// Sizes where times are wanted.
@@ -151,7 +151,7 @@ enum Written {
         values: Option<Vec<Amount>>,
     },
     Mixture {
-        parts: Vec<Part>,
+        parts: Vec<WeightedSpec>,
     },
     Truncated {
         of: Box<DistributionSpec>,
@@ -162,7 +162,7 @@ enum Written {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct WeightedSpec {
     weight: f64,
     of: DistributionSpec,
 }
@@ -206,7 +206,7 @@ impl DistributionSpec {
         }
     }
 
-    /// What the units that were written say it is a distribution of, if they say.
+    /// Dimension of the values, by the units written, if there are any.
     pub fn dimension(&self) -> Option<Dimension> {
         self.dimension
     }
@@ -228,7 +228,7 @@ impl DistributionSpec {
         }
     }
 
-    /// Its distribution function, where one is known.
+    /// The distribution function, where one is known.
     fn model(&self) -> Option<Model> {
         if let Written::Mixture { parts } = &self.written {
             let parts: Option<Vec<_>> =
@@ -328,7 +328,7 @@ impl Written {
         Ok(Meaning::Ready(distribution))
     }
 
-    /// What the units say; an error if they disagree.
+    /// Dimension by the units; an error if they disagree.
     fn dimension(&self) -> Result<Option<Dimension>, SpecError> {
         let mut found = None;
         let mut meet = |dimension: Option<Dimension>| match (found, dimension) {
@@ -391,7 +391,7 @@ impl Written {
     }
 }
 
-fn mixture(parts: &[Part]) -> Result<Meaning, SpecError> {
+fn mixture(parts: &[WeightedSpec]) -> Result<Meaning, SpecError> {
     // Whatever the distributions are, the weights are checked now, so that only a file can fail later.
     let weights: Vec<f64> = parts.iter().map(|part| part.weight).collect();
     crate::alias::AliasTable::new(&weights)?;

@@ -1,6 +1,9 @@
-//! The special functions that likelihoods and distribution functions need and `libm` has not: ψ, ψ′, the
-//! incomplete gamma function and the scaled error function. Formulas: NIST Digital Library of Mathematical
-//! Functions.
+//! The special functions that densities, distribution functions and estimators need and `libm` lacks: ψ, ψ′,
+//! the incomplete gamma function and the scaled complementary error function. Formulas: NIST Digital Library
+//! of Mathematical Functions.
+//!
+//! statrs has neither ψ′ nor the scaled error function, so it is no substitute; it is the independent oracle
+//! of the tests.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -106,6 +109,17 @@ mod tests {
             let slope = (digamma(x + step) - digamma(x - step)) / (2.0 * step);
             prop_assert!((trigamma(x) / slope - 1.0).abs() < 1e-6, "{} against {slope}", trigamma(x));
         }
+    }
+
+    #[test]
+    fn psi_has_its_known_values() {
+        const EULER: f64 = 0.577_215_664_901_532_9;
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} not {wanted}");
+        near(digamma(1.0), -EULER);
+        near(digamma(0.5), -EULER - 2.0 * 2.0f64.ln());
+        near(trigamma(1.0), PI * PI / 6.0);
+        near(trigamma(0.5), PI * PI / 2.0);
+        near(trigamma(11.0), PI * PI / 6.0 - (1..=10).map(|k| 1.0 / f64::from(k * k)).sum::<f64>());
     }
 
     /// Against its own asymptotic series (DLMF 7.12.1) far out, and where product and fraction meet.

@@ -76,7 +76,7 @@ impl BoundedPareto {
 }
 
 impl Univariate for BoundedPareto {
-    /// By inverting the distribution function.
+    /// Inverts the distribution function.
     fn sample(&self, rng: &mut Stream) -> f64 {
         let logarithm = (-rng.random::<f64>() * self.within).ln_1p();
         (self.min * (-logarithm / self.shape).exp()).clamp(self.min, self.max)

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a site comes from: in a scenario `"surge"`, `"model.toml"` or `"www/site.json"`.
+/// Source of a site: in a scenario `"surge"`, `"model.toml"` or `"www/site.json"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SiteSource {
@@ -27,7 +27,7 @@ pub enum SiteSource {
     Made(PathBuf),
 }
 
-/// What names no site.
+/// A text that names no site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` names no site; write `surge`, `prowgen`, `wagon` or `today`, a model such as `model.toml`, or what `farfield site make` wrote, such as `www/site.json`"
@@ -81,7 +81,7 @@ impl SiteSource {
     }
 }
 
-/// What toml says, without the picture of the place.
+/// toml's message, without the excerpt of the file.
 fn in_one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join("; ")
 }

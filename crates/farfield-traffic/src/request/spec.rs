@@ -37,19 +37,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// One page as a scenario writes it.
+/// A page as a scenario writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RequestSpec {
     /// The method; GET by default.
     #[serde(default, serialize_with = "write_method", deserialize_with = "read_method")]
     pub method: Method,
-    /// What is asked for.
+    /// The target.
     pub path: Target,
-    /// How much more often than another this page is asked for, if the order is by weight; 1 by default.
+    /// Relative frequency of the page, if the order is by weight; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: Weight,
-    /// What is fetched with GET after the main request, with its header fields less those about a body.
+    /// Targets fetched with GET after the main request, with its header fields less those about a body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<Target>,
     /// The body; none by default.
@@ -68,13 +68,13 @@ pub enum Order {
     Weighted,
     /// One after the other, the users taking turns.
     InOrder,
-    /// With the temporal locality of the site's model: of a site only.
+    /// With the temporal locality of the site's model: for sites only.
     StackDistance,
     /// Along links, from a start page: of a site only.
     Walk,
 }
 
-/// What a scenario asks for, as written: there is something to ask for, but files have not been read.
+/// Requests of a scenario as written: not empty, but files have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct RequestSetSpec {
@@ -150,7 +150,7 @@ impl RequestSetSpec {
         RequestSetSpec { written }
     }
 
-    /// One request.
+    /// A set of one request.
     pub fn one(request: RequestSpec) -> RequestSetSpec {
         let request = RequestSpec { weight: Weight::ONE, ..request };
         let request = vec![request];

@@ -1,7 +1,7 @@
-//! Rows that sessions take from files: a user's name and password, what to search for.
+//! Rows that sessions take from files: a user's name and password, terms to search for.
 //!
-//! Which row a session gets follows from the session's number, and that from the user's, so that any number
-//! of workers hand out the same rows. A file is CSV (its first line names the columns) or JSON lines (an
+//! The row of a session follows from the session's number, and that from the user's, so that any number of
+//! workers use the same rows. A file is CSV (its first line names the columns) or JSON lines (an
 //! object each).
 
 use super::template::is_name;
@@ -20,10 +20,10 @@ pub struct DataSpec {
     /// The columns of a CSV file whose first line does not name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// In which order rows are handed out.
+    /// Order of the rows.
     #[serde(default)]
     pub order: DataOrder,
-    /// What happens once all have been; by default `stop` for unique rows, else `go-round`.
+    /// Reaction once all rows have been used; by default `stop` for unique rows, else `go-round`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_up: Option<UsedUp>,
     /// Who gets a row of its own.
@@ -31,24 +31,24 @@ pub struct DataSpec {
     pub per: Per,
 }
 
-/// In which order rows are handed out.
+/// Order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// As they stand in the file.
+    /// Order of the file.
     #[default]
     InOrder,
-    /// In an order that the seed chooses.
+    /// Random order, by the seed.
     Shuffled,
-    /// As they stand in the file, each once.
+    /// Order of the file, each row once.
     Unique,
 }
 
-/// What happens once all rows have been handed out.
+/// Reaction once all rows have been used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UsedUp {
-    /// They are handed out again.
+    /// Rows are used again, from the first.
     GoRound,
     /// No further session begins.
     Stop,

@@ -8,7 +8,7 @@ use std::fmt;
 /// A variable of the environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
     value: String,
 }
@@ -27,7 +27,7 @@ impl Secret {
         }
     }
 
-    /// Its value.
+    /// Value of the variable.
     pub fn value(&self) -> &str {
         &self.value
     }

@@ -1,6 +1,6 @@
 //! Sessions as a scenario writes them, and the errors of wrong ones.
 
-use super::path::Step;
+use super::path::Transition;
 use super::*;
 use farfield_base::random::Purpose;
 use std::path::Path;
@@ -102,7 +102,7 @@ fn what_cannot_be_meant_is_told() {
 
 /// Holes are looked at wherever they may stand: in queries, in files of bodies, in checks.
 #[test]
-fn holes_are_defined_before_wherever_they_stand() {
+fn placeholders_are_defined_before_wherever_they_stand() {
     let result_of = |second: &str| {
         let first = "[[state]]\nname='a'\npath='/a'\nextract.early = { cookie = 'c' }\n";
         let text =
@@ -230,8 +230,8 @@ fn sessions_end_and_go_back_as_the_table_says() {
     let toml = "[transitions]\na = { b = 0.75, end = 0.25 }\nb = { back = 0.75, end = 0.25 }\n\
                 [[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'";
     let route = resolved(toml).expect("a session").route;
-    let Route::Markov { rows, .. } = &route else { panic!("a table") };
-    assert!(rows[1].steps().any(|step| step == (Step::Back, 0.75)));
+    let StatePath::Markov { rows, .. } = &route else { panic!("a table") };
+    assert!(rows[1].transitions().any(|transition| transition == (Transition::Back, 0.75)));
     let mut rng = Seed(3).stream(Purpose::User, 0);
     let mut clicks = 0;
     for _ in 0..SESSIONS {
@@ -249,7 +249,7 @@ fn sessions_end_and_go_back_as_the_table_says() {
     assert!((mean - 4.0).abs() < 5.0 * sigma, "{mean}");
 }
 
-/// What a condition, a loop or the environment may not be.
+/// Invalid conditions, loops and environment variables.
 #[test]
 fn conditions_need_what_a_state_before_extracts() {
     let check = |toml: &str, parts: &[&str]| {
@@ -290,7 +290,7 @@ fn states_stand_around_the_way() {
     };
     const ALL: &str = "set-up = ['make']\nfirst = ['in']\nlast = ['out']\ntear-down = ['unmake']";
     let session = resolved(&states(ALL)).expect("a session");
-    assert_eq!(session.route, Route::List([2].into()));
+    assert_eq!(session.route, StatePath::List([2].into()));
     assert_eq!(
         session.warnings,
         ["session.state[3].body: `${id}` is empty where no state before has defined it"],

@@ -1,9 +1,9 @@
-//! A site and a folder of files: what lies beside the objects, and a site from files that are there already.
+//! A site as a folder of files, and a site from a folder that exists.
 //!
-//! Opening and writing files is the business of whoever wires it; here are names and texts.
+//! Opening and writing files is left to the caller; names and texts are made here.
 
 use super::html::{self, Reference};
-use super::{Kind, Link, Object, Site, SiteError, SitePage, path};
+use super::{Link, Object, ObjectKind, Site, SiteError, SitePage, path};
 use farfield_base::{Bytes, Duration};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ pub const INDEX: &str = "index.html";
 /// A file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its path below the folder, with `/` between the parts and none in front.
+    /// Path below the folder, with `/` between the parts and none in front.
     pub path: String,
-    /// Its size.
+    /// Size.
     pub size: Bytes,
-    /// Its text, if it is HTML. What is no UTF-8 may be replaced.
+    /// Text, if it is HTML. Invalid UTF-8 may be replaced.
     pub html: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
         .iter()
         .map(|file| {
             let path = encoded(&format!("/{}", file.path));
-            let kind = if file.html.is_some() { Kind::Html } else { Kind::of_path(&path) };
+            let kind = if file.html.is_some() { ObjectKind::Html } else { ObjectKind::of_path(&path) };
             Object { kind, path, size: file.size, cost: Duration::ZERO }
         })
         .collect();
@@ -77,7 +77,7 @@ pub fn named(html: &str, own: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What a page names, as places, each once and in order.
+/// Indices of the objects that a page names, each once and in order.
 #[derive(Debug, Default)]
 struct Found {
     embedded: Vec<u32>,
@@ -146,7 +146,7 @@ mod tests {
         let file = |(path, text): &(&str, &str)| FoundFile {
             path: (*path).to_owned(),
             size: Bytes(text.len() as u64),
-            html: (Kind::of_path(path) == Kind::Html).then(|| (*text).to_owned()),
+            html: (ObjectKind::of_path(path) == ObjectKind::Html).then(|| (*text).to_owned()),
         };
         files.iter().map(file).collect()
     }

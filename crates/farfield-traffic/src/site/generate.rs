@@ -4,7 +4,7 @@
 use super::html;
 use super::matching;
 use super::model::{RequestSizes, SiteModel, Sizes};
-use super::{Kind, Link, Object, Site, SiteError, SitePage};
+use super::{Link, Object, ObjectKind, Site, SiteError, SitePage};
 use crate::alias::AliasTable;
 use crate::distribution::Distribution;
 use farfield_base::random::{Purpose, Seed, Stream};
@@ -13,7 +13,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution as _, Exp1};
 
-/// What a stream is for. Low numbers are those of request bodies and of the built-in server's pages.
+/// Purpose of a stream. Low numbers are those of request bodies and of the built-in server's pages.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 enum Aspect {
@@ -61,7 +61,7 @@ pub(super) fn generate(model: &SiteModel, seed: Seed) -> Result<Site, SiteError>
     Site::new(seed.0, objects, pages, model.distances.clone())
 }
 
-/// What each page embeds, as places among the embedded objects.
+/// Indices of the embedded objects of each page.
 ///
 /// Shared objects are dealt out like cards, in a random order and then again from the first, so that each is
 /// embedded as soon as there are as many references as objects.
@@ -91,9 +91,9 @@ fn count(distribution: Option<&Distribution>, rng: &mut Stream) -> usize {
 fn mains(model: &SiteModel, seed: Seed) -> Vec<Object> {
     let mut html = stream(seed, Aspect::PageSizes);
     let mut other = stream(seed, Aspect::DocumentSizes);
-    let page = |number| object("p", number, Kind::Html, model.html_sizes.sample(&mut html));
+    let page = |number| object("p", number, ObjectKind::Html, model.html_sizes.sample(&mut html));
     let mut objects: Vec<Object> = (0..model.pages).map(page).collect();
-    let document = |number| object("d", number, Kind::Other, model.document_sizes.sample(&mut other));
+    let document = |number| object("d", number, ObjectKind::Other, model.document_sizes.sample(&mut other));
     objects.extend((0..model.documents).map(document));
     objects
 }
@@ -114,9 +114,9 @@ fn inner(
     let one = |number| {
         let drawn: f64 = kinds.random();
         let kind = match drawn {
-            drawn if drawn < model.style_sheets => Kind::StyleSheet,
-            drawn if drawn < model.style_sheets + model.scripts => Kind::Script,
-            _ => Kind::Image,
+            drawn if drawn < model.style_sheets => ObjectKind::StyleSheet,
+            drawn if drawn < model.style_sheets + model.scripts => ObjectKind::Script,
+            _ => ObjectKind::Image,
         };
         object("o", number, kind, model.sizes.sample(&mut sizes))
     };
@@ -124,7 +124,7 @@ fn inner(
 }
 
 /// Object `number` of a folder, a hundred of them in a folder of its own.
-fn object(folder: &str, number: u32, kind: Kind, size: u64) -> Object {
+fn object(folder: &str, number: u32, kind: ObjectKind, size: u64) -> Object {
     let path = format!("/{folder}/{}/{}.{}", number / 100, number % 100, kind.extension());
     Object { path, kind, size: Bytes(size), cost: Duration::ZERO }
 }
@@ -152,7 +152,7 @@ impl Sizes {
     }
 }
 
-/// How often each of `mains` is asked for: Zipf's law, over ranks that are random or matched with sizes.
+/// Popularity of each of `mains`: Zipf's law, over ranks that are random or matched with sizes.
 fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     let weights: Vec<f64> = (1..=mains.len()).map(|rank| (rank as f64).powf(-model.zipf)).collect();
     let total: f64 = weights.iter().sum();
@@ -200,7 +200,7 @@ fn twelve_digits(share: f64) -> f64 {
     (share * 1e12).round() / 1e12
 }
 
-/// Where each page's links lead: to different pages, the more popular the likelier, each followed alike.
+/// Links of each page: to different pages, the more popular the likelier, each followed alike.
 fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<Link>>, SiteError> {
     let mut links = vec![Vec::new(); popularity.len()];
     let Some(distribution) = &model.links else { return Ok(links) };
@@ -240,7 +240,7 @@ fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) 
     found.into_iter().map(|page| Link { page, weight: 1.0 }).collect()
 }
 
-/// Makes each page at least as large as what it must name.
+/// Enlarges each page to the names that it must hold.
 fn make_room(model: &SiteModel, objects: &mut [Object], pages: &[SitePage]) {
     for (at, page) in pages.iter().enumerate().take(model.pages as usize) {
         let least = html::markup(objects, pages, page).len() as u64;

@@ -1,9 +1,9 @@
-//! Requests with temporal locality: pages are asked for again after about as many others as the distribution
-//! of stack distances says, and as often as their popularity says.
+//! Requests with temporal locality: pages return at distances of a given distribution, and as often as their
+//! popularity requires.
 //!
 //! After SURGE (Barford and Crovella 1998, section 4.2). Pages lie in a stack, in a random order at first. A
-//! distance is drawn, the page at that depth is asked for and comes to the top; one that has been asked for
-//! as often as it should is passed over from then on. Where distances are short for the number of pages, this
+//! distance is drawn, the page at that depth is asked for and comes to the top; one whose number of
+//! requests is reached is passed over from then on. Where distances are short for the number of pages, this
 //! alone asks for each page in a spell of its own, and at last for the most popular one only. So it is done
 //! in rounds of [`ROUND`] requests, each with its part of every page's requests, the stack kept from one to
 //! the next: counts are exact over the whole sequence and within 1 in each round. Distances follow the

@@ -1,9 +1,9 @@
-//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): which file gets which
-//! popularity, so that the sizes of what is asked for follow a distribution of their own; and, the same seen
-//! from the other side, which of the embedded objects gets which size.
+//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): popularities are
+//! assigned to files so that the sizes of requests follow a distribution of their own; and, conversely, sizes
+//! to embedded objects.
 //!
 //! Files are in the order of their sizes. Their popularities are steps of a distribution function G; the
-//! distribution is F. What is sought is an order of the steps in which G is nowhere far from F. No order
+//! distribution is F. The goal is an order of the steps in which G is nowhere far from F. No order
 //! comes nearer than half the largest step. Here the largest steps are placed first, each where it brings G
 //! nearest to F if all smaller ones were spread evenly; then the others from the least file upwards, each
 //! time the one that fits best; last, the largest are exchanged with others as long as that brings G nearer.
@@ -11,7 +11,7 @@
 
 use super::model::RequestSizes;
 
-/// So many files are matched at most at once.
+/// Files matched at once, at most.
 pub(super) const PAGES_MAX: usize = 20_000;
 
 /// Steps that are placed first.
@@ -74,7 +74,7 @@ fn place(steps: &[Option<f64>], wanted: &[f64], step: f64, left: f64) -> usize {
     best
 }
 
-/// Gives the files that are still free the rest of the steps, each the one whose middle comes nearest to F.
+/// Assigns the remaining steps to the files without one, each the step whose middle comes nearest to F.
 fn fill(steps: &[Option<f64>], wanted: &[f64], rest: &[f64]) -> Vec<f64> {
     let mut rest: Vec<f64> = rest.iter().rev().copied().collect();
     let mut reached = 0.0;

@@ -1,14 +1,14 @@
 //! A site as a few distributions, as TOML writes it, and the presets with the papers' parameters.
 //!
 //! ```toml
-//! pages = 600                # HTML pages: what embeds and links
-//! documents = 640            # what is asked for on its own
+//! pages = 600                # HTML pages, which embed and link
+//! documents = 640            # objects requested on their own
 //! embedded-objects = 760     # shared among the pages; if absent, each page has its own
 //! embedded = { law = "pareto", shape = 2.43, scale = 1 }   # a page, rounded down
 //! links = { law = "geometric", mean = 8.9 }                # a page, rounded down
-//! zipf = 1                   # the n-th most popular is asked for as often as n^-zipf
+//! zipf = 1                   # the n-th most popular is requested in proportion to n^-zipf
 //!
-//! [sizes]                    # of all for which there is no [html-sizes] or [document-sizes]
+//! [sizes]                    # of all without [html-sizes] or [document-sizes]
 //! body = { law = "lognormal", mu = 9.357, sigma = 1.318 }
 //! tail = { share = 0.07, shape = 1.1, from = "133kB" }
 //! max = "100MB"
@@ -101,7 +101,7 @@ pub struct Tail {
     pub share: Share,
     /// The exponent α, above 0.
     pub shape: f64,
-    /// Where the tail begins, above 0.
+    /// Start of the tail, above 0.
     pub from: Bytes,
 }
 
@@ -319,7 +319,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Preset; 4] = [Preset::Surge, Preset::Prowgen, Preset::Wagon, Preset::Today];
 
-    /// Its name.
+    /// Name of the preset.
     pub const fn name(self) -> &'static str {
         match self {
             Preset::Surge => "surge",

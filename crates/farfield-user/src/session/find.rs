@@ -68,18 +68,18 @@ fn wanted(pick: Pick) -> usize {
 pub(crate) fn picked<'a>(
     mut values: impl Iterator<Item = &'a [u8]>,
     pick: Pick,
-    chance: &mut Stream,
+    rng: &mut Stream,
 ) -> Option<Box<[u8]>> {
     match pick {
         Pick::Nth(number) => values.nth(number.get() as usize - 1).map(Box::from),
         Pick::Random => {
             let all: Vec<&[u8]> = values.collect();
-            (!all.is_empty()).then(|| Box::from(all[chance.random_range(0..all.len())]))
+            (!all.is_empty()).then(|| Box::from(all[rng.random_range(0..all.len())]))
         }
     }
 }
 
-fn by_regex(regex: &Regex, group: usize, body: &[u8], pick: Pick, chance: &mut Stream) -> Option<Box<[u8]>> {
+fn by_regex(regex: &Regex, group: usize, body: &[u8], pick: Pick, rng: &mut Stream) -> Option<Box<[u8]>> {
     // The first match is what is mostly wanted, and has a cheaper way than the others.
     if matches!(pick, Pick::Nth(NonZeroU32::MIN)) {
         let mut groups = regex.capture_locations();
@@ -89,13 +89,13 @@ fn by_regex(regex: &Regex, group: usize, body: &[u8], pick: Pick, chance: &mut S
         }
     }
     let values = regex.captures_iter(body).filter_map(|found| found.get(group).map(|group| group.as_bytes()));
-    picked(values, pick, chance)
+    picked(values, pick, rng)
 }
 
-fn by_json(pointer: &Pointer, body: &[u8], pick: Pick, chance: &mut Stream) -> Option<Box<[u8]>> {
+fn by_json(pointer: &Pointer, body: &[u8], pick: Pick, rng: &mut Stream) -> Option<Box<[u8]>> {
     let document: serde_json::Value = serde_json::from_slice(body).ok()?;
     let values = values_at(pointer, &document);
-    picked(values.iter().map(String::as_bytes), pick, chance)
+    picked(values.iter().map(String::as_bytes), pick, rng)
 }
 
 /// The texts of what `pointer` leads to, but of nulls; of a list, those of its items.

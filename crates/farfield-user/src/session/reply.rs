@@ -13,7 +13,7 @@ use super::page::{Named, Scanner};
 use super::request::Written;
 use super::text::Filling;
 use super::trace::TraceEvent;
-use super::{Errand, Kind, Sessions};
+use super::{Kind, PendingRequest, Sessions};
 use crate::connection::Job;
 use crate::user::User;
 use farfield_base::random::Stream;
@@ -89,7 +89,7 @@ const OBJECTS_MAX: usize = 4096;
 impl Sessions {
     /// The head of the reply to `job` has come.
     pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
-        let Errand { written, kind, intake, traced, .. } = &mut self.errands[job.errand as usize];
+        let PendingRequest { written, kind, intake, traced, .. } = &mut self.pending[job.written().index()];
         if let Some(traced) = traced {
             traced.head(head, fields);
         }
@@ -128,7 +128,7 @@ impl Sessions {
             return;
         }
         if needs.head {
-            intake.take_head(&self.session.states[state], fields, &mut user.chance);
+            intake.take_head(&self.session.states[state], fields, &mut user.rng);
         }
         if needs.body {
             intake.charset = fields.named("content-type").last().map(Charset::of).unwrap_or_default();
@@ -152,7 +152,7 @@ impl Sessions {
 
     /// Bytes of the body of the reply to `job` have come. What they embed is queued.
     pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
-        let Errand { kind, intake, traced, .. } = &mut self.errands[job.errand as usize];
+        let PendingRequest { kind, intake, traced, .. } = &mut self.pending[job.written().index()];
         if let Some(traced) = traced {
             traced.body(bytes);
         }
@@ -199,7 +199,7 @@ impl Sessions {
         user.visit.as_mut().expect("the user is in a session").base = Some(base);
     }
 
-    /// An errand is over, with a reply of this `status` or, without one, with `outcome`: what became of it, and what it
+    /// A request is over, with a reply of this `status` or, without one, with `outcome`: what became of it, and what it
     /// led to, which is queued.
     pub(crate) fn over(
         &mut self,
@@ -209,7 +209,8 @@ impl Sessions {
         status: Option<u16>,
         outcome: Outcome,
     ) -> Outcome {
-        let Errand { written, kind, mut intake, traced, .. } = self.errands.remove(job.errand as usize);
+        let PendingRequest { written, kind, mut intake, traced, .. } =
+            self.pending.remove(job.written().index());
         if let Some(traced) = traced {
             self.traced(|_| traced.over(now, status, outcome));
         }
@@ -274,7 +275,7 @@ impl Sessions {
         outcome
     }
 
-    /// The errand of an embedded object is over.
+    /// The request for an embedded object is over.
     fn object_over(
         &mut self,
         user: &mut User,
@@ -323,8 +324,8 @@ impl Sessions {
         let next = self.writer.redirected(written, recipe, (status, target), &visit.referer, jar);
         visit.location.clear();
         visit.location.push_str(target);
-        let errand = self.errand(next, Kind::Main { redirects: left - 1 }, now);
-        user.queue(job.led_to(job.request, errand, now));
+        let slot = self.pend(next, Kind::Main { redirects: left - 1 }, now);
+        user.queue(job.led_to(job.request, Some(slot), now));
     }
 
     /// Asks for what is embedded in the page, once, and not if the user has it fresh.
@@ -345,8 +346,8 @@ impl Sessions {
         let Ask::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let written = self.writer.object(target, &lines, &visit.location, jar);
-        let errand = self.errand(written, Kind::Object, now);
-        user.embed(job.led_to(request, errand, now));
+        let slot = self.pend(written, Kind::Object, now);
+        user.embed(job.led_to(request, Some(slot), now));
     }
 
     /// Keeps the memory of a head and a body that were looked at for the next ones.
@@ -369,7 +370,7 @@ impl Sessions {
         intake: &Intake,
         now: Instant,
     ) -> Judged {
-        let User { visit, chance, number, .. } = user;
+        let User { visit, rng, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let well = match &state.check.spec.status {
             None => Outcome::of_status(status),
@@ -385,8 +386,8 @@ impl Sessions {
         if intake.undecodable {
             return Judged::plain(Outcome::BadCoding, names);
         }
-        let before = chance.clone();
-        let mut filling = Filling { visit, session: &self.session, user: *number, chance };
+        let before = rng.clone();
+        let mut filling = Filling { visit, session: &self.session, user: *number, rng };
         let mut unmet = intake.unmet.clone();
         unmet.extend(check::unmet(&state.check, &intake.body, &mut filling));
         if let Some(first) = unmet.first() {
@@ -395,8 +396,7 @@ impl Sessions {
             let (outcome, what) = (Outcome::CheckFailed, names.check(first));
             let instead = self.failures.is_new(visit.state, outcome, &what).then(|| {
                 // The same numbers are drawn again, and none of the user's.
-                let filling =
-                    Filling { chance: &mut { before }, visit, session: &self.session, user: *number };
+                let filling = Filling { rng: &mut { before }, visit, session: &self.session, user: *number };
                 names::instead(first, &state.check, intake.unmet_value.as_deref(), &intake.body, filling)
             });
             return Judged { outcome, what, instead: instead.flatten() };
@@ -409,9 +409,8 @@ impl Sessions {
                 }
                 ValueSource::Cookie(name) => visit.jar.value(name, now).map(Box::from),
                 _ => {
-                    let mut filling = Filling { visit, session: &self.session, user: *number, chance };
-                    Finding::of(from, &mut filling)
-                        .and_then(|finding| finding.find(&intake.body, *pick, chance))
+                    let mut filling = Filling { visit, session: &self.session, user: *number, rng };
+                    Finding::of(from, &mut filling).and_then(|finding| finding.find(&intake.body, *pick, rng))
                 }
             };
             let by_default = found.is_none();
@@ -425,12 +424,12 @@ impl Sessions {
         let mut kept = Vec::new();
         for form_number in &state.forms_kept {
             let form = &self.session.forms[usize::from(*form_number)];
-            let mut filling = Filling { visit, session: &self.session, user: *number, chance };
+            let mut filling = Filling { visit, session: &self.session, user: *number, rng };
             let found = match &self.form_parts[usize::from(*form_number)] {
-                Some(parts) => Form::find(&intake.body, parts, form.pick, chance),
+                Some(parts) => Form::find(&intake.body, parts, form.pick, rng),
                 None => filling
                     .query(&form.select)
-                    .and_then(|css| Form::find(&intake.body, &FormParts::of(&css), form.pick, chance)),
+                    .and_then(|css| Form::find(&intake.body, &FormParts::of(&css), form.pick, rng)),
             };
             kept.extend(found.map(|found| (*form_number, found)));
         }
@@ -458,7 +457,7 @@ impl Judged {
 
 impl Intake {
     /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
-    fn take_head(&mut self, state: &State, fields: Fields<'_>, chance: &mut Stream) {
+    fn take_head(&mut self, state: &State, fields: Fields<'_>, rng: &mut Stream) {
         for (place, (name, wanted)) in state.check.spec.header.iter().enumerate() {
             let mut values = fields.named(name.as_str());
             let holds = match wanted {
@@ -474,7 +473,7 @@ impl Intake {
         }
         for (place, Extraction { from, pick, .. }) in state.extract.iter().enumerate() {
             if let ValueSource::Header(name) = from {
-                self.headers.push((place, find::picked(fields.named(name), *pick, chance)));
+                self.headers.push((place, find::picked(fields.named(name), *pick, rng)));
             }
         }
     }

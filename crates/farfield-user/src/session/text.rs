@@ -50,7 +50,7 @@ pub(crate) struct Filling<'a> {
     pub visit: &'a Visit,
     pub session: &'a Session,
     pub user: u32,
-    pub chance: &'a mut Stream,
+    pub rng: &'a mut Stream,
 }
 
 impl Filling<'_> {
@@ -101,7 +101,7 @@ impl Filling<'_> {
             Value::User => digits.format(self.user).as_bytes(),
             Value::Session => digits.format(self.visit.number).as_bytes(),
             Value::Click => digits.format(self.visit.click).as_bytes(),
-            Value::Random(from, to) => digits.format(self.chance.random_range(from..=to)).as_bytes(),
+            Value::Random(from, to) => digits.format(self.rng.random_range(from..=to)).as_bytes(),
         };
         write_bytes(bytes, escape, place, out);
     }

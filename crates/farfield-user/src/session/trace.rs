@@ -253,7 +253,7 @@ impl Sessions {
             Kind::Main { redirects } if redirects == self.session.redirects => TraceRole::Page,
             Kind::Main { .. } => TraceRole::Redirect,
         };
-        let number = self.errands.vacant_key() as u32;
+        let number = self.pending.vacant_key() as u32;
         let url = [self.writer.server.origin(), written.target()].concat();
         let (head, body) = written.parts();
         let request = TracedRequest {

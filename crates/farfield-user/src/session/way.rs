@@ -73,7 +73,7 @@ impl Sessions {
             OnFailure::GoOn => false,
         };
         let law = state.think.as_ref().or(self.session.think.as_ref());
-        let think = law.map(|law| law.sample_duration(&mut user.chance));
+        let think = law.map(|law| law.sample_duration(&mut user.rng));
         visit.retries = 0;
         visit.click += 1;
         let had_all = !is_over && visit.stage == Stage::Way && user.pages_left.as_mut().is_some_and(is_last);
@@ -86,7 +86,7 @@ impl Sessions {
             (true, Stage::Last(_)) => None,
             (true, _) => self.enter_last(visit),
             _ if had_all => self.enter_last(visit),
-            _ => self.step(visit, &mut user.chance),
+            _ => self.step(visit, &mut user.rng),
         };
         if is_over {
             visit.broken_off.get_or_insert(left);
@@ -113,7 +113,7 @@ impl Sessions {
             let unmet = state.conditions.iter().find(|condition| !holds(**condition, visit));
             let Some(unmet) = unmet else { return true };
             self.trace_skipped(&state.name, *unmet);
-            match self.step(visit, &mut user.chance) {
+            match self.step(visit, &mut user.rng) {
                 Some(next) => visit.state = next,
                 None => return false,
             }

@@ -12,12 +12,12 @@ use crate::exit::Exit;
 use crate::flags::fit::FitFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario::{HttpVersion, RunSpec, Scenario, Url};
-use crate::site_folder;
 use farfield_base::Duration;
 use farfield_fit::FitReport;
-use farfield_fit::scenario::{Asked, FittedTraffic, TrafficSettings};
+use farfield_fit::scenario::{FittedTraffic, RequestSource, TrafficSettings};
 use farfield_report::fit::{page, summary, with_unit};
+use farfield_scenario::site_folder;
+use farfield_scenario::{HttpVersion, RunSpec, Scenario, Url};
 use serde::Serialize;
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
@@ -44,8 +44,8 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     settings.objects = flags.objects.max(1);
     let report = fitted(&flags.log, &settings)?;
     let asked = match target {
-        Some(_) => Asked::Paths,
-        None => Asked::Site(FILES[1].into()),
+        Some(_) => RequestSource::Paths,
+        None => RequestSource::Site(FILES[1].into()),
     };
     let pace = Pace::of(&report, flags);
     let wanted = TrafficSettings { speed: pace.speed, asked, course: flags.course };

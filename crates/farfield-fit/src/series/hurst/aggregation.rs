@@ -9,8 +9,8 @@ use super::minimum::minimum;
 use super::{HurstEstimate, Method};
 use crate::series::{SeriesError, aggregated, checked, variance};
 
-/// From blocks of `from` values (at least 1; more, where short times should not count), doubled up to a
-/// sixteenth of the series.
+/// Estimate from blocks of `from` values (at least 1; more, where short times should not count), doubled up
+/// to a sixteenth of the series.
 pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 16;
     const SCALES_MIN: u32 = 3;

@@ -1,6 +1,6 @@
 //! The minimum of a function of one variable, by golden sections (Kiefer 1953).
 
-/// Where `f` is least in [low, high], to 1e-6; for functions that fall, then rise.
+/// Argument of the least `f` in [low, high], to 1e-6; for functions that fall, then rise.
 pub(super) fn minimum(mut low: f64, mut high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
     const PRECISION: f64 = 1e-6;
     let part = (5.0f64.sqrt() - 1.0) / 2.0;

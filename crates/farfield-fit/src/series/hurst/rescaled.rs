@@ -12,8 +12,8 @@ use super::{HurstEstimate, Method};
 use crate::series::{SeriesError, checked, mean};
 use std::f64::consts::PI;
 
-/// From blocks of `from` values (at least 16; 64 or more where memory may be strong), doubled up to an eighth
-/// of the series.
+/// Estimate from blocks of `from` values (at least 16; 64 or more where memory may be strong), doubled up to
+/// an eighth of the series.
 pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 8;
     let from = from.max(16);

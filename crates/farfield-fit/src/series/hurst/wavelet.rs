@@ -25,11 +25,11 @@ const SCALING: [f64; 6] = [
 pub struct Octave {
     /// j, from 1: coefficients at a scale of 2ʲ values.
     pub octave: u32,
-    /// How many coefficients there are.
+    /// Number of coefficients.
     pub coefficients: usize,
     /// log₂ of their mean square, corrected for the bias of a logarithm.
     pub log_energy: f64,
-    /// Its standard error, for Gaussian coefficients.
+    /// Standard error, for Gaussian coefficients.
     pub standard_error: f64,
 }
 
@@ -37,12 +37,12 @@ pub struct Octave {
 /// structure ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogscaleDiagram {
-    /// In order, from 1.
+    /// Octaves in order, from 1.
     pub octaves: Vec<Octave>,
 }
 
 impl LogscaleDiagram {
-    /// Of a series of 128 values at least.
+    /// The diagram of a series of 128 values at least.
     pub fn of(series: &[f64]) -> Result<LogscaleDiagram, SeriesError> {
         const COEFFICIENTS_MIN: usize = 6;
         checked(series, 128)?;

@@ -19,8 +19,9 @@ pub fn local_whittle_bandwidth(n: usize) -> usize {
     (n as f64).powf(0.7) as usize
 }
 
-/// From the lowest `frequencies` (8 at least, half the series' length at most): Robinson (1995), "Gaussian
-/// semiparametric estimation of long range dependence". The standard error is 1 / 2√frequencies (theorem 2).
+/// Estimate from the lowest `frequencies` (8 at least, half the series' length at most): Robinson (1995),
+/// "Gaussian semiparametric estimation of long range dependence". The standard error is 1 / 2√frequencies
+/// (theorem 2).
 pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate, SeriesError> {
     checked(series, LENGTH_MIN)?;
     let mut ordinates = periodogram(series);
@@ -37,8 +38,8 @@ pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate
     Ok(HurstEstimate { method: Method::LocalWhittle, hurst, standard_error })
 }
 
-/// From all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran 1994,
-/// section 5.5). The standard error is that of the likelihood's curvature.
+/// Estimate from all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran
+/// 1994, section 5.5). The standard error is that of the likelihood's curvature.
 pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
     checked(series, LENGTH_MIN)?;
     let ordinates = periodogram(series);

@@ -1,0 +1,375 @@
+//! The clients' side: what a shard owns beside its users. Clients, connections, clients' own links, and the packets on
+//! them; where the shard is alone, the shared links too.
+
+use crate::capture::{CapturePoint, Tap};
+use crate::client::{Client, Lane, Own, Wire};
+use crate::flight::Flight;
+use crate::forward::{Ahead, Forward, On, Way};
+use crate::packet::{Packet, Tcp};
+use crate::plan::{HopPlan, NetworkPlan};
+use crate::shared::links_of;
+use crate::slots::{ClientId, ClientSlot, LinkId, SocketSlot};
+use crate::time_wait::TimeWaits;
+use crate::timeout_queue::TimeoutQueue;
+use crate::transit::{Crossing, Departure, Transit};
+use bytes::Bytes;
+use farfield_base::random::Seed;
+use farfield_base::{Instant, Note, Sample, TcpStats};
+use farfield_net::loss::Memory;
+use farfield_net::{Arrival, Delivery, Fate, Lines, Mtu};
+use farfield_tcp::{Connection, Segment};
+use farfield_user::{ConnectionKey, Failure, Wake};
+use farfield_wire::{Reassembler, ReassemblyLimits};
+use slab::Slab;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The state that everything in a shard acts on, apart from its users, who act on it through
+/// [`Host`](farfield_user::Host).
+#[derive(Debug)]
+pub(crate) struct ClientSide {
+    pub transit: Transit<ClientSlot, At, ClientEvent>,
+    pub seed: Seed,
+    pub shard: u32,
+    pub shards: u32,
+    /// For each class, its clients' own links up and down.
+    pub lanes: Box<[(Lane, Lane)]>,
+    /// Packets that wait before clients' own links.
+    pub lines: Lines,
+    /// The shard's own clients: number `shard`, `shard + shards`, ….
+    pub clients: Vec<Client>,
+    beyond: Beyond,
+    /// Shared links, where they are here.
+    shared: Box<[Wire]>,
+    pub connections: Slab<Socket>,
+    /// For each slot of the population's connections, the one that is bound to it.
+    pub bound: Vec<Option<SocketSlot>>,
+    pub sockets_begun: u32,
+    /// Timers of connections that are not on the wheel.
+    pub timeouts: TimeoutQueue<SocketSlot>,
+    pub time_waits: TimeWaits,
+    pub reassembler: Reassembler,
+    /// Packets that have come to the gateway, where it is here.
+    pub departures: VecDeque<Departure>,
+    /// Upcalls for users, made once they have returned.
+    pub upcalls: VecDeque<Upcall>,
+    /// Counters of the connection whose failure a user is being called about.
+    pub parting: Option<(ConnectionKey, TcpStats)>,
+    pub samples: Vec<Sample>,
+    /// Notes of what happened in sessions.
+    pub notes: Vec<Note>,
+    pub connects: u64,
+    pub tap: Option<Box<Tap>>,
+}
+
+/// What a shard has beside its clients and their own links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Nothing: packets for the server leave at the edge.
+    Nothing,
+    /// The gateway: packets cross to shared links and back.
+    Gateway,
+    /// Shared links and the gateway.
+    Everything,
+}
+
+/// An event of clients and their users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientEvent {
+    /// Users asked for it.
+    Wake(Wake),
+    /// A timer of a connection may be due.
+    Timer { socket: SocketSlot, serial: u32 },
+    /// Timers of a timeout queue may be due.
+    Timeouts(u16),
+}
+
+/// A link of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Shared(LinkId),
+    Own { client: ClientSlot, up: bool, hop: u8 },
+}
+
+/// A connection with what surrounds it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub tcp: Connection,
+    pub client: ClientSlot,
+    pub port: u16,
+    /// Tells its timers from those of an earlier connection in its slot.
+    pub serial: u32,
+    /// The user's key, until its user has closed it.
+    pub key: Option<ConnectionKey>,
+    /// When it is asked next whether a timer is due: at the earliest one's deadline, or before.
+    pub timer_at: Instant,
+    /// Memory of its losses on links, where losses belong to connections.
+    pub up_losses: Memory,
+    pub down_losses: Memory,
+}
+
+/// An upcall: something that happened to a connection, for its user.
+#[derive(Debug)]
+pub(crate) enum Upcall {
+    Connected(ConnectionKey),
+    Received(ConnectionKey, Bytes),
+    Closed(ConnectionKey),
+    /// With the connection's counters, if it was ever begun.
+    Failed(ConnectionKey, Failure, Option<TcpStats>),
+}
+
+impl ClientSide {
+    /// The side of the clients of `shard` among `shards`.
+    pub fn new(
+        plan: Arc<NetworkPlan>,
+        seed: Seed,
+        (shard, shards): (u32, u32),
+        beyond: Beyond,
+    ) -> ClientSide {
+        let own = (0..plan.clients.len()).filter(|number| *number as u32 % shards == shard);
+        let clients = own.map(|number| {
+            let client = &plan.clients[number];
+            Client::new(ClientId::at(number), client, &plan.classes[usize::from(client.class)], seed)
+        });
+        ClientSide {
+            seed,
+            shard,
+            shards,
+            lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
+            lines: Lines::default(),
+            clients: clients.collect(),
+            beyond,
+            shared: if beyond == Beyond::Everything { links_of(&plan, seed) } else { Box::default() },
+            connections: Slab::new(),
+            bound: Vec::new(),
+            sockets_begun: 0,
+            timeouts: TimeoutQueue::default(),
+            time_waits: TimeWaits::default(),
+            reassembler: Reassembler::new(ReassemblyLimits::default()),
+            departures: VecDeque::new(),
+            upcalls: VecDeque::new(),
+            parting: None,
+            samples: Vec::new(),
+            notes: Vec::new(),
+            connects: 0,
+            tap: None,
+            transit: Transit::new(plan),
+        }
+    }
+
+    /// True if packets may be handed over by another thread after they were meant to be here.
+    pub fn may_be_late(&self) -> bool {
+        self.beyond == Beyond::Gateway
+    }
+
+    /// The client that user `user` acts on.
+    pub fn client_of(&self, user: u32) -> ClientSlot {
+        ClientId::new(user % self.transit.plan.clients.len() as u32).slot(self.shards)
+    }
+
+    /// The class of user `user`'s client.
+    pub fn class_of(&self, user: u32) -> u16 {
+        let clients = &self.transit.plan.clients;
+        clients[user as usize % clients.len()].class
+    }
+
+    /// Shows a packet of a client to the capture, if there is one.
+    pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
+        if let Some(tap) = &mut self.tap {
+            tap.see(self.transit.now, point, self.clients[client.index()].number, outbound, packet);
+        }
+    }
+
+    /// Sends a packet from a client on its way.
+    pub fn send_up(&mut self, client: ClientSlot, packet: Packet) {
+        self.show(CapturePoint::Client, client, true, &packet);
+        self.set_out_as(packet, client, true);
+    }
+
+    /// Sends a packet from the gateway to a client on its way.
+    pub fn send_down(&mut self, client: ClientSlot, packet: Packet) {
+        self.show(CapturePoint::Gateway, client, false, &packet);
+        self.set_out_as(packet, client, false);
+    }
+
+    /// Sends a segment from port `port` of a client to the server.
+    pub fn send_segment(&mut self, client: ClientSlot, port: u16, segment: &Segment, payload: &Bytes) {
+        let plan = &self.transit.plan;
+        let is_v6 = plan.classes[usize::from(self.clients[client.index()].class)].first_address.is_ipv6();
+        let flight = Flight::segment((client, true), is_v6, port, segment, payload);
+        if let Some(flight) = flight.filter(|_| self.tap.is_none()) {
+            return self.set_out(flight);
+        }
+        let destination_port = plan.servers.port;
+        let tcp = Tcp { source_port: port, destination_port, segment: *segment, payload: payload.clone() };
+        self.send_up(client, Packet::tcp(self.addresses(client), tcp));
+    }
+
+    /// A packet has come to the gateway.
+    fn depart(&mut self, flight: Flight<ClientSlot>) {
+        let client = flight.client;
+        let packet = self.packet_of(flight);
+        self.show(CapturePoint::Gateway, client, true, &packet);
+        self.departures.push_back(Departure { intended: self.transit.now, packet });
+    }
+
+    /// A packet has come to its client.
+    fn arrive(&mut self, flight: Flight<ClientSlot>) {
+        let client = flight.client;
+        if self.tap.is_some() {
+            let packet = self.packet_of(flight);
+            self.show(CapturePoint::Client, client, false, &packet);
+            return self.receive(client, packet);
+        }
+        match flight.open(self.transit.plan.servers.port) {
+            Ok(tcp) => self.receive_tcp(client, None, &tcp),
+            Err(packet) => self.receive(client, *packet),
+        }
+    }
+
+    fn lane(&self, class: u16, up: bool) -> &Lane {
+        let (there, back) = &self.lanes[usize::from(class)];
+        if up { there } else { back }
+    }
+
+    /// Offers a packet to a client's own links.
+    fn offer_own(&mut self, flight: &Flight<ClientSlot>, hop: u8) -> Fate {
+        let (up, now) = (flight.up, self.transit.now);
+        let client = &mut self.clients[flight.client.index()];
+        let class = usize::from(client.class);
+        let (mut none, lends) =
+            (Memory::default(), if up { self.lanes[class].0 } else { self.lanes[class].1 }.lends);
+        let socket = if lends { flight.port().and_then(|port| client.connection(port)) } else { None };
+        let memory = match socket.and_then(|socket| self.connections.get_mut(socket.index())) {
+            Some(socket) if up => &mut socket.up_losses,
+            Some(socket) => &mut socket.down_losses,
+            None => &mut none,
+        };
+        // Where the packet will lie if it waits.
+        let key = self.transit.flights.vacant_key() as u64;
+        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
+        let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
+        match if up { &mut client.up } else { &mut client.down } {
+            Own::None => through(now),
+            Own::Plain(link) => {
+                let class = &self.transit.plan.classes[class];
+                let model = if up { &class.up[0] } else { &class.down[0] };
+                link.offer(model, &mut self.lines, now, packet.bytes).map_or_else(Fate::Dropped, through)
+            }
+            Own::Single(wire) => {
+                let (link, rng) = &mut **wire;
+                link.offer_of(memory, now, packet, rng)
+            }
+            Own::Compound(compound) => compound.offer_of(memory, now, packet),
+            Own::Chain(wires) => {
+                let Wire { link, rng, .. } = &mut wires[usize::from(hop)];
+                link.offer_of(memory, now, packet, rng)
+            }
+        }
+    }
+}
+
+impl Forward for ClientSide {
+    type Client = ClientSlot;
+    type Link = At;
+    type Other = ClientEvent;
+
+    fn transit(&self) -> &Transit<ClientSlot, At, ClientEvent> {
+        &self.transit
+    }
+
+    fn transit_mut(&mut self) -> &mut Transit<ClientSlot, At, ClientEvent> {
+        &mut self.transit
+    }
+
+    fn id_of(&self, client: ClientSlot) -> ClientId {
+        self.clients[client.index()].number
+    }
+
+    fn route_of(&self, client: ClientSlot) -> (u32, u16) {
+        let client = &self.clients[client.index()];
+        (client.route, client.class)
+    }
+
+    fn own_stages(&self, class: u16, up: bool) -> usize {
+        usize::from(self.lane(class, up).stages)
+    }
+
+    fn holds(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
+        match self.beyond {
+            Beyond::Everything => true,
+            Beyond::Gateway => !way.is_at_shared(flight),
+            Beyond::Nothing => !way.is_at_shared(flight) && !way.is_at_server(flight),
+        }
+    }
+
+    fn advance(&mut self, flight: Flight<ClientSlot>, way: &Way) -> On<ClientSlot> {
+        if !self.holds(&flight, way) {
+            self.cross(flight, self.transit.now);
+            return None;
+        }
+        match self.ahead(&flight, way) {
+            Ahead::Own { node, hop } => {
+                let flight = self.pass(flight, node)?;
+                let Flight { client, up, .. } = flight;
+                self.enter(flight, node, At::Own { client, up, hop })
+            }
+            Ahead::Hop { node, hop: HopPlan { link, .. } } => {
+                let mut flight = self.pass(flight, node)?;
+                match link {
+                    Some(link) => self.enter(flight, node, At::Shared(LinkId::new(link))),
+                    None => {
+                        flight.stage += 1;
+                        Some(flight)
+                    }
+                }
+            }
+            Ahead::Receiver => {
+                if flight.up {
+                    self.depart(flight);
+                } else {
+                    self.arrive(flight);
+                }
+                None
+            }
+        }
+    }
+
+    fn cross(&mut self, flight: Flight<ClientSlot>, at: Instant) {
+        let client = flight.client.id(self.shard, self.shards);
+        self.transit.crossings.push(Crossing { at, flight: flight.of_client(client) });
+    }
+
+    fn mtu(&self, at: At) -> Mtu {
+        match at {
+            At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
+            At::Own { client, up, hop } => {
+                let client = &self.clients[client.index()];
+                match if up { &client.up } else { &client.down } {
+                    Own::Chain(wires) => wires[usize::from(hop)].link.model().mtu_of_link(),
+                    _ => self.lane(client.class, up).mtu,
+                }
+            }
+        }
+    }
+
+    fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {
+        match at {
+            At::Shared(link) => self.shared[link.index()].offer(&self.transit, flight),
+            At::Own { hop, .. } => self.offer_own(flight, hop),
+        }
+    }
+
+    fn wire(&mut self, at: At) -> Option<&mut Wire> {
+        match at {
+            At::Shared(link) => Some(&mut self.shared[link.index()]),
+            At::Own { client, up, hop } => {
+                let client = &mut self.clients[client.index()];
+                match if up { &mut client.up } else { &mut client.down } {
+                    Own::Chain(wires) => Some(&mut wires[usize::from(hop)]),
+                    _ => None,
+                }
+            }
+        }
+    }
+}

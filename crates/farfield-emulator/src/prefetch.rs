@@ -1,0 +1,118 @@
+//! Prefetching: the memory that coming events will need, asked for all at once.
+//!
+//! With a million clients nearly every event needs memory that no cache holds. One event after the other would wait for
+//! it, line after line. The wheel names the events that come next, many at a time, and here their packets, clients and
+//! connections are read, each kind in a loop of its own, so that the processor waits for many lines at once. Nothing
+//! follows from what is read: without this everything would happen as it does, but later.
+
+use crate::client::{Client, Own};
+use crate::client_side::ClientSide;
+use crate::flight::Flight;
+use crate::server::Core;
+use crate::shared::SharedSide;
+use crate::slots::{ClientSlot, FlightSlot, SocketSlot};
+use crate::transit::{Event, Transit};
+use farfield_base::Instant;
+use farfield_tcp::Connection;
+
+/// Clients of a plan whose memory caches hold without being asked: for fewer, prefetching costs more than it saves.
+const CLIENTS_CACHED: usize = 16_384;
+
+impl<C: Copy, L, O> Transit<C, L, O> {
+    /// Takes the next event that is due by `wall`. Where [`soon`](Transit::soon) is not empty afterwards, prefetching for
+    /// these packets pays.
+    pub fn next_due(&mut self, wall: Instant) -> Option<(Instant, Event<L, O>)> {
+        if self.plan.clients.len() <= CLIENTS_CACHED {
+            return self.wheel.pop_due(wall);
+        }
+        let Transit { wheel, soon, .. } = self;
+        wheel.pop_due_naming(wall, |event| {
+            if let Event::Packet(slot) = event {
+                soon.push(*slot);
+            }
+        })
+    }
+
+    /// The packets whose events come soon.
+    fn coming(&self) -> impl Iterator<Item = &Flight<C>> {
+        let flight = |slot: &FlightSlot| self.flights.get(slot.index());
+        self.soon.iter().filter_map(flight)
+    }
+}
+
+impl ClientSide {
+    /// Reads what the packets that come soon will need of this side.
+    pub fn prefetch(&mut self) {
+        if self.transit.soon.is_empty() {
+            return;
+        }
+        let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
+        for flight in self.transit.coming() {
+            if let Some(client) = self.clients.get(flight.client.index()) {
+                read ^= lines_of(client);
+            }
+        }
+        for flight in self.transit.coming().filter(|flight| !flight.up) {
+            if let Some(slot) = self.connection_of(flight)
+                && let Some(socket) = self.connections.get(slot.index())
+            {
+                read ^= tcp_lines_of(&socket.tcp) ^ u64::from(socket.port);
+            }
+        }
+        std::hint::black_box(read);
+        self.transit.soon.clear();
+    }
+
+    fn connection_of(&self, flight: &Flight<ClientSlot>) -> Option<SocketSlot> {
+        self.clients.get(flight.client.index())?.connection(flight.port()?)
+    }
+}
+
+impl<O> SharedSide<O> {
+    /// Reads the packets that come soon.
+    pub fn prefetch(&mut self) {
+        if self.transit.soon.is_empty() {
+            return;
+        }
+        let read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
+        std::hint::black_box(read);
+        self.transit.soon.clear();
+    }
+
+    /// Reads what the packets that come soon will need of the network's plan and of the server.
+    pub fn prefetch_with(&mut self, server: &Core) {
+        if self.transit.soon.is_empty() {
+            return;
+        }
+        let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
+        for flight in self.transit.coming() {
+            let client = flight.client.index();
+            read ^=
+                u64::from(self.transit.plan.clients[client].rank) ^ u64::from(server.peers[client].requests);
+        }
+        for flight in self.transit.coming().filter(|flight| flight.up) {
+            if let Some(connection) = flight.port().and_then(|port| server.connection_of(flight.client, port))
+            {
+                read ^= tcp_lines_of(&connection.tcp) ^ connection.unwritten;
+            }
+        }
+        std::hint::black_box(read);
+        self.transit.soon.clear();
+    }
+}
+
+/// Reads both lines of a client.
+fn lines_of(client: &Client) -> u64 {
+    let link = |own: &Own| match own {
+        Own::Plain(link) => link.busy_until().as_ns(),
+        _ => 0,
+    };
+    link(&client.up) ^ link(&client.down) ^ u64::from(client.next_port()) ^ u64::from(client.class)
+}
+
+/// Reads each line of a connection that a segment will need.
+fn tcp_lines_of(tcp: &Connection) -> u64 {
+    let time = tcp.poll_timer().map_or(0, Instant::as_ns) ^ tcp.srtt().map_or(0, |srtt| srtt.as_ns());
+    let counts = tcp.window().cwnd ^ tcp.facts().refused;
+    tcp.state() as u64 ^ time ^ u64::from(counts) ^ tcp.unacknowledged()
+}
