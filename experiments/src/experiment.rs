@@ -1,7 +1,8 @@
 //! `cargo xtask experiment`: the papers' figures, run again.
 //!
-//! An experiment is a `question.toml` in the folder of its figure. Each point of its curves is a run of farfield against a
-//! fresh server; the results are held against the claims, and kept as a page and its charts in the same folder.
+//! An experiment is a `question.toml` in the folder of its figure. Each point of its curves is a run of
+//! farfield against a fresh server; the results are held against the claims, and kept as a page and its
+//! charts in the same folder.
 
 mod column;
 mod criterion;
@@ -220,7 +221,8 @@ mod tests {
         assert_eq!(found, [Row { curve: 2, measured: row(0, 1, 3.0, 2.0).measured, ..with }]);
     }
 
-    /// A committed page repeats the text of its question: whoever changes one runs the experiment again, or mends the page.
+    /// A committed page repeats the text of its question: whoever changes one runs the experiment again, or
+    /// mends the page.
     #[test]
     fn every_page_has_the_words_of_its_question() {
         for Experiment { name, plan, .. } in all() {

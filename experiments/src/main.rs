@@ -1,8 +1,9 @@
-//! The papers' figures, made again: `cargo xtask experiment` and `cargo xtask study` build and run this program.
+//! The papers' figures, made again: `cargo xtask experiment` and `cargo xtask study` build and run this
+//! program.
 //!
-//! A figure has a folder, such as `wasp/figure-9`, with its question, its page and its charts. An experiment measures: its
-//! `question.toml` says what farfield runs. A study computes from a process or an equation: its code is in `study.rs`, and its
-//! numbers are the same on every machine.
+//! A figure has a folder, such as `wasp/figure-9`, with its question, its page and its charts. An experiment
+//! measures: its `question.toml` says what farfield runs. A study computes from a process or an equation: its
+//! code is in `study.rs`, and its numbers are the same on every machine.
 //!
 //! - [`experiment`]: reads questions, makes runs, judges claims;
 //! - [`study`]: the list of studies, and what several of them use;

@@ -1,4 +1,5 @@
-//! The page of an experiment or a study: what the paper saw, what was seen here, and the numbers behind it, in Markdown.
+//! The page of an experiment or a study: what the paper saw, what was seen here, and the numbers behind it,
+//! in Markdown.
 //!
 //! A page lies in the folder of its figure, as `page.md`, with its charts beside it.
 
@@ -15,9 +16,9 @@ pub struct Page {
     pub title: String,
     /// Paper and figure.
     pub source: String,
-    /// What the paper saw, in paragraphs.
+    /// The paper's result, in paragraphs.
     pub saw: String,
-    /// How it was done here, in paragraphs.
+    /// The method here, in paragraphs.
     pub here: String,
     /// The claims, judged.
     pub claims: Vec<Claim>,
@@ -49,7 +50,7 @@ pub struct Claim {
     pub holds: Option<bool>,
     /// Runs that it was judged by; 0 for a study.
     pub runs: usize,
-    /// How many of them are, or are held against, invalid runs.
+    /// The number of them that are, or are compared with, invalid runs.
     pub invalid: usize,
 }
 
@@ -136,7 +137,8 @@ impl Method {
 }
 
 impl Page {
-    /// The whole page of the figure `name`, such as `wasp/figure-9`. `origin` is a paragraph on where its numbers come from.
+    /// The whole page of the figure `name`, such as `wasp/figure-9`. `origin` is a paragraph on where its
+    /// numbers come from.
     pub fn markdown(&self, name: &str, method: Method, origin: &str) -> String {
         let (task, noun) = method.words();
         let file = method.file();

@@ -1,9 +1,11 @@
 //! `cargo xtask study`: figures of processes, computed, held against the paper, and kept as pages.
 //!
-//! All random numbers follow from seeds and all time is virtual: a study writes the same page on every machine.
+//! All random numbers follow from seeds and all time is virtual: a study writes the same page on every
+//! machine.
 //!
 //! - one `study.rs` in the folder of each figure;
-//! - [`traffic`]: the traffic of the WAGON paper, as a process and as a run; [`memory`], [`marginal`]: statistics of counts.
+//! - [`traffic`]: the traffic of the WAGON paper, as a process and as a run; [`memory`], [`marginal`]:
+//!   statistics of counts.
 
 pub mod marginal;
 pub mod memory;

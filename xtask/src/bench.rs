@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: farfield beside the generators that people know, on one machine and in one run.
 //!
-//! The server has one processor and the generator another. Generators run in turn, and what counts is their ratio
-//! in each turn: its median survives a machine that is busy with other things, absolute figures do not.
+//! The server has one processor and the generator another. Generators run in turn, and what counts is their
+//! ratio in each turn: its median survives a machine that is busy with other things, absolute figures do not.
 
 mod awake;
 mod closed;
@@ -51,8 +51,8 @@ pub struct BenchArgs {
     /// Turns of each generator.
     #[arg(long, default_value_t = 5)]
     pairs: usize,
-    /// Keeps the processors of a virtual machine awake by a program at idle priority on each, where the host takes those
-    /// that sleep.
+    /// Keeps the processors of a virtual machine awake by a program at idle priority on each, where the host
+    /// takes those that sleep.
     #[arg(long)]
     keep_awake: bool,
     /// Installs generators that Debian does not have (oha, k6) into the build folder.
@@ -65,11 +65,11 @@ pub struct Bench {
     /// Its name on the command line and in the page's marks.
     pub name: &'static str,
     run: fn(&Lab) -> Result<String>,
-    /// What is measured beside farfield.
+    /// The programs measured beside farfield.
     beside: Beside,
 }
 
-/// What stands beside farfield in a bench.
+/// The programs beside farfield in a bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     /// nginx on a processor of its own, and other generators in turn.
@@ -143,7 +143,7 @@ fn extent(args: &BenchArgs) -> Extent {
     Extent { pairs, seconds, long_seconds, quick: args.quick }
 }
 
-/// Where the figures come from, in a few lines under each table.
+/// The origin of the figures, in a few lines under each table.
 fn provenance(lab: &Lab, beside: Beside) -> String {
     let (machine, commit) = (machine::machine(), machine::commit());
     if beside == Beside::Nothing {

@@ -1,14 +1,15 @@
-//! What is depended upon: each package's licence is one that allows farfield's own, each comes from the registry, and
+//! Dependencies: each package's licence is one that allows farfield's own, each comes from the registry, and
 //! known advisories are asked for where `cargo audit` is installed.
 //!
-//! Licences are SPDX expressions (annex D of SPDX 2.3) with `/` for OR, as old packages write it. Whether a licence's text
-//! lies beside the code is not looked at.
+//! Licences are SPDX expressions (annex D of SPDX 2.3) with `/` for OR, as old packages write it. Whether a
+//! licence's text lies beside the code is not looked at.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use xtask::process;
 
-/// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they are.
+/// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they
+/// are.
 const ALLOWED: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
@@ -25,7 +26,7 @@ const ALLOWED: [&str; 13] = [
     "bzip2-1.0.6",
 ];
 
-/// Where packages come from, as Cargo names the registry whose checksums stand in Cargo.lock.
+/// The registry of all packages, by Cargo's name for it; its checksums are in Cargo.lock.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 #[derive(Debug, Deserialize)]
@@ -55,7 +56,7 @@ pub fn check() -> Result<()> {
     advisories()
 }
 
-/// What is wrong with a package, if anything is.
+/// The complaint about a package, if there is one.
 fn complaint(package: &Package) -> Option<String> {
     let Package { name, version, license, source } = package;
     let text = license.as_deref().unwrap_or_default();
@@ -82,7 +83,8 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("rustc -vV names no host")
 }
 
-/// `cargo audit` and its database are a download each; where the program is not there, that is said and no more.
+/// `cargo audit` and its database are a download each; where the program is not there, that is said and no
+/// more.
 fn advisories() -> Result<()> {
     let installed =
         process::cargo().args(["audit", "--version"]).output().is_ok_and(|output| output.status.success());
@@ -93,7 +95,8 @@ fn advisories() -> Result<()> {
     Ok(())
 }
 
-/// Whether an SPDX expression lets us choose allowed licences alone. OR binds weaker than AND, AND weaker than WITH.
+/// Whether an SPDX expression lets us choose allowed licences alone. OR binds weaker than AND, AND weaker
+/// than WITH.
 fn allows(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();

@@ -1,7 +1,9 @@
-//! Which crate of the workspace may depend on which: the order of ARCHITECTURE.md's list, in detail, checked against `cargo metadata`.
+//! Which crate of the workspace may depend on which: the table of ARCHITECTURE.md, checked against `cargo
+//! metadata`.
 //!
-//! A crate that is not in the table has no place yet, and a dependency that is not in its row is a decision to be made:
-//! both are complaints. Dev-dependencies are free, since tests may look at anything; farfield-testkit is nothing else.
+//! A crate that is not in the table has no place yet, and a dependency that is not in its row is a decision
+//! to be made: both are complaints. Dev-dependencies are free, since tests may look at anything;
+//! farfield-testkit is nothing else.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
@@ -10,8 +12,8 @@ use xtask::process;
 /// A crate, and the crates of the workspace that it may depend on.
 type Row = (&'static str, &'static [&'static str]);
 
-/// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net` knows no TCP,
-/// `tcp` no links, `report` no engine, `xtask` no product.
+/// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net`
+/// knows no TCP, `tcp` no links, `report` no engine, `xtask` no product.
 const ALLOWED: [Row; 19] = [
     ("farfield-base", &[]),
     ("farfield-wire", &["farfield-base"]),

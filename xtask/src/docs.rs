@@ -1,4 +1,5 @@
-//! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ from it.
+//! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ
+//! from it.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -15,7 +16,7 @@ pub struct DocsArgs {
     check: bool,
 }
 
-/// Each document's file, and what `farfield generate` is told to print it.
+/// The file of each document, and the arguments with which `farfield generate` prints it.
 const DOCUMENTS: &[(&str, &[&str])] = &[
     ("docs/summary.schema.json", &["schema"]),
     ("docs/farfield.1", &["man"]),

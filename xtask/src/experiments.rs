@@ -1,6 +1,7 @@
-//! `cargo xtask experiment` and `cargo xtask study`: build and run the program `experiments`, which makes the papers' figures.
+//! `cargo xtask experiment` and `cargo xtask study`: build and run the program `experiments`, which makes the
+//! papers' figures.
 //!
-//! It is a program of its own because it depends on crates of the product, and this one must not.
+//! A program of its own, since it depends on crates of the product and this one must not.
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,9 +1,11 @@
-//! Runs one program on one processor, with room for connections, tied to the life of its starter; and measures it.
+//! Runs one program on one processor, with room for connections, tied to the life of its starter; and
+//! measures it.
 //!
-//! A hidden task of this program stands between the benches and what they run, since what it sets is inherited
-//! by the program that it turns into. Measuring needs a process of its own too: the kernel sums processor time
-//! over all children that were waited for, and here there is only one. The peak of memory is that of the child
-//! from before it became the program, if that was higher: some megabytes, those of this program.
+//! A hidden task of this program stands between the benches and what they run, since what it sets is
+//! inherited by the program that it turns into. Measuring needs a process of its own too: the kernel sums
+//! processor time over all children that were waited for, and here there is only one. The peak of memory is
+//! that of the child from before it became the program, if that was higher: some megabytes, those of this
+//! program.
 
 pub mod usage;
 
@@ -28,7 +30,7 @@ pub struct HoldArgs {
     /// The processor.
     #[arg(long)]
     cpu: Option<usize>,
-    /// Where to write what the program used, once it has ended.
+    /// File for the program's usage, written once it has ended.
     #[arg(long)]
     usage: Option<PathBuf>,
     /// Seconds after which a measured program is ended.
@@ -39,7 +41,8 @@ pub struct HoldArgs {
     words: Vec<OsString>,
 }
 
-/// `command`, held on `cpu`, or anywhere. With a file in `measured` it is measured too, and ended after so many seconds.
+/// `command`, held on `cpu`, or anywhere. With a file in `measured` it is measured too, and ended after so
+/// many seconds.
 pub fn held(command: &Command, cpu: impl Into<Option<usize>>, measured: Option<(&Path, u32)>) -> Command {
     let mut holder = this_program();
     if let Some(cpu) = cpu.into() {

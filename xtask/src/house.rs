@@ -1,6 +1,7 @@
-//! The rules of the house that a script can see; the compiler and clippy hold the others.
+//! The rules for code that a script can check; the compiler and clippy check the others.
 //!
-//! It reads lines, not syntax: a rule is a text that has no place in any Rust file, not even in a comment.
+//! Rules are of lines, not of syntax: a rule is a text that has no place in any Rust file, not even in a
+//! comment.
 
 use anyhow::{Context, Result};
 use std::fmt;
@@ -18,6 +19,27 @@ const BANNED: &[(&str, &str)] = &[
 
 /// Names that say nothing of what a file holds.
 const EMPTY_NAMES: [&str; 5] = ["util", "utils", "misc", "helper", "helpers"];
+
+/// Words of no field, and the field's words for them. Looked for in identifiers, comments and texts alike.
+const FOREIGN_WORDS: &[(&str, &str)] = &[
+    (concat!("to", "ld"), "reported, returned, recorded, passed"),
+    (concat!("cr", "ew"), "workers"),
+    (concat!("out", "box"), "sample channel"),
+    (concat!("err", "and"), "pending request"),
+];
+
+/// Phrases of no field, and the field's for them.
+const FOREIGN_PHRASES: &[(&str, &str)] = &[
+    (concat!("cannot be ", "meant"), "invalid"),
+    (concat!("unless ", "said"), "by default"),
+    (concat!("chance ", "from"), "random numbers from"),
+];
+
+/// Openings of docs that hide what is documented.
+const OPENINGS: [&str; 4] = ["Has ", "Have ", "Whose ", "The same"];
+
+/// Comments end before this column.
+const COMMENT_WIDTH: usize = 110;
 
 /// A rule that is broken, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +69,45 @@ pub fn inspect(folders: &[&str]) -> Result<Vec<Complaint>> {
         broken.extend(inspect_file(&file, &text));
     }
     Ok(broken)
+}
+
+/// Reads every Rust file under `folders` and returns what is not in plain words, in order of files: words,
+/// phrases and openings of docs that only insiders read, and comments that are too wide.
+pub fn inspect_words(folders: &[&str]) -> Result<Vec<Complaint>> {
+    let mut files = Vec::new();
+    for folder in folders {
+        rust_files(Path::new(folder), &mut files)?;
+    }
+    files.sort();
+    let mut broken = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let lines = text.lines().enumerate();
+        broken.extend(lines.flat_map(|(index, line)| {
+            let complain = |what| Complaint { file: file.clone(), line: index + 1, what };
+            foreign(line).into_iter().map(complain).collect::<Vec<_>>()
+        }));
+    }
+    Ok(broken)
+}
+
+/// The complaints about the words of a line.
+fn foreign(line: &str) -> Vec<String> {
+    let lower = line.to_lowercase();
+    let words: Vec<&str> = lower.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let found = FOREIGN_WORDS.iter().filter(|(word, _)| words.contains(word));
+    let phrases = FOREIGN_PHRASES.iter().filter(|(phrase, _)| lower.contains(phrase));
+    let mut broken: Vec<String> =
+        found.chain(phrases).map(|(foreign, plain)| format!("`{foreign}`: write {plain}")).collect();
+    let comment = line.trim_start();
+    let doc = comment.strip_prefix("/// ").or_else(|| comment.strip_prefix("//! "));
+    if let Some(opening) = doc.and_then(|doc| OPENINGS.iter().find(|opening| doc.starts_with(**opening))) {
+        broken.push(format!("a doc opens with `{}`: name the thing first", opening.trim_end()));
+    }
+    if comment.starts_with("//") && line.chars().count() > COMMENT_WIDTH {
+        broken.push(format!("a comment is wider than {COMMENT_WIDTH} columns"));
+    }
+    broken
 }
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -107,7 +168,24 @@ mod tests {
     }
 
     #[test]
+    fn foreign_words_openings_and_wide_comments_are_found() {
+        for line in ["let retold = 1;", "/// A crewless run.", "    // Whose it is stands elsewhere."] {
+            assert_eq!(foreign(line), [""; 0], "{line}");
+        }
+        for (word, plain) in FOREIGN_WORDS {
+            assert_eq!(foreign(&format!("fn {word}_again()")), [format!("`{word}`: write {plain}")]);
+        }
+        for opening in OPENINGS {
+            assert_eq!(foreign(&format!("    /// {opening} x")).len(), 1, "{opening}");
+        }
+        let wide = format!("// {}", "ä".repeat(COMMENT_WIDTH - 3));
+        assert_eq!(foreign(&wide), [""; 0]);
+        assert_eq!(foreign(&format!("{wide}ä")).len(), 1);
+    }
+
+    #[test]
     fn this_program_keeps_the_rules() {
         assert_eq!(inspect(&[concat!(env!("CARGO_MANIFEST_DIR"), "/src")]).unwrap(), []);
+        assert_eq!(inspect_words(&[concat!(env!("CARGO_MANIFEST_DIR"), "/src")]).unwrap(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Finds what tests leave behind: processes that outlive them, and named network namespaces.
 //!
-//! While a [`Watch`] goes on, this process is the subreaper of all that it starts: what daemonises or loses its
-//! parent becomes its child, and nothing escapes. Unnamed namespaces end with the last process in them.
+//! While a [`Watch`] goes on, this process is the subreaper of all that it starts: what daemonises or loses
+//! its parent becomes its child, and nothing escapes. Unnamed namespaces end with the last process in them.
 
 use anyhow::Result;
 use nix::errno::Errno;
@@ -15,7 +15,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long processes may take to end after the tests have: a server's workers follow their master.
+/// The time in which processes may end after the tests have: a server's workers follow their master.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Named network namespaces, as `ip netns` keeps them.
@@ -34,8 +34,8 @@ impl Watch {
         Ok(Watch { namespaces: namespaces() })
     }
 
-    /// Ends what still runs, and names all that was left behind. This process must have no children of its own
-    /// left that it means to wait for.
+    /// Ends what still runs, and names all that was left behind. This process must have no children of its
+    /// own left that it means to wait for.
     pub fn finish(self) -> Vec<String> {
         let mut left = end_orphans(GRACE);
         let new = namespaces();
@@ -54,15 +54,15 @@ fn end_orphans(grace: Duration) -> Vec<String> {
         let _ = say.send(());
     });
     let mut left = Vec::new();
-    let mut patience = grace;
-    while all_gone.recv_timeout(patience).is_err() {
+    let mut wait = grace;
+    while all_gone.recv_timeout(wait).is_err() {
         // Children of those that are killed come here in their turn.
         for (pid, name) in children() {
             if kill(pid, Signal::SIGKILL).is_ok() {
                 left.push(format!("process {pid} ({name})"));
             }
         }
-        patience = Duration::from_millis(100);
+        wait = Duration::from_millis(100);
     }
     left
 }

@@ -1,6 +1,8 @@
-//! What the maintainers' programs share: running other programs, held on a processor and measured; the tools of the system.
+//! Shared by the maintainers' programs: running other programs, held on a processor and measured; the tools
+//! of the system.
 //!
-//! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate of the product.
+//! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate
+//! of the product.
 
 pub mod hold;
 pub mod nginx;

@@ -1,6 +1,7 @@
-//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and
+//! `study`.
 //!
-//! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
+//! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
 
 mod bench;
@@ -29,7 +30,8 @@ enum Task {
     Check,
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
-    /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in experiments/.
+    /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
+    /// experiments/.
     Experiment(experiments::ForwardedArgs),
     /// Computes the papers' figures of processes, and keeps their pages in experiments/.
     Study(experiments::ForwardedArgs),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-/// The configuration of one worker without access log, with room for 40,000 connections and keep-alive that never ends. It
-/// listens at `listen`, an address or a port, with so many connections waiting, and serves what lies in `site` in `home`,
-/// where its own files go.
+/// The configuration of one worker without access log, with room for 40,000 connections and keep-alive that
+/// never ends. It listens at `listen`, an address or a port, with so many connections waiting, and serves
+/// what lies in `site` in `home`, where its own files go.
 pub fn config(home: &Path, listen: &str, backlog: u32) -> String {
     config_for(nix::unistd::geteuid().is_root(), home, listen, backlog)
 }

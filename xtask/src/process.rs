@@ -26,7 +26,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What `command` prints, if it succeeds.
+/// The output of `command`, if it succeeds.
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     let output = command
         .stderr(Stdio::inherit())

@@ -1,5 +1,5 @@
-//! The Python whose readers the samples file is held against: an environment of the project's own under `target`,
-//! so that nothing is installed into the system's.
+//! A Python with readers of Parquet, against which the samples file is tested: an environment of the
+//! project's own under `target`, so that nothing is installed into the system's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +8,8 @@ use xtask::system;
 /// The readers that users have.
 const READERS: [&str; 4] = ["pandas", "pyarrow", "duckdb", "polars"];
 
-/// The interpreter that has the readers, made if `may_install` and it is not there. `None`, with one line that says
-/// why, if there is none: the tests that want it are then skipped by name.
+/// The interpreter that has the readers, made if `may_install` and it is not there. `None`, with one line
+/// that says why, if there is none: the tests that want it are then skipped by name.
 pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
     let folder = target.join("xtask-python");
     let python = folder.join("bin/python");

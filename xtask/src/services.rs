@@ -1,7 +1,8 @@
-//! Keeps Debian's services off while packages are installed: none is started, and none stays enabled for the next boot.
+//! Keeps Debian's services off while packages are installed: none is started, and none stays enabled for the
+//! next boot.
 //!
-//! The tests bring their own configurations and ports; a server that Debian starts would take port 80. What was
-//! enabled before stays so.
+//! The tests bring their own configurations and ports; a server that Debian starts would take port 80. What
+//! was enabled before stays so.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -56,7 +57,8 @@ impl Drop for ServicesOff {
     }
 }
 
-/// The links by which services start at boot: systemd's in `*.wants` and `*.requires`, and those of the run levels.
+/// The links by which services start at boot: systemd's in `*.wants` and `*.requires`, and those of the run
+/// levels.
 fn enabled(root: &Path) -> BTreeSet<PathBuf> {
     let wanted = |folder: &Path| {
         folder.extension().is_some_and(|extension| extension == "wants" || extension == "requires")
@@ -75,7 +77,7 @@ fn disable(link: &Path) -> io::Result<()> {
     }
 }
 
-/// What follows the `S` of a link in a run level's folder that starts a service, such as `S01nginx`.
+/// The text after the `S` of a link in a run level's folder that starts a service, such as `S01nginx`.
 fn level_link(link: &Path) -> Option<&str> {
     let folder = link.parent()?.file_name()?.to_str()?;
     let rest = link.file_name()?.to_str()?.strip_prefix('S')?;

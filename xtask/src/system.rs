@@ -1,5 +1,5 @@
-//! Programs that the tests and benches take from the system: found, installed by apt where that may be done, and
-//! else named with the command that installs them.
+//! Programs that the tests and benches take from the system: found, installed by apt where that may be done,
+//! and else named with the command that installs them.
 
 use crate::process;
 use crate::services::ServicesOff;
@@ -18,10 +18,10 @@ pub struct Tool {
     pub package: &'static str,
 }
 
-/// What the tests need.
+/// Programs that the tests need.
 ///
-/// `apache2-bin` is Apache without the site that Debian would set up: tests bring their own. The same goes for the
-/// database's packages that end in `-core`.
+/// `apache2-bin` is Apache without the site that Debian would set up: tests bring their own. The same goes
+/// for the database's packages that end in `-core`.
 pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "apache2", package: "apache2-bin" },
@@ -37,7 +37,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "/usr/share/mediawiki/index.php", package: "mediawiki" },
 ];
 
-/// What the benches need.
+/// Programs that the benches need.
 pub const FOR_BENCHES: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "wrk", package: "wrk" },
@@ -45,7 +45,7 @@ pub const FOR_BENCHES: &[Tool] = &[
     Tool { program: "ab", package: "apache2-utils" },
 ];
 
-/// Where Debian keeps servers; on the `PATH` of root alone.
+/// Debian's folders of servers; on the `PATH` of root alone.
 const SERVER_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// Finds `program` on the `PATH` and where servers are kept, or the file if it is a path.
@@ -59,7 +59,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 /// Sees to it that `tools` are there, as far as can be, and returns those that are still missing.
 ///
-/// Only what is missing is installed, only by root with apt at hand, and only if `may_install`; it says so first.
+/// Only what is missing is installed, only by root with apt at hand, and only if `may_install`; it says so
+/// first.
 pub fn provide(tools: &[Tool], may_install: bool) -> Result<Vec<Tool>> {
     let missing = absent(tools);
     if missing.is_empty() {

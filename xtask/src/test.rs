@@ -1,8 +1,9 @@
-//! `cargo xtask test`: provides what the tests need, runs them all, and tells what passed, failed and was skipped.
+//! `cargo xtask test`: installs the programs that tests need, runs all tests, and counts those that passed,
+//! failed and were skipped.
 //!
-//! A test that cannot run here appends a line `name: reason` to the file that `FARFIELD_SKIPS` names and passes;
-//! it is counted as skipped. Under `--strict`, and in CI, a skip is a failure. So is a process or a network
-//! namespace that outlives the tests.
+//! A test that cannot run here appends a line `name: reason` to the file that `FARFIELD_SKIPS` names and
+//! passes; it is counted as skipped. Under `--strict`, and in CI, a skip is a failure. So is a process or a
+//! network namespace that outlives the tests.
 
 use crate::leftovers::Watch;
 use crate::python;

@@ -1,7 +1,7 @@
 //! Line charts as SVG: series of points on two axes, a legend above them, and a level to compare with.
 //!
-//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It knows numbers and
-//! their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
+//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It
+//! knows numbers and their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
 
 pub mod scale;
 pub mod svg;
@@ -35,7 +35,8 @@ pub struct Axis {
     pub spacing: Spacing,
 }
 
-/// How numbers are laid out along an axis. Numbers that an axis by powers cannot have, those not above 0, are left out.
+/// The layout of numbers along an axis. Numbers that an axis by powers cannot have, those not above 0, are
+/// left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
     /// Evenly; from zero, unless all numbers lie far from it.
@@ -53,7 +54,7 @@ pub enum Spacing {
 pub struct Series {
     /// The name in the legend.
     pub name: String,
-    /// How the points are drawn.
+    /// The drawing of the points.
     pub look: Look,
     /// The points, in the order in which a line joins them.
     pub points: Vec<Point>,
@@ -70,7 +71,7 @@ pub struct Point {
     pub is_doubtful: bool,
 }
 
-/// How points are drawn.
+/// The drawing of a series' points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// Joined.
@@ -105,8 +106,8 @@ pub struct Layout {
     top: f64,
     legend_line: f64,
     font_size: f64,
-    /// Whether the title is visible: within a page that has no heading for the chart.
-    has_heading: bool,
+    /// Whether it is an element of an HTML page, in which the title is visible as a heading.
+    is_in_page: bool,
 }
 
 impl Layout {
@@ -120,11 +121,11 @@ impl Layout {
         top: 20.0,
         legend_line: 20.0,
         font_size: 13.0,
-        has_heading: false,
+        is_in_page: false,
     };
 
     /// One of two columns of a page.
-    const COLUMN: Layout = Layout { width: 480.0, height: 320.0, has_heading: true, ..Layout::PICTURE };
+    const COLUMN: Layout = Layout { width: 480.0, height: 320.0, is_in_page: true, ..Layout::PICTURE };
 }
 
 impl From<(f64, f64)> for Point {
@@ -184,7 +185,8 @@ impl Chart {
         self.drawn(&Layout::PICTURE)
     }
 
-    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is nothing to draw.
+    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is
+    /// nothing to draw.
     pub fn html(&self) -> String {
         let is_empty = self.series.iter().all(|series| self.points(series).next().is_none());
         if is_empty {
@@ -200,7 +202,7 @@ impl Chart {
 
     fn drawn(&self, layout: &Layout) -> String {
         let &Layout { width, left, right, bottom, legend_line, .. } = layout;
-        let heading = if layout.has_heading { legend_line } else { 0.0 };
+        let heading = if layout.is_in_page { legend_line } else { 0.0 };
         let legend = legend_line * (self.series.len() + usize::from(self.level.is_some())) as f64;
         let top = layout.top + heading + legend;
         let height = top + layout.height;
@@ -211,7 +213,7 @@ impl Chart {
         let up = self.y.scale(points().map(|point| point.y).chain(level), height - bottom, top + layout.top);
 
         let mut svg = Svg::new(layout, height, &self.title);
-        if layout.has_heading {
+        if layout.is_in_page {
             svg.heading((left, layout.top), &self.title);
         }
         svg.frame(&across, &up, &self.x.label, &self.y.label);
@@ -270,6 +272,7 @@ mod tests {
                 assert!(svg.contains(part), "`{part}` is not in {svg}");
             }
         }
+        assert!(chart().svg().contains("xmlns=") && !chart().html().contains("http"));
         let not_finite = Series::new("n", Look::Dots, [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0)]);
         let svg = Chart { series: vec![not_finite], ..chart() }.svg();
         assert_eq!(svg.matches("<circle").count(), 4, "{svg}");

@@ -27,7 +27,7 @@ pub enum ReportError {
     /// There is no such directory.
     #[error("there is no directory `{0}`; name the one that `farfield run` printed")]
     NoDirectory(PathBuf),
-    /// It holds no summary.
+    /// The directory holds no summary.
     #[error(
         "`{0}` holds no summary.json: it is no run directory, or its run was stopped before it had measured anything"
     )]
@@ -37,7 +37,7 @@ pub enum ReportError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The summary is a pipe, a device or a folder, which might never end.
@@ -60,7 +60,7 @@ pub enum ReportError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The place and the reason.
         source: serde_json::Error,
     },
 }
@@ -85,7 +85,7 @@ impl RunDirectory {
         Ok(RunDirectory { path, json, summary })
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -104,8 +104,8 @@ impl RunDirectory {
 /// No summary is longer; with thousands of classes and states it is some megabytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The text of a regular file; `None` if it is something else. Nothing is waited for: a FIFO without a writer is opened
-/// like any.
+/// The text of a regular file; `None` if it is something else. Nothing is waited for: a FIFO without a writer
+/// is opened like any.
 fn read_regular(path: &Path) -> io::Result<Option<String>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);

@@ -1,6 +1,6 @@
 //! A fit as terminal text and as an HTML page.
 //!
-//! It is handed what `farfield fit` found and opens no file.
+//! The results of `farfield fit` are passed in; no file is opened.
 
 mod page;
 mod summary;

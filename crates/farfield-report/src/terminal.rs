@@ -1,10 +1,10 @@
 //! The terminal summary: a run on one screen of 24 lines by 80 columns.
 //!
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
-//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds)
-//! is cut to the room that is left and ends in how many more there are. Blank lines between
-//! sections go first when room is short. Only pages, sessions, their states and failures, classes of clients where
-//! there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
+//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds) is cut to
+//! the room that is left and ends in how many more there are. Blank lines between sections go first when room
+//! is short. Only pages, sessions, their states and failures, classes of clients where there are several, and
+//! warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod checks;
 mod sessions;
@@ -22,7 +22,7 @@ use std::iter;
 
 /// Lines of a screen.
 pub const LINES: usize = 24;
-/// Classes of clients that have a line each; how many more there are is told.
+/// Classes of clients that have a line each; a line counts the others.
 const CLASSES: usize = 8;
 /// Columns of a screen.
 pub const COLUMNS: usize = 80;
@@ -30,20 +30,20 @@ pub const COLUMNS: usize = 80;
 const WARNINGS: usize = 6;
 /// Columns of the words at the left.
 const LABEL: usize = 12;
-/// Columns that a scenario's name may take of the line that also tells the seed.
+/// Columns that a scenario's name may take of the line that also has the seed.
 const SCENARIO: usize = 16;
 
-/// How a summary is shown.
+/// The look of a summary.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look<'a> {
     /// Colour the verdict, for a terminal that shows it.
     pub colour: bool,
-    /// Where the run directory is, to be named on the last line.
+    /// The run directory, to be named on the last line.
     pub directory: Option<&'a str>,
 }
 
 /// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages or
-/// states are told apart, there are several classes of clients, or warnings, a table of each is added to them.
+/// samples have states, there are several classes of clients, or warnings, a table of each is added to them.
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
@@ -63,8 +63,8 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     page([heading, verdict, measured, ended, generator], &tables)
 }
 
-/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The tables of
-/// pages, states and classes stand before the last and take no room from the others.
+/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The
+/// tables of pages, states and classes stand before the last and take no room from the others.
 fn page(sections: [Vec<String>; 5], tables: &[String]) -> String {
     let lines: usize = sections.iter().map(Vec::len).sum();
     let blanks = LINES.saturating_sub(lines);
@@ -107,9 +107,9 @@ fn verdict(summary: &Summary, look: Look<'_>, room: usize) -> Vec<String> {
     }
     if verdict.valid {
         let passed = format!("{} checks passed{applies}", all - skipped);
-        let told = checks::beside_valid(&passed, &verdict.changed_limits, COLUMNS - LABEL, room).into_iter();
-        let told = told.enumerate().map(|(at, line)| labelled(if at == 0 { "VALID" } else { "" }, &line));
-        lines.extend(told.map(|line| paint("VALID", GREEN, &line, look)));
+        let valid = checks::beside_valid(&passed, &verdict.changed_limits, COLUMNS - LABEL, room).into_iter();
+        let valid = valid.enumerate().map(|(at, line)| labelled(if at == 0 { "VALID" } else { "" }, &line));
+        lines.extend(valid.map(|line| paint("VALID", GREEN, &line, look)));
     } else {
         let counted = format!("{} of {all} checks failed{applies}", verdict.failed().count());
         lines.push(paint("INVALID", RED, &labelled("INVALID", &counted), look));
@@ -153,12 +153,13 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// The response time as it is estimated with requests that timed out or were unfinished, which are counted here.
+/// The response time as it is estimated with requests that timed out or were unfinished, which are counted
+/// here.
 fn estimate_row(estimate: &EstimateSummary, seen: Option<&TimingSummary>) -> String {
     let in_words = |number: EstimatedTime| {
         format!("{}{}", if number.is_lower_bound { ">" } else { "" }, time(number.value_ns))
     };
-    let quantile = |quantile| told(estimate.quantile(quantile), in_words);
+    let quantile = |quantile| or_dash(estimate.quantile(quantile), in_words);
     let columns = [
         in_words(estimate.mean),
         quantile(Quantile::P50),
@@ -174,7 +175,7 @@ fn times_head(name: &str) -> String {
     row(name, ["mean", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned), "count")
 }
 
-/// The times of pages, and a blank line behind them; nothing where pages are not told apart.
+/// The times of pages, and a blank line behind them; nothing where requests have no pages.
 fn pages(summary: &Summary) -> Vec<String> {
     let Some(pages) = &summary.pages else { return Vec::new() };
     vec![
@@ -201,8 +202,8 @@ fn timing_row(name: &str, times: Option<&TimingSummary>) -> String {
     row(name, columns, &count(times.count))
 }
 
-/// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all clients are
-/// of one class.
+/// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all
+/// clients are of one class.
 fn classes(summary: &Summary) -> Vec<String> {
     if summary.classes.len() < 2 {
         return Vec::new();
@@ -226,7 +227,7 @@ fn warnings(warnings: &[String]) -> Vec<String> {
     shown
 }
 
-/// A table with the line that tells how many rows more there are, if there are, and a blank line behind it.
+/// A table with a line that counts the rows that are left out, if any, and a blank line behind it.
 fn end_table(mut lines: Vec<String>, rest: usize) -> Vec<String> {
     if rest > 0 {
         lines.push(format!("  and {rest} more, in summary.json"));
@@ -236,24 +237,24 @@ fn end_table(mut lines: Vec<String>, rest: usize) -> Vec<String> {
 }
 
 /// A number in words, or a dash where there is none.
-fn told<T>(number: Option<T>, in_words: impl Fn(T) -> String) -> String {
+fn or_dash<T>(number: Option<T>, in_words: impl Fn(T) -> String) -> String {
     number.map_or("-".to_owned(), in_words)
 }
 
 fn quantile(times: &Option<TimingSummary>, quantile: Quantile) -> String {
-    told(times.as_ref().and_then(|times| times.quantile_ns(quantile)), time)
+    or_dash(times.as_ref().and_then(|times| times.quantile_ns(quantile)), time)
 }
 
 /// Response times, and the median of connect times.
 fn class_row(class: &ClassSummary) -> String {
     let ClassSummary { name, share, steady, pages: _ } = class;
     let columns = [
-        told(*share, percent),
-        told(steady.error_share, percent),
+        or_dash(*share, percent),
+        or_dash(steady.error_share, percent),
         quantile(&steady.times.response, Quantile::P50),
         quantile(&steady.times.response, Quantile::P99),
         quantile(&steady.times.connect, Quantile::P50),
-        told(steady.rates.map(|rates| rates.completed_per_s), rate),
+        or_dash(steady.rates.map(|rates| rates.completed_per_s), rate),
     ];
     row(&fit(name, LABEL - 1), columns, &count(steady.requests))
 }
@@ -281,7 +282,7 @@ fn ended(summary: &Summary) -> Vec<String> {
 fn by_fault(part: &PartSummary, fault: &str) -> Option<String> {
     let mut outcomes: Vec<&OutcomeCount> = part.outcomes.iter().filter(|o| o.fault == fault).collect();
     outcomes.sort_by_key(|outcome| std::cmp::Reverse(outcome.count));
-    let told = outcomes.iter().map(|outcome| match &part.unfinished {
+    let parts = outcomes.iter().map(|outcome| match &part.unfinished {
         Some(ages) if outcome.name == "unfinished" => {
             let (least, most) = (time(ages.min_ns), time(ages.max_ns));
             format!("{} {} ({least} to {most} old)", outcome.name, count(outcome.count))
@@ -289,7 +290,7 @@ fn by_fault(part: &PartSummary, fault: &str) -> Option<String> {
         _ => format!("{} {}", outcome.name, count(outcome.count)),
     });
     let label = format!("  {fault}");
-    (!outcomes.is_empty()).then(|| labelled(&label, &list(told.collect(), COLUMNS - LABEL)))
+    (!outcomes.is_empty()).then(|| labelled(&label, &list(parts.collect(), COLUMNS - LABEL)))
 }
 
 fn connections(summary: &Summary) -> String {
@@ -330,21 +331,21 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
 fn own_work(summary: &Summary) -> String {
     let generator = &summary.generator;
     let p99 = |times: &TimingSummary| times.quantile_ns(Quantile::P99).map_or("-".to_owned(), time);
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     if let Some(lateness) = &generator.lateness {
-        told.push(format!("late p99 {}, max {}", p99(lateness), time(lateness.max_ns)));
+        parts.push(format!("late p99 {}, max {}", p99(lateness), time(lateness.max_ns)));
     }
     if let Some(lag) = &generator.loop_lag {
-        told.push(format!("lag p99 {}", p99(lag)));
+        parts.push(format!("lag p99 {}", p99(lag)));
     }
     if let Some(busiest) = generator.worker_busy.iter().copied().max_by(f64::total_cmp) {
         let busiest = percent(busiest);
-        told.push(match generator.worker_busy.len() {
+        parts.push(match generator.worker_busy.len() {
             1 => format!("worker {busiest} busy"),
             _ => format!("busiest worker {busiest}"),
         });
     }
-    labelled("generator", &told.join("; "))
+    labelled("generator", &parts.join("; "))
 }
 
 /// Packets of the emulated network: how late they were, and which did not arrive.
@@ -360,20 +361,20 @@ fn network(network: &NetworkSummary) -> String {
     dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let dropped: Vec<String> =
         dropped.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
-    let told = format!("{packets} packets, {late}; dropped: ");
-    let room = COLUMNS.saturating_sub(LABEL + told.chars().count());
+    let before = format!("{packets} packets, {late}; dropped: ");
+    let room = COLUMNS.saturating_sub(LABEL + before.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
-    labelled("network", &format!("{told}{dropped}"))
+    labelled("network", &format!("{before}{dropped}"))
 }
 
-/// What the server was allowed, and what that did.
+/// The server's limits, and their effects.
 fn server_limits(limits: &ServerLimits) -> String {
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     if let (Some(cpu), Some(period_ns)) = (limits.cpu, limits.period_ns) {
         let throttled = limits.throttled_periods as f64 / limits.periods.max(1) as f64;
         let periods =
             format!("{} of {} periods of {}", percent(throttled), count(limits.periods), time(period_ns));
-        told.push(format!("cpu {}, throttled in {periods}", three_digits(cpu)));
+        parts.push(format!("cpu {}, throttled in {periods}", three_digits(cpu)));
     }
     if let Some(limit) = limits.memory_bytes {
         let mebi = |bytes: u64| three_digits(bytes as f64 / f64::from(1 << 20));
@@ -382,9 +383,9 @@ fn server_limits(limits: &ServerLimits) -> String {
             0 => String::new(),
             kills => format!(", {} OOM kills", count(kills)),
         };
-        told.push(format!("memory {most}{} MiB{kills}", mebi(limit)));
+        parts.push(format!("memory {most}{} MiB{kills}", mebi(limit)));
     }
-    labelled("server", &told.join("; "))
+    labelled("server", &parts.join("; "))
 }
 
 fn thresholds(results: &[ThresholdResult]) -> String {
@@ -395,13 +396,13 @@ fn thresholds(results: &[ThresholdResult]) -> String {
         return labelled("thresholds", &format!("{says}{}", list(kept, COLUMNS - LABEL - says.len())));
     }
     let says = format!("{} of {} FAILED: ", failed.len(), results.len());
-    let told = failed.iter().map(|result| {
+    let parts = failed.iter().map(|result| {
         let measured = result.measured.map_or("nothing".to_owned(), |found| quantity(found, result.unit));
         let more_than = if result.is_lower_bound { "more than " } else { "" };
         format!("{} was {more_than}{measured}", result.text)
     });
-    let told = list(told.collect(), COLUMNS - LABEL - says.len());
-    labelled("thresholds", &format!("{says}{told}"))
+    let parts = list(parts.collect(), COLUMNS - LABEL - says.len());
+    labelled("thresholds", &format!("{says}{parts}"))
 }
 
 fn quantity(number: f64, unit: Unit) -> String {
@@ -464,7 +465,8 @@ const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
 
-/// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else through.
+/// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else
+/// through.
 pub const COLOURS: [&str; 4] = [RED, GREEN, YELLOW, PLAIN];
 
 /// Colours `word` at the beginning of `line`, if asked.

@@ -1,5 +1,5 @@
-//! The fuzzer's corpus as ordinary tests: every change is held against the fuzzer's finds without a fuzzer, and against input
-//! near them.
+//! The fuzzer's corpus as ordinary tests: every change is held against the fuzzer's finds without a fuzzer,
+//! and against input near them.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -36,8 +36,8 @@ pub fn check(targets: &[Target]) {
     }
 }
 
-/// Checks the properties in `cases` cases on seeds with some bytes changed and their ends cut off: the first mutations of a
-/// fuzzer.
+/// Checks the properties in `cases` cases on seeds with some bytes changed and their ends cut off: the first
+/// mutations of a fuzzer.
 pub fn check_damaged(targets: &[Target], cases: u32) {
     let corpora: Vec<_> = targets.iter().map(|(target, ..)| seeds(target)).collect();
     let damage = (

@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes, however damaged. A function is one property: it takes the bytes and panics where the
-//! property does not hold.
+//! Properties that hold for any bytes, however damaged. A function is one property: it takes the bytes and
+//! panics where the property does not hold.
 
 pub mod connections;
 pub mod logs;

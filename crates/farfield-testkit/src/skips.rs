@@ -1,11 +1,12 @@
-//! Tests that cannot run on this machine: recorded, so that `cargo xtask test` counts them apart from those that passed.
+//! Tests that cannot run on this machine: recorded, so that `cargo xtask test` counts them apart from those
+//! that passed.
 
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Reports that `test` is skipped: on standard error, and as a line of the file that `FARFIELD_SKIPS` names. The test then
-/// returns.
+/// Reports that `test` is skipped: on standard error, and as a line of the file that `FARFIELD_SKIPS` names.
+/// The test then returns.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("SKIPPED {test}: {reason}");
     if let Some(path) = env::var_os("FARFIELD_SKIPS") {

@@ -1,4 +1,4 @@
-//! What is read of a run: its numbers by name, and what it says of itself.
+//! The numbers of a run by name, and its verdict on itself.
 
 use super::plan::Number;
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Column {
-    /// What the varied key was set to.
+    /// The value of the varied key.
     Value,
     /// Requests due in a second.
     Offered,
@@ -30,8 +30,8 @@ pub enum Column {
     Median,
     /// The mean number of requests on their way, or waiting.
     Open,
-    /// The mean response time by Little's law, in milliseconds: those open, divided by those completed. Unlike the mean of
-    /// what was seen, it counts requests that outlast the run.
+    /// The mean response time by Little's law, in milliseconds: those open, divided by those completed.
+    /// Unlike the mean of what was seen, it counts requests that outlast the run.
     Little,
     /// Bodies, in megabits a second.
     Body,
@@ -47,8 +47,8 @@ pub enum Column {
     Overflow,
     /// The share of its time that the busiest worker of the generator computed.
     Busy,
-    /// The mean time from when a page was due to the end of the last of its requests, in milliseconds; of pages without
-    /// a failure.
+    /// The mean time from when a page was due to the end of the last of its requests, in milliseconds; of
+    /// pages without a failure.
     Page,
     /// The mean HTML latency, to the first byte of the last object of a page, in milliseconds.
     Latency,
@@ -63,38 +63,39 @@ pub enum Column {
 pub struct Row {
     /// The place of its curve.
     pub curve: usize,
-    /// What the varied key was set to.
+    /// The value of the varied key.
     pub value: Number,
-    /// What it measured.
+    /// The measurements.
     pub measured: Measured,
-    /// The same of each class of clients, by name.
+    /// The measurements of each class of clients, by name.
     pub classes: BTreeMap<String, Measured>,
     /// The checks that failed, by name, of the run's verdict on itself; none if it is valid.
     pub doubts: Vec<String>,
-    /// How many runs it took; all before the last one were invalid.
+    /// The number of runs; all before the last one were invalid.
     pub tries: u32,
 }
 
 /// The parts of a run's summary that an experiment reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// What it measured.
+    /// The measurements.
     pub measured: Measured,
-    /// The same of each class of clients, by name.
+    /// The measurements of each class of clients, by name.
     pub classes: BTreeMap<String, Measured>,
     /// The checks that failed of the run's verdict on itself.
     pub doubts: Vec<String>,
 }
 
-/// The numbers of a run's steady part, of all clients or of a class. A class lacks the numbers that there are of all clients
-/// alone, such as those of the generator.
+/// The numbers of a run's steady part, of all clients or of a class. A class lacks the numbers that there are
+/// of all clients alone, such as those of the generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
     /// Requests due in a second.
     pub offered_per_s: f64,
     /// Attempts to connect in a second.
     pub attempts_per_s: f64,
-    /// SYNs that the kernel sent again in a second, over the whole run; absent where it is not the clients' TCP.
+    /// SYNs that the kernel sent again in a second, over the whole run; absent where it is not the clients'
+    /// TCP.
     pub syns_again_per_s: Option<f64>,
     /// Replies in a second that completed with success.
     pub completed_per_s: f64,

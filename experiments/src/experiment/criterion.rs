@@ -1,5 +1,5 @@
-//! A claim as a question states it, in a form that can be checked: a column held against a bound, at every value of a
-//! range. Judged by the rows of an experiment it becomes a [`Claim`] of the page.
+//! A claim as a question states it, in a form that can be checked: a column held against a bound, at every
+//! value of a range. Judged by the rows of an experiment it becomes a [`Claim`] of the page.
 //!
 //! ```toml
 //! [[experiment.claim]]
@@ -11,8 +11,8 @@
 //! within = 0.02
 //! ```
 //!
-//! With `peak = true` a claim is about capacity as WASP defines it: the largest number along each curve, wherever
-//! it lies, against the largest along the curve of the bound.
+//! With `peak = true` a claim is about capacity as WASP defines it: the largest number along each curve,
+//! wherever it lies, against the largest along the curve of the bound.
 
 use super::column::{Column, Row};
 use super::plan::{Number, Plan};
@@ -175,7 +175,8 @@ impl Criterion {
             }
             (_, Bound::Number(_)) => range(numbers(), |number| self.column.written(number)),
             (_, Bound::Of(of)) => {
-                // Of the column itself where the bound is a multiple of it, which is what the claim speaks of.
+                // Of the column itself where the bound is a multiple of it, which is what the claim speaks
+                // of.
                 let times = if of.plus == 0.0 { of.times } else { 1.0 };
                 let ratios = found.iter().map(|(number, bound)| number / bound * times);
                 format!("{} of it", range(ratios, |ratio| format!("{ratio:.2}")))

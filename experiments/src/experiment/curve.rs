@@ -1,4 +1,5 @@
-//! A curve of an experiment as its file says it: in what its runs differ from the others', or whose runs it tells of.
+//! A curve of an experiment as its file states it: the keys in which its runs differ from the others', or the
+//! runs of another curve that it takes its numbers from.
 
 use super::plan::Number;
 use super::server::ServerKind;
@@ -10,25 +11,27 @@ use toml::Table;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Curve {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     /// The key that is varied, if another than for the other curves.
     pub vary: Option<Keys>,
     /// At each value, the one of all other curves' rows that is highest in the figure: nothing is run for it.
     #[serde(default)]
     pub highest: bool,
-    /// What another curve's runs measured of one class of clients: nothing is run for it.
+    /// The numbers of one class of clients in another curve's runs: nothing is run for it.
     pub of: Option<Of>,
-    /// Those of the values at which it is run, if not at all of them.
+    /// The values at which it is run; all by default.
     pub at: Option<Vec<Number>>,
-    /// Keys that are set to so many times the varied value; values of which that makes no whole number are left out.
+    /// Keys that are set to so many times the varied value; values of which that makes no whole number are
+    /// left out.
     #[serde(default)]
     pub follow: BTreeMap<String, f64>,
     /// The server that is started in the place, if another than for the other curves.
     pub server: Option<ServerKind>,
-    /// The rate at which that server's interface sends, one packet after another, as tc(8) writes it; at once if absent.
+    /// The rate at which that server's interface sends, one packet after another, as tc(8) writes it; at once
+    /// if absent.
     pub sends_at: Option<String>,
-    /// What is laid over the scenario.
+    /// Keys that replace those of the scenario.
     #[serde(default)]
     pub scenario: Table,
 }

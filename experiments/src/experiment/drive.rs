@@ -1,9 +1,10 @@
 //! Runs one point of an experiment: a fresh server on one processor, farfield on another, its summary read.
 //!
-//! On the sockets plane the server is farfield's own origin in a process of its own, so that what the generator says
-//! of itself, its lateness and its processor time, is of the generator alone. On the emulated plane farfield starts
-//! the server of the scenario, whose kernel does its receive work on the server's processor as well. On the simulated
-//! plane there is no server, and it matters to nothing but the time it takes what else the processors do.
+//! On the sockets plane the server is farfield's own origin in a process of its own, so that what the
+//! generator says of itself, its lateness and its processor time, is of the generator alone. On the emulated
+//! plane farfield starts the server of the scenario, whose kernel does its receive work on the server's
+//! processor as well. On the simulated plane there is no server, and it matters to nothing but the time it
+//! takes what else the processors do.
 
 use super::column::{Row, RunSummary};
 use super::plan::Number;
@@ -46,7 +47,7 @@ pub struct Point {
     pub scenario: Table,
     /// The keys that are varied, and those that follow them, with their values.
     pub sets: BTreeMap<String, String>,
-    /// What it is set to.
+    /// The value of the varied key.
     pub value: Number,
     /// The server that is started in the place; the scenario's own if absent.
     pub server: Option<ServerKind>,
@@ -96,7 +97,7 @@ impl Runner {
         }
     }
 
-    /// What the machine is, as the last run has found it, and at which priority it ran.
+    /// A line on the machine, from the last run's environment, with the priority of the run.
     pub fn machine(&self) -> Result<String> {
         let text = fs::read(self.scratch.path().join("run/environment.json"))
             .context("no run has left its environment")?;
@@ -108,7 +109,8 @@ impl Runner {
     fn run(&self, point: &Point) -> Result<RunSummary> {
         let plane = Plane::of(&point.scenario);
         if plane != Plane::Sockets {
-            // farfield starts the server itself, and does the clients' TCP: the kernel's counter has none of them.
+            // farfield starts the server itself, and does the clients' TCP: the kernel's counter has none of
+            // them.
             return self.driven(self.command(point, &point.scenario)?, plane, None);
         }
         let mut scenario = point.scenario.clone();
@@ -159,8 +161,8 @@ impl Runner {
         Ok(command)
     }
 
-    /// What `command` prints. Unless its time is virtual, on the generator's processor, and not while another experiment of
-    /// this machine runs a point, for they would share the processors.
+    /// The output of `command`. Unless its time is virtual, it runs on the generator's processor, and not
+    /// while another experiment of this machine runs a point, for they would share the processors.
     fn output(&self, command: &Command, plane: Plane) -> Result<String> {
         let is_timed = plane != Plane::Simulated;
         let turn = std::env::temp_dir().join("farfield-experiment.lock");
@@ -222,7 +224,7 @@ impl Drop for Origin {
     }
 }
 
-/// What carries the bytes in a scenario.
+/// The plane of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plane {
     /// The kernel's own sockets, to a server in a process of its own.
@@ -274,7 +276,8 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     pairs.find(|(found, _)| *found == name)?.1.parse().ok()
 }
 
-/// The niceness in a process's line of `/proc/PID/stat` (proc_pid_stat(5), field 19), which its children inherit.
+/// The niceness in a process's line of `/proc/PID/stat` (proc_pid_stat(5), field 19), which its children
+/// inherit.
 fn niceness(stat: &str) -> Option<i32> {
     // The second field, the program's name in parentheses, may itself hold spaces and parentheses.
     let (_, from_the_third) = stat.rsplit_once(')')?;

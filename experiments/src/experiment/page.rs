@@ -6,7 +6,7 @@ use super::plan::{ChartPlan, Experiment, Length, LevelTable, ScaleKey};
 use crate::page::{Claim, Page, Table};
 use farfield_report::chart::{Axis, Chart, Level, Look, Point, Series, Spacing};
 
-/// Where the numbers come from.
+/// The origin of the numbers.
 #[derive(Debug, Clone)]
 pub struct Provenance {
     /// The extent of what was run.
@@ -121,7 +121,7 @@ pub fn origin_of(experiment: &Experiment, provenance: &Provenance) -> String {
     format!("{} This is {length}; {tries}.{note}", ways.join(" "))
 }
 
-/// How the runs on a plane are made.
+/// A sentence on the runs of a plane.
 fn way(plane: Plane, provenance: &Provenance) -> String {
     let machine = &provenance.machine;
     match plane {

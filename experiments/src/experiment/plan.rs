@@ -1,4 +1,5 @@
-//! An experiment as its `question.toml` says it: what a paper saw, what is run to see it again, and the claims.
+//! An experiment as its `question.toml` says it: what a paper saw, what is run to see it again, and the
+//! claims.
 //!
 //! The file holds an ordinary scenario under `[scenario]`, and beside it what is varied. What is run is that
 //! scenario with tables laid over it: the shorter form's, the curve's, and then the one key that is varied.
@@ -53,20 +54,20 @@ pub struct Plan {
     pub title: String,
     /// Paper and figure.
     pub source: String,
-    /// What the paper saw, with its numbers.
+    /// The paper's result, with its numbers.
     pub saw: String,
-    /// What is done here, and in what it differs from the paper.
+    /// The method here, and its differences from the paper.
     pub here: String,
     /// The key of the scenario that is varied, or the keys that are varied alike.
     pub vary: Keys,
-    /// What stands behind each value: `ms`, `%`, or nothing.
+    /// The unit behind each value: `ms`, `%`, or nothing.
     #[serde(default)]
     pub unit: String,
-    /// What it is called in the table and on the axis.
+    /// Its name in the table and on the axis.
     pub label: String,
     /// On the emulated plane, the server that is started in the place, where a curve does not say.
     pub server: Option<ServerKind>,
-    /// What it is set to, in rising order.
+    /// The values of the varied key, in rising order.
     pub values: Vec<Number>,
     /// The columns of the table.
     pub show: Vec<Column>,
@@ -77,7 +78,7 @@ pub struct Plan {
     /// One line of the figure each, in the order of the page.
     #[serde(rename = "curve")]
     pub curves: Vec<Curve>,
-    /// What must hold of the numbers.
+    /// The claims about the numbers.
     #[serde(rename = "claim")]
     pub claims: Vec<Criterion>,
 }
@@ -121,9 +122,9 @@ enum Charts {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LevelTable {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Its number on the y axis.
     pub at: f64,
 }
 
@@ -133,7 +134,7 @@ pub struct LevelTable {
 pub struct Quick {
     /// Fewer values.
     pub values: Vec<Number>,
-    /// What is laid over the scenario.
+    /// Keys that replace those of the scenario.
     #[serde(default)]
     pub scenario: Table,
 }
@@ -227,7 +228,7 @@ impl Experiment {
         run.map(|curve| Plane::of(&self.scenario(curve, Length::Full))).collect()
     }
 
-    /// What the varied key is set to along a curve.
+    /// The values of the varied key along a curve.
     pub fn values(&self, curve: &Curve, length: Length) -> Vec<Number> {
         let quick = &self.plan.quick.values;
         let mut values = match length {
@@ -260,7 +261,8 @@ impl Plan {
         curve.vary.as_ref().unwrap_or(&self.vary).to_vec()
     }
 
-    /// What is set at a point of a curve, keys with their values; `None` where a key that follows takes no whole number.
+    /// The keys set at a point of a curve, with their values; `None` where a key that follows takes no whole
+    /// number.
     pub fn sets(&self, curve: &Curve, value: Number) -> Option<BTreeMap<String, String>> {
         let varied = self.varied(curve).into_iter().map(|key| (key, format!("{value}{}", self.unit)));
         let mut sets: BTreeMap<String, String> = varied.collect();
@@ -316,8 +318,8 @@ fn two_seconds() -> Table {
     Table::from_iter([("run".to_owned(), Value::Table(run))])
 }
 
-/// Lays `above` over `below`: tables key by key, all else as a whole, and so a load of another model, whose keys
-/// are not those of the model below.
+/// Lays `above` over `below`: tables key by key, all else as a whole, and so a load of another model, whose
+/// keys are not those of the model below.
 fn lay_over(below: &mut Table, above: &Table) {
     let is_other_model = |below: &Table, above: &Table| {
         above.get("model").is_some_and(|model| below.get("model") != Some(model))

@@ -11,7 +11,7 @@ use xtask::{nginx, system};
 /// Accepted connections that wait for a process: as many as the largest experiments have clients.
 const BACKLOG: u32 = 16_384;
 
-/// What Apache's configuration takes from its environment.
+/// The variable that Apache's configuration takes from its environment.
 const KEEP_ALIVE_TIMEOUT: &str = "KEEP_ALIVE_TIMEOUT";
 
 /// Which server.
@@ -20,11 +20,12 @@ const KEEP_ALIVE_TIMEOUT: &str = "KEEP_ALIVE_TIMEOUT";
 pub enum ServerKind {
     /// nginx with one worker.
     Nginx,
-    /// Apache with a process for each connection, 128 of them from the start, as Williamson, Simmonds and Arlitt had it.
+    /// Apache with a process for each connection, 128 of them from the start, as Williamson, Simmonds and
+    /// Arlitt had it.
     ApachePrefork,
-    /// The same with as many processes as a wide area needs to keep a processor of today busy.
+    /// Apache with as many processes as a wide area needs to keep a processor of today busy.
     ApachePrefork2048,
-    /// The same with 150, as Liu et al. 1999 had it, which wait for a next
+    /// Apache with 150 processes, as Liu et al. 1999 had it, which wait for a next
     /// request for as long as `KEEP_ALIVE_TIMEOUT` in `server.environment` says, 15 s unless it does.
     ApachePrefork150,
 }
@@ -39,9 +40,10 @@ impl ServerKind {
         }
     }
 
-    /// Has `scenario`, which lies in `folder`, start the server with the files of its site there, which anyone must be able
-    /// to read and the program `farfield` makes. What the scenario says of the server stays. What it sends leaves its interface
-    /// at the rate `sends_at`, or at once. Whether the server is installed shows when it is to start.
+    /// Makes `scenario`, which lies in `folder`, start the server with the files of its site there, which
+    /// anyone must be able to read and the program `farfield` makes. What the scenario says of the server
+    /// stays. What it sends leaves its interface at the rate `sends_at`, or at once. Whether the server is
+    /// installed shows when it is to start.
     pub fn put(
         self,
         farfield: &Path,
@@ -93,8 +95,8 @@ impl ServerKind {
     }
 }
 
-/// The line for a shell in the place that has its interface send at `rate` (tc-tbf(8)), with room for what waits, and
-/// becomes the program that its arguments name.
+/// The line for a shell in the place that has its interface send at `rate` (tc-tbf(8)), with room for what
+/// waits, and becomes the program that its arguments name.
 fn paced(rate: &str) -> String {
     format!(
         "interface=$(sed -n 's/^ *\\(farfield[0-9]*\\):.*/\\1/p' /proc/net/dev) && \
@@ -102,8 +104,8 @@ fn paced(rate: &str) -> String {
     )
 }
 
-/// So many processes from first to last, which wait so long for a next request, no log, files mapped into memory, and connections handed over before their
-/// request is there.
+/// So many processes from first to last, which wait so long for a next request, no log, files mapped into
+/// memory, and connections handed over before their request is there.
 fn apache(home: &Path, processes: u32, keep_alive: &str) -> String {
     let home = home.display();
     format!(

@@ -1,10 +1,13 @@
-//! What the servers of experiments serve: a site of farfield's own models, and files of fixed sizes beside it.
+//! The files of the servers in experiments: a site of farfield's own models, and files of fixed sizes beside
+//! it.
 //!
-//! Which site, the scenario says: `requests.site = "surge"` or another preset. `farfield site make` writes its files, with its
-//! `site.json`, which the scenario is then made to read: what is asked for is what is there.
+//! Which site, the scenario says: `requests.site = "surge"` or another preset. `farfield site make` writes
+//! its files, with its `site.json`, which the scenario is then made to read: what is asked for is what is
+//! there.
 //!
-//! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson, Simmonds and Arlitt
-//! (2004, section 5.2.2) deal out one list of requests over all clients, which go through their parts again and again.
+//! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson,
+//! Simmonds and Arlitt (2004, section 5.2.2) deal out one list of requests over all clients, which go through
+//! their parts again and again.
 
 use anyhow::{Context, Result, anyhow};
 use farfield_base::random::{Purpose, Seed};
@@ -34,8 +37,8 @@ const REQUESTS: usize = 60_000;
 /// The file of the list, beside the scenario.
 const LIST: &str = "requests.txt";
 
-/// Sees to it that a server in the folder that is returned has in `site` what `scenario`, which lies in `folder`, asks for;
-/// `farfield` is the program that makes sites. What is there already stays.
+/// Sees to it that a server in the folder that is returned has in `site` what `scenario`, which lies in
+/// `folder`, asks for; `farfield` is the program that makes sites. What is there already stays.
 pub fn put(farfield: &Path, scenario: &mut Table, folder: &Path) -> Result<PathBuf> {
     let requests = scenario.get_mut("requests").and_then(Value::as_table_mut);
     let named = requests.and_then(|requests| requests.get_mut("site"));
@@ -94,15 +97,16 @@ fn fixed(path: &Path, bytes: usize) -> io::Result<()> {
     fs::write(path, "x".repeat(bytes))
 }
 
-/// The size of `surge/PLACE` in bytes: those of requests in SURGE (Barford and Crovella 1998, table 1), a Pareto
-/// distribution of shape 1 from 1000 bytes on, at the middles of 32 equal parts of its probability, the largest first. For
-/// attempts of S-Clients, which take single objects, and no larger ones than a run of seconds can end.
+/// The size of `surge/PLACE` in bytes: those of requests in SURGE (Barford and Crovella 1998, table 1), a
+/// Pareto distribution of shape 1 from 1000 bytes on, at the middles of 32 equal parts of its probability,
+/// the largest first. For attempts of S-Clients, which take single objects, and no larger ones than a run of
+/// seconds can end.
 fn surge(place: usize) -> usize {
     1000 * SURGE * 2 / (2 * place - 1)
 }
 
-/// Requests for the documents of the site that `manifest` describes, in the order that clients take them in turn: each drawn
-/// by popularity.
+/// Requests for the documents of the site that `manifest` describes, in the order that clients take them in
+/// turn: each drawn by popularity.
 fn requests(manifest: &Path) -> Result<String> {
     let source = SiteSource::Made(manifest.to_owned());
     let spec = RequestSetSpec::of_site(source, Some(SEED.0), Order::Weighted);
@@ -165,7 +169,7 @@ mod tests {
         );
     }
 
-    /// What is there stays: no program is run to make it again.
+    /// An existing site stays: no program is run to make it again.
     #[test]
     fn a_scenario_reads_the_site_that_is_served() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! How long counts remember: H by the estimators that the pages show, and the variance of averages by scale.
+//! The memory of counts: H by the estimators that the pages show, and the variance of averages by scale.
 
 use anyhow::Result;
 use farfield_fit::series::hurst::{
@@ -54,7 +54,8 @@ pub fn variances(series: &[f64]) -> Vec<(usize, f64)> {
     scales.map(|scale| (scale, variance(&aggregated(series, scale)))).collect()
 }
 
-/// The same, to be drawn: over the variance at the first scale, against seconds, a slot being `slot_s`.
+/// The variances as a series of a chart: over the variance at the first scale, against seconds, for slots of
+/// `slot_s`.
 pub fn variance_curve(name: &str, series: &[f64], slot_s: f64) -> Series {
     let variances = variances(series);
     let first = variances.first().map_or(1.0, |first| first.1);
@@ -68,7 +69,8 @@ pub fn line_of(hurst: f64, from_s: f64, to_s: f64) -> Series {
     Series::new(format!("H = {hurst}"), Look::Dashes, vec![at(from_s), at(to_s)])
 }
 
-/// H between two scales: what the fall of the variance from `from` to `to` values says, if it were a power of the scale.
+/// H between two scales: what the fall of the variance from `from` to `to` values says, if it were a power of
+/// the scale.
 pub fn hurst_between(variances: &[(usize, f64)], from: usize, to: usize) -> Option<f64> {
     let at = |scale| variances.iter().find(|found| found.0 == scale).map(|found| found.1.ln());
     let slope = (at(to)? - at(from)?) / (to as f64 / from as f64).ln();
@@ -90,9 +92,10 @@ mod tests {
     use farfield_traffic::Distribution;
 
     fn noise(count: usize) -> Vec<f64> {
-        let law: Distribution = Component::new(Family::Normal, [10.0, 1.0]).unwrap().distribution().unwrap();
+        let distribution: Distribution =
+            Component::new(Family::Normal, [10.0, 1.0]).unwrap().distribution().unwrap();
         let mut rng = Seed(4).stream(Purpose::User, 0);
-        (0..count).map(|_| law.sample(&mut rng)).collect()
+        (0..count).map(|_| distribution.sample(&mut rng)).collect()
     }
 
     #[test]
@@ -105,7 +108,8 @@ mod tests {
         assert_eq!(hurst_between(&variances(&series), 1, 3), None);
     }
 
-    /// A series that repeats each value m times has averages over m values as variable as itself: H = 1 up to there.
+    /// A series that repeats each value m times has averages over m values as variable as itself: H = 1 up to
+    /// there.
     #[test]
     fn a_slow_series_has_memory() {
         let series: Vec<f64> = noise(2_000).into_iter().flat_map(|value| [value; 64]).collect();

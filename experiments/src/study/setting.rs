@@ -1,8 +1,8 @@
-//! What a study is run with.
+//! The settings of a study.
 
 use std::path::PathBuf;
 
-/// What a study is run with.
+/// The settings of a study.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Fewer and shorter series.

@@ -1,4 +1,5 @@
-//! WAGON's traffic, table 4: sessions that arrive, clicks and think times, walks on the site, random or all at their means.
+//! WAGON's traffic, table 4: sessions that arrive, clicks and think times, walks on the site, random or all
+//! at their means.
 //!
 //! - [`process`]: as a process alone, pages taking no time: days of it in seconds;
 //! - [`run`]: as `farfield run` makes it on the simulated plane, over TCP and the paths of table 5.
@@ -11,7 +12,7 @@ use farfield_base::random::Seed;
 use farfield_traffic::site::Preset;
 use farfield_traffic::{Distribution, DistributionSpec, Site};
 
-/// The laws of table 4 at some rate, or constants of the same means.
+/// The distributions of table 4 at some rate, or constants of the same means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traffic {
     /// Sessions a second.
@@ -21,12 +22,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// With the laws of table 4.
+    /// With the distributions of table 4.
     pub fn random(rate: f64) -> Traffic {
         Traffic { rate, is_constant: false }
     }
 
-    /// With the means of the laws of table 4 in their place.
+    /// With the means of the distributions of table 4 in their place.
     pub fn constant(rate: f64) -> Traffic {
         Traffic { rate, is_constant: true }
     }
@@ -43,7 +44,7 @@ impl Traffic {
         )
     }
 
-    /// The law of clicks, as a scenario has it.
+    /// The distribution of clicks, as a scenario has it.
     fn clicks(&self) -> &'static str {
         match self.is_constant {
             true => "{ law = \"constant\", value = 5 }",
@@ -51,7 +52,7 @@ impl Traffic {
         }
     }
 
-    /// The law of think times: the constant is exp(3 + 1.1² / 2) s.
+    /// The distribution of think times: the constant is exp(3 + 1.1² / 2) s.
     fn think(&self) -> &'static str {
         match self.is_constant {
             true => "{ law = \"constant\", value = 36.78 }",
@@ -60,10 +61,11 @@ impl Traffic {
     }
 }
 
-/// The distribution that a scenario writes as `law`.
-fn law(law: &str) -> Result<Distribution> {
-    let table: toml::Table = toml::from_str(&format!("law = {law}"))?;
-    let spec: DistributionSpec = table["law"].clone().try_into().with_context(|| format!("no law: {law}"))?;
+/// The distribution that a scenario writes as `text`.
+fn distribution(text: &str) -> Result<Distribution> {
+    let table: toml::Table = toml::from_str(&format!("value = {text}"))?;
+    let value = table["value"].clone();
+    let spec: DistributionSpec = value.try_into().with_context(|| format!("no distribution: {text}"))?;
     Ok(spec.resolve(&mut |_| unreachable!("no file is named"))?)
 }
 
@@ -77,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_are_the_means_of_the_laws() {
-        let mean = |text: &str| law(text).unwrap().mean();
+    fn constants_are_the_means_of_the_distributions() {
+        let mean = |text: &str| distribution(text).unwrap().mean();
         for of in [Traffic::clicks, Traffic::think] {
             let (random, constant) = (mean(of(&Traffic::random(8.0))), mean(of(&Traffic::constant(8.0))));
             assert!((random / constant - 1.0).abs() < 1e-3, "{random} {constant}");

@@ -1,5 +1,5 @@
-//! WAGON's figures 11 and 12, and the end of section 3.3: how often the site's pages and files are asked for by users who walk
-//! it, and how soon again.
+//! WAGON's figures 11 and 12, and the end of section 3.3: how often the site's pages and files are asked for
+//! by users who walk it, and how soon again.
 
 use crate::page::{Claim, Page, Table, digits, percent};
 use crate::study::setting::Setting;
@@ -15,14 +15,14 @@ use farfield_report::chart::{Axis, Chart, Look, Series};
 /// At most so many stack distances are fitted.
 const DISTANCES_MAX: usize = 100_000;
 
-/// What users asked for.
+/// The requests of users.
 struct Asked {
     /// Requests for each page, and for each file, embedded ones among them; both from the most popular down.
     pages: Vec<u64>,
     files: Vec<u64>,
-    /// What the site says of its pages, in the same unit.
+    /// The weights of the site's pages, in the same unit.
     expected: Vec<f64>,
-    /// Laws of the stack distances of pages, and of files.
+    /// Distributions of the stack distances of pages, and of files.
     page_distances: Ranking,
     file_distances: Ranking,
 }
@@ -43,7 +43,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
             "{hours} hours of table 4's traffic at 8 sessions a second, as a process without a network: sessions start with a page of \
              the preset `wagon` as often as it weighs (n^-1 for the n-th of {}), and follow its links. That is {} clicks and {} \
              requests; the log behind the paper's figure is not to be had, so the walk's popularity stands beside that with which \
-             the site was made. Stack distances are those of the requests in order of time, of all users together; laws are \
+             the site was made. Stack distances are those of the requests in order of time, of all users together; distributions are \
              fitted to {DISTANCES_MAX} of them at most.",
             asked.pages.len(),
             clicks.len(),
@@ -64,7 +64,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
 const SAW: &str = "\
 The popularity of documents in WAGON's traffic is close to that in the log that it was made from, except for the lowest ranks
 (figure 11). Zipf's law suits neither, which the authors put down to the site being a part of the whole; for the whole site it fits,
-with a slope of −1 (figure 12). Stack distances are best explained by a lognormal law, in the log and in WAGON's traffic.";
+with a slope of −1 (figure 12). Stack distances are best explained by a lognormal distribution, in the log and in WAGON's traffic.";
 
 const NOTICED: &str = "\
 It is the lowest ranks that fall behind here too, as in the paper's figure: links lead to pages as often as sessions start with them,
@@ -96,7 +96,8 @@ impl Asked {
         for counts in [&mut pages, &mut files] {
             counts.sort_unstable_by(|a, b| b.cmp(a));
         }
-        let [page_distances, file_distances] = [&page_distances, &file_distances].map(|all| laws(all));
+        let [page_distances, file_distances] =
+            [&page_distances, &file_distances].map(|all| distributions(all));
         Asked { pages, files, expected, page_distances, file_distances }
     }
 
@@ -110,8 +111,8 @@ impl Asked {
     }
 }
 
-/// Single laws of some of the distances, the best first.
-fn laws(distances: &[u32]) -> Ranking {
+/// Single distributions of some of the distances, the best first.
+fn distributions(distances: &[u32]) -> Ranking {
     let each = distances.len().div_ceil(DISTANCES_MAX).max(1);
     let values = distances.iter().step_by(each).map(|distance| f64::from(*distance)).collect();
     let points = Points::with_tick(values, 1.0).expect("distances are many");
@@ -127,8 +128,8 @@ fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
     } else {
         "without bound, some being never asked for,".to_owned()
     };
-    let told = |zipf: Option<&ZipfFit>| {
-        zipf.map_or("no law".to_owned(), |zipf| {
+    let zipf_text = |zipf: Option<&ZipfFit>| {
+        zipf.map_or("no distribution".to_owned(), |zipf| {
             format!("exponent {:.2}, distribution functions {:.3} apart", zipf.exponent, zipf.distance)
         })
     };
@@ -138,7 +139,7 @@ fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
     let first = |ranking: &Ranking| ranking.candidates[0].name.clone();
     let lognormal = |of: &str, ranking: &Ranking| {
         Claim::new(
-            format!("a lognormal law explains the stack distances of {of} best"),
+            format!("a lognormal distribution explains the stack distances of {of} best"),
             format!("{} comes first", first(ranking)),
             first(ranking) == "lognormal",
         )
@@ -151,7 +152,7 @@ fn claims(asked: &Asked, pages: &Popularity, files: &Popularity) -> Vec<Claim> {
         ),
         Claim::new(
             "Zipf's law does not suit the files of this part of a site",
-            told(files.all.as_ref()),
+            zipf_text(files.all.as_ref()),
             !suits(files),
         ),
         Claim::new(
@@ -189,7 +190,7 @@ fn zipf_table(all: &[(&str, &Popularity)]) -> Table {
     );
     for (name, popularity) in all {
         let none = || "–".to_owned();
-        let of = |zipf: Option<&ZipfFit>, told: fn(&ZipfFit) -> String| zipf.map_or_else(none, told);
+        let of = |zipf: Option<&ZipfFit>, cell: fn(&ZipfFit) -> String| zipf.map_or_else(none, cell);
         let (all, holds) = (popularity.all.as_ref(), popularity.holds.as_ref());
         table.push([
             (*name).to_owned(),
@@ -218,8 +219,8 @@ fn share_table(asked: &Asked) -> Table {
 }
 
 fn distance_table(of: &str, ranking: &Ranking) -> Table {
-    let heads = ["law", "λ²", "AD", "CVM", "subsamples passed"];
-    let mut table = Table::new(format!("{of}: single laws, the best first."), &heads);
+    let heads = ["distribution", "λ²", "AD", "CVM", "subsamples passed"];
+    let mut table = Table::new(format!("{of}: single distributions, the best first."), &heads);
     for candidate in &ranking.candidates {
         let goodness = &candidate.goodness;
         table.push([
@@ -265,13 +266,13 @@ mod tests {
 
     fn ranking(first: u32) -> Ranking {
         // Geometric or lognormal values, by their seed.
-        let law = match first {
+        let distribution = match first {
             0 => farfield_fit::Component::new(farfield_fit::Family::Lognormal, [4.0, 1.0]),
             _ => farfield_fit::Component::new(farfield_fit::Family::Weibull, [0.5, 300.0]),
         };
-        let law = law.unwrap().distribution().unwrap();
+        let distribution = distribution.unwrap().distribution().unwrap();
         let mut rng = Seed(9).stream(Purpose::User, 0);
-        laws(&(0..20_000).map(|_| law.sample_count(&mut rng) as u32).collect::<Vec<_>>())
+        distributions(&(0..20_000).map(|_| distribution.sample_count(&mut rng) as u32).collect::<Vec<_>>())
     }
 
     /// Pages of Zipf's law with an exponent, files all alike.

@@ -1,4 +1,5 @@
-//! WAGON's figure 13 and section 4.1: the same traffic with gaps, clicks and think times constant at their means.
+//! WAGON's figure 13 and section 4.1: the same traffic with gaps, clicks and think times constant at their
+//! means.
 
 use crate::page::{Claim, Page, Table};
 use crate::study::marginal;
@@ -14,7 +15,7 @@ use farfield_report::chart::{Axis, Chart, Look, Series};
 
 const RATE: f64 = 8.0;
 const LAGS: usize = 100;
-/// How far from 0 a correlation is still close to it.
+/// The largest distance from 0 of a correlation that counts as close to it.
 const CLOSE: f64 = 0.1;
 
 /// One kind of traffic, measured over seeds.
@@ -24,7 +25,7 @@ struct Seen {
     memory: Vec<Memory>,
     /// Correlations of requests a second.
     correlations: Vec<Vec<f64>>,
-    /// Laws of requests a second, and of gaps between requests.
+    /// Distributions of requests a second, and of gaps between requests.
     counts: Vec<Ranking>,
     gaps: Vec<Ranking>,
     requests_a_second: f64,
@@ -82,14 +83,14 @@ pub fn study(setting: &Setting) -> Result<Page> {
 }
 
 const SAW: &str = "\
-With the random laws replaced by their means the mean load is the same, but the correlation of requests a second is close to zero, H is
-close to 0.5, and a lognormal law in place of a Weibull one fits the requests' marginal best. A benchmark with deterministic
+With the random distributions replaced by their means the mean load is the same, but the correlation of requests a second is close to zero, H is
+close to 0.5, and a lognormal distribution in place of a Weibull one fits the requests' marginal best. A benchmark with deterministic
 arrivals therefore says little of a server under real traffic.";
 
 impl Seen {
     fn of(name: &'static str, runs: &[Ran]) -> Result<Seen> {
         let series: Vec<Vec<f64>> = runs.iter().map(|ran| ran.requests_in(Duration::from_secs(1))).collect();
-        let none = "there are too few requests for a law";
+        let none = "there are too few requests for a distribution";
         let counts: Option<Vec<Ranking>> = series.iter().map(|counts| marginal::of_counts(counts)).collect();
         let gaps: Option<Vec<Ranking>> = runs.iter().map(|ran| marginal::of_values(&ran.gaps_s())).collect();
         Ok(Seen {
@@ -126,9 +127,15 @@ impl Seen {
 fn claims(constant: &Seen, random: &Seen) -> Vec<Claim> {
     let farthest = constant.farthest(1);
     let first = |rankings: &[Ranking]| -> String {
-        rankings.iter().map(|laws| laws.candidates[0].name.as_str()).collect::<Vec<_>>().join(", ")
+        rankings
+            .iter()
+            .map(|distributions| distributions.candidates[0].name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let all = |rankings: &[Ranking], name: &str| rankings.iter().all(|laws| laws.candidates[0].name == name);
+    let all = |rankings: &[Ranking], name: &str| {
+        rankings.iter().all(|distributions| distributions.candidates[0].name == name)
+    };
     let off = constant.requests_a_second / random.requests_a_second - 1.0;
     vec![
         Claim::new(
@@ -159,18 +166,18 @@ fn claims(constant: &Seen, random: &Seen) -> Vec<Claim> {
             constant.hurst() < random.hurst(),
         ),
         Claim::new(
-            "a lognormal law fits requests a second best",
-            format!("first of the single laws: {}", first(&constant.counts)),
+            "a lognormal distribution fits requests a second best",
+            format!("first of the single distributions: {}", first(&constant.counts)),
             all(&constant.counts, "lognormal"),
         ),
         Claim::new(
-            "a lognormal law fits the gaps between requests best",
-            format!("first of the single laws: {}", first(&constant.gaps)),
+            "a lognormal distribution fits the gaps between requests best",
+            format!("first of the single distributions: {}", first(&constant.gaps)),
             all(&constant.gaps, "lognormal"),
         ),
         Claim::new(
-            "of the random traffic, a Weibull law fits the gaps between requests best",
-            format!("first of the single laws: {}", first(&random.gaps)),
+            "of the random traffic, a Weibull distribution fits the gaps between requests best",
+            format!("first of the single distributions: {}", first(&random.gaps)),
             all(&random.gaps, "weibull"),
         ),
     ]
@@ -181,7 +188,7 @@ fn noticed(constant: &Seen, band: f64) -> String {
     format!(
         "What correlation is left is that of pages that take seconds on a slow path: {:.2} at 1 s, {:.2} at 5 s. From 10 s on it is at most \
          {:.2} ({later} s), beside ±{band:.2} of independent counts. The paper speaks of requests a second in one place and of gaps between \
-         requests in another; both are told.",
+         requests in another; both are shown.",
         constant.correlation(1),
         constant.correlation(5),
         constant.correlation(later).abs(),
@@ -267,10 +274,10 @@ mod tests {
     use farfield_fit::series::hurst::{HurstEstimate, Method};
     use farfield_fit::{Component, Family};
 
-    fn laws(family: Family, theta: [f64; 2]) -> Ranking {
-        let law = Component::new(family, theta).unwrap().distribution().unwrap();
+    fn distributions(family: Family, theta: [f64; 2]) -> Ranking {
+        let distribution = Component::new(family, theta).unwrap().distribution().unwrap();
         let mut rng = Seed(2).stream(Purpose::User, 0);
-        marginal::of_values(&(0..4_000).map(|_| law.sample(&mut rng)).collect::<Vec<_>>()).unwrap()
+        marginal::of_values(&(0..4_000).map(|_| distribution.sample(&mut rng)).collect::<Vec<_>>()).unwrap()
     }
 
     fn seen(hurst: f64, correlation: f64, gaps: Ranking) -> Seen {
@@ -283,7 +290,7 @@ mod tests {
                 whittle: estimate(Method::LocalWhittle),
             }],
             correlations: vec![(0..=LAGS).map(|lag| if lag == 0 { 1.0 } else { correlation }).collect()],
-            counts: vec![laws(Family::Lognormal, [5.0, 0.2])],
+            counts: vec![distributions(Family::Lognormal, [5.0, 0.2])],
             gaps: vec![gaps],
             requests_a_second: 100.0,
             doubts: vec![],
@@ -292,7 +299,7 @@ mod tests {
     }
 
     fn judged(hurst: f64, correlation: f64, constant_gaps: Ranking) -> Vec<bool> {
-        let random = seen(0.73, 0.5, laws(Family::Weibull, [0.6, 0.01]));
+        let random = seen(0.73, 0.5, distributions(Family::Weibull, [0.6, 0.01]));
         claims(&seen(hurst, correlation, constant_gaps), &random)
             .iter()
             .map(|claim| claim.holds == Some(true))
@@ -301,12 +308,12 @@ mod tests {
 
     #[test]
     fn numbers_that_contradict_a_claim_fail_it() {
-        let lognormal = || laws(Family::Lognormal, [-5.0, 1.0]);
+        let lognormal = || distributions(Family::Lognormal, [-5.0, 1.0]);
         assert_eq!(judged(0.5, 0.02, lognormal()), [true; 7]);
         assert_eq!(judged(0.5, -0.2, lognormal()), [true, false, true, true, true, true, true]);
         assert_eq!(judged(0.6, 0.02, lognormal()), [true, true, false, true, true, true, true]);
         assert_eq!(judged(0.8, 0.02, lognormal()), [true, true, false, false, true, true, true]);
-        let weibull = laws(Family::Weibull, [0.6, 0.01]);
+        let weibull = distributions(Family::Weibull, [0.6, 0.01]);
         assert_eq!(judged(0.5, 0.02, weibull), [true, true, true, true, true, false, true]);
     }
 }

@@ -1,4 +1,5 @@
-//! WAGON's figure 14 and section 4.2: whether H grows with the rate of sessions when all traffic passes a link of 10 Mb/s.
+//! WAGON's figure 14 and section 4.2: whether H grows with the rate of sessions when all traffic passes a
+//! link of 10 Mb/s.
 
 use crate::page::{Claim, Page, Table, percent};
 use crate::study::memory::{Memory, mean};
@@ -104,7 +105,7 @@ fn by_rate(rows: &[Row], of: impl Fn(&Row) -> f64) -> Vec<(f64, f64, f64)> {
     rates.into_iter().map(at).collect()
 }
 
-/// How much H grows a doubling of the rate, by least squares over all rows, and the standard error of that.
+/// The growth of H with a doubling of the rate, by least squares over all rows, and its standard error.
 fn growth(rows: &[Row], of: impl Fn(&Row) -> f64) -> (f64, f64) {
     let points: Vec<(f64, f64)> = rows.iter().map(|row| (row.rate.log2(), of(row))).collect();
     let (x, y) = (mean(points.iter().map(|p| p.0)), mean(points.iter().map(|p| p.1)));
@@ -116,7 +117,7 @@ fn growth(rows: &[Row], of: impl Fn(&Row) -> f64) -> (f64, f64) {
 }
 
 fn claims(narrow: &[Row], wide: &[Row]) -> Vec<Claim> {
-    let told = |(slope, error): (f64, f64)| format!("{slope:+.3} ± {:.3} a doubling", 1.96 * error);
+    let slope_text = |(slope, error): (f64, f64)| format!("{slope:+.3} ± {:.3} a doubling", 1.96 * error);
     let grows = |(slope, error): (f64, f64)| slope > 1.96 * error;
     let packets = growth(narrow, |row| row.packets.aggregated);
     let requests = growth(narrow, |row| row.requests.aggregated);
@@ -127,14 +128,14 @@ fn claims(narrow: &[Row], wide: &[Row]) -> Vec<Claim> {
     vec![
         Claim::new(
             "H of packets grows with the rate of sessions, where all pass 10 Mb/s",
-            told(packets),
+            slope_text(packets),
             grows(packets),
         ),
         Claim::new("it does so from each rate to the next, in the means over seeds", steps.join(", "), rises),
-        Claim::new("H of requests grows there, too", told(requests), grows(requests)),
+        Claim::new("H of requests grows there, too", slope_text(requests), grows(requests)),
         Claim::new(
             "it is the bottleneck that makes it grow: with 1 Gb/s it does not",
-            told(without),
+            slope_text(without),
             !grows(without),
         ),
     ]

@@ -1,5 +1,5 @@
-//! WAGON's figure 17: how long to keep an idle connection for the least work, by theorem 1 as it is printed and by the
-//! equation that it was meant to follow from.
+//! WAGON's figure 17: how long to keep an idle connection for the least work, by theorem 1 as it is printed
+//! and by the equation that it was meant to follow from.
 
 use crate::page::{Claim, Page, Table, digits};
 use crate::study::setting::Setting;
@@ -8,7 +8,7 @@ use farfield_fit::keepalive::KeepAlive;
 use farfield_fit::{Component, Family, Model};
 use farfield_report::chart::{Axis, Chart, Look, Series};
 
-/// What one δ gives. Times are in seconds.
+/// The results for one δ. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Row {
     delta: f64,
@@ -25,9 +25,9 @@ struct Row {
 
 /// Clicks a session in table 4.
 const CLICKS: f64 = 5.0;
-/// How long a page on a kept connection holds a worker. The printed theorem does not depend on it.
+/// The time for which a page on a kept connection holds a worker. The printed theorem does not depend on it.
 const PAGE_S: f64 = 0.1;
-/// Shape of the Weibull law of table 2.
+/// Shape of the Weibull distribution of table 2.
 const WEIBULL_SHAPE: f64 = 0.33;
 
 /// Runs the study.
@@ -161,8 +161,8 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
     ]
 }
 
-/// How much longer than on a kept connection a page on a new one must take before any timeout makes less work than Early
-/// Close: the least of E(min(Y, Δ)) / F(Δ) over Δ.
+/// The extra time that a page on a new connection must take, over one on a kept connection, before any
+/// timeout makes less work than Early Close: the least of E(min(Y, Δ)) / F(Δ) over Δ.
 fn gain_that_pays() -> (f64, f64) {
     let asked = keep_alive(lognormal(), 0.5);
     let cost = |timeout: f64| asked.held_idle_s(timeout) / asked.think.cdf_and_tail(timeout).0;

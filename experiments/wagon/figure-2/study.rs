@@ -1,4 +1,5 @@
-//! WAGON's figure 2 and table 3: the sizes of the site that it ran on, and those of the site that stands for it here.
+//! WAGON's figure 2 and table 3: the sizes of the site that it ran on, and those of the site that stands for
+//! it here.
 
 use crate::page::{Claim, Page, Table, digits};
 use crate::study::memory::mean;
@@ -33,7 +34,7 @@ const TABLE: [Printed; 9] = [
     Printed { what: "links an HTML page", printed: 8.9, of: |site| site.links_mean },
 ];
 
-/// How near a mean must come to the printed one.
+/// The largest error of a mean against the printed one.
 const NEAR: f64 = 0.05;
 
 /// Runs the study.
@@ -47,7 +48,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
                  servers\", figure 2 and table 3".to_owned(),
         saw: SAW.to_owned(),
         here: format!(
-            "The preset `wagon` (`farfield site show wagon`) is generated with seeds 1 to {seeds}. The paper prints means only; the laws \
+            "The preset `wagon` (`farfield site show wagon`) is generated with seeds 1 to {seeds}. The paper prints means only; the distributions \
              around them are ours: geometric numbers of embedded objects and links, lognormal sizes. A page is its HTML with all \
              that it embeds."
         ),

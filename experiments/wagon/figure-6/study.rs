@@ -1,5 +1,5 @@
-//! WAGON's figures 3 to 10: what table 4's traffic makes of requests and packets over time: counts at three scales, H, the law
-//! of requests a second, and how long they remember.
+//! WAGON's figures 3 to 10: what table 4's traffic makes of requests and packets over time: counts at three
+//! scales, H, the distribution of requests a second, and how long they remember.
 
 use crate::page::{Claim, Page, Table};
 use crate::study::marginal;
@@ -16,20 +16,20 @@ use farfield_report::chart::{Axis, Chart, Look, Series};
 
 /// Sessions a second: the paper's λ = 0.008 in a millisecond.
 const RATE: f64 = 8.0;
-/// What the paper measured of packets.
+/// The paper's figures of packets.
 const HURST: f64 = 0.73;
 /// Lags of the correlation.
 const LAGS: usize = 100;
 
-/// What was measured, over seeds.
+/// The measurements, over seeds.
 struct Seen {
     /// Of packets in slots of 100 ms, as figure 4 has them.
     packets: Vec<Memory>,
-    /// Laws of requests a second.
-    laws: Vec<Ranking>,
+    /// Distributions of requests a second.
+    distributions: Vec<Ranking>,
     /// Correlations of requests a second.
     correlations: Vec<Vec<f64>>,
-    /// How far those of independent counts lie from 0.
+    /// The distance from 0 that correlations of independent counts have.
     band: f64,
     /// H of the long process by ranges of scales, in seconds.
     long: Vec<(usize, usize, f64)>,
@@ -63,7 +63,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
         tables: vec![
             memory_table(&runs)?,
             correlation_table(&seen),
-            marginal::table("Requests a second, seed 1", &seen.laws[0]),
+            marginal::table("Requests a second, seed 1", &seen.distributions[0]),
             long_table(&seen, days),
         ],
         charts: charts(&runs[0], &counts, &seen)?,
@@ -72,7 +72,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
 
 const SAW: &str = "\
 With 8 sessions a second the numbers of packets are bursty at scales of 10 ms, 100 ms and 1 s (figures 3 to 5), and the variance of
-their averages gives H = 0.73 (figure 6). The number of requests a second follows a Weibull law (figure 8), as in INRIA's log
+their averages gives H = 0.73 (figure 6). The number of requests a second follows a Weibull distribution (figure 8), as in INRIA's log
 (figure 7), and is highly and for long correlated, in the log (figure 9) and in WAGON's traffic alike (figure 10).";
 
 fn here(run: &Run, seeds: u64, days: usize, requests_a_second: f64, runs: &[Ran]) -> String {
@@ -100,7 +100,8 @@ impl Seen {
         let second = Duration::from_secs(1);
         let packets = runs.iter().map(|ran| Memory::of(&ran.packets_in(Duration::from_ms(100))));
         let series: Vec<Vec<f64>> = runs.iter().map(|ran| ran.requests_in(second)).collect();
-        let laws: Option<Vec<Ranking>> = series.iter().map(|counts| marginal::of_counts(counts)).collect();
+        let distributions: Option<Vec<Ranking>> =
+            series.iter().map(|counts| marginal::of_counts(counts)).collect();
         let correlations =
             series.iter().map(|counts| autocorrelation(counts, LAGS)).collect::<Result<Vec<_>, _>>()?;
         let variances = variances(long);
@@ -109,7 +110,7 @@ impl Seen {
             [(1, 16), (16, 64), (64, 256), (256, 1_024), (1_024, 4_096), (4_096, 16_384), (16_384, 65_536)];
         Ok(Seen {
             packets: packets.collect::<Result<_>>()?,
-            laws: laws.context("the counts are no material for a law")?,
+            distributions: distributions.context("the counts are no material for a distribution")?,
             correlations,
             band: white_noise_band(series[0].len()),
             long: ranges.into_iter().filter_map(|(from, to)| between(from, to)).collect(),
@@ -130,8 +131,13 @@ impl Seen {
 fn claims(seen: &Seen) -> Vec<Claim> {
     let hurst = mean(seen.packets.iter().map(|memory| memory.aggregated));
     let agree = seen.packets.iter().filter(|memory| memory.agree()).count();
-    let weibull = seen.laws.iter().filter(|laws| laws.candidates[0].name == "weibull").count();
-    let firsts: Vec<&str> = seen.laws.iter().map(|laws| laws.candidates[0].name.as_str()).collect();
+    let weibull = seen
+        .distributions
+        .iter()
+        .filter(|distributions| distributions.candidates[0].name == "weibull")
+        .count();
+    let firsts: Vec<&str> =
+        seen.distributions.iter().map(|distributions| distributions.candidates[0].name.as_str()).collect();
     let forgotten = seen.forgotten_at();
     let longest = seen.long.last().map_or(f64::NAN, |range| range.2);
     let over = seen.long.last().map_or(0, |range| range.0);
@@ -147,9 +153,9 @@ fn claims(seen: &Seen) -> Vec<Claim> {
             agree == seen.packets.len(),
         ),
         Claim::new(
-            "requests a second follow a Weibull law best",
-            format!("first of the single laws: {}", firsts.join(", ")),
-            weibull == seen.laws.len(),
+            "requests a second follow a Weibull distribution best",
+            format!("first of the single distributions: {}", firsts.join(", ")),
+            weibull == seen.distributions.len(),
         ),
         Claim::new(
             "requests a second are highly correlated: above 0.2 from one second to the next",
@@ -180,7 +186,7 @@ fn noticed(seen: &Seen) -> String {
     let (from, to, most) =
         seen.long.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or((0, 0, f64::NAN));
     format!(
-        "Memory comes from sessions, and ends with them. Sessions arrive as a Poisson process, and neither the inverse Gaussian law \
+        "Memory comes from sessions, and ends with them. Sessions arrive as a Poisson process, and neither the inverse Gaussia distribution \
          of clicks nor the lognormal one of think times has a tail heavy enough for long-range dependence: from the length of \
          sessions on, minutes, H falls back to ½. In between the variance grows from that of clicks to that of whole sessions, by \
          E(N²) / E(N) = 13 for the number N of clicks, and where it does so fastest H comes out at {most:.2} ({from} to {to} s). An \
@@ -274,7 +280,11 @@ fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
         ],
     );
     let mut charts = vec![variance, correlation];
-    charts.push(marginal::chart("Requests a second against laws", &ran.requests_in(second), &seen.laws[0]));
+    charts.push(marginal::chart(
+        "Requests a second against distributions",
+        &ran.requests_in(second),
+        &seen.distributions[0],
+    ));
     for (slot, title, x) in [
         (10, "Packets in slots of 10 ms", "time, slots of 10 ms"),
         (100, "Packets in slots of 100 ms", "time, slots of 100 ms"),
@@ -308,10 +318,10 @@ mod tests {
         }
     }
 
-    fn laws(family: Family, theta: [f64; 2]) -> Ranking {
-        let law = Component::new(family, theta).unwrap().distribution().unwrap();
+    fn distributions(family: Family, theta: [f64; 2]) -> Ranking {
+        let distribution = Component::new(family, theta).unwrap().distribution().unwrap();
         let mut rng = Seed(2).stream(Purpose::User, 0);
-        let counts: Vec<f64> = (0..4_000).map(|_| law.sample_count(&mut rng) as f64).collect();
+        let counts: Vec<f64> = (0..4_000).map(|_| distribution.sample_count(&mut rng) as f64).collect();
         marginal::of_counts(&counts).unwrap()
     }
 
@@ -319,7 +329,7 @@ mod tests {
         let falling = (0..=LAGS).map(|lag| 0.9f64.powf(lag as f64 / 5.0)).collect();
         Seen {
             packets: vec![memory(0.75, 0.74, 0.75)],
-            laws: vec![laws(Family::Weibull, [4.0, 150.0])],
+            distributions: vec![distributions(Family::Weibull, [4.0, 150.0])],
             correlations: vec![falling],
             band: 0.03,
             long: vec![(1, 16, 0.6), (16, 64, 0.8), (4_096, 16_384, 0.7)],
@@ -340,7 +350,10 @@ mod tests {
         };
         assert_eq!(other(&|seen| seen.packets[0].aggregated = 0.6), Some(0));
         assert_eq!(other(&|seen| seen.packets[0] = memory(0.73, 0.7, 0.9)), Some(1));
-        assert_eq!(other(&|seen| seen.laws[0] = laws(Family::Lognormal, [5.0, 0.5])), Some(2));
+        assert_eq!(
+            other(&|seen| seen.distributions[0] = distributions(Family::Lognormal, [5.0, 0.5])),
+            Some(2)
+        );
         assert_eq!(other(&|seen| seen.correlations[0][1] = 0.1), Some(3));
         assert_eq!(other(&|seen| seen.correlations[0][40] = 0.0), Some(4));
         assert_eq!(other(&|seen| seen.long[2].2 = 0.52), Some(5));

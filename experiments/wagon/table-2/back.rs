@@ -1,4 +1,5 @@
-//! Each printed law drawn from, and fitted again: single laws by their place in the order, mixtures beside the single law.
+//! Each printed distribution drawn from, and fitted again: single distributions by their place in the order,
+//! mixtures beside the single distribution.
 
 use super::printed::{Printed, Statistics, Variable};
 use crate::page::{Table, digits, percent};
@@ -11,7 +12,7 @@ use farfield_fit::{
 /// Values in a subsample, and how many are tested.
 const SUBSAMPLE: (usize, u32) = (200, 200);
 
-/// Draws of a law, fitted again by laws of its families.
+/// Draws of a distribution, fitted again by distributions of its families.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Back {
     pub name: &'static str,
@@ -19,10 +20,10 @@ pub struct Back {
     pub size: usize,
     /// Samples.
     pub seeds: usize,
-    /// In how many of them the law came first: a single law in the ranking, a mixture by an Anderson–Darling statistic below
-    /// that of every single law.
+    /// In how many of them the distribution came first: a single distribution in the ranking, a mixture by an
+    /// Anderson–Darling statistic below that of every single distribution.
     pub first: usize,
-    /// How far off each estimate is, in standard errors.
+    /// The error of each estimate, in standard errors.
     pub errors_off: Vec<f64>,
     /// For each parameter, of a mixture for each weight too, its estimates.
     pub estimates: Vec<Vec<f64>>,
@@ -32,22 +33,22 @@ pub struct Back {
     passed: Vec<f64>,
 }
 
-/// Draws of a mixture, fitted by the mixture and by the single law of the table.
+/// Draws of a mixture, fitted by the mixture and by the single distribution of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MixtureBack {
     /// The mixture's fit.
     pub own: Back,
-    /// The single law's statistics, means over samples.
+    /// The single distribution's statistics, means over samples.
     pub single: Statistics,
-    /// The single law's parameters, means over samples.
+    /// The single distribution's parameters, means over samples.
     pub single_parameters: Vec<f64>,
 }
 
-/// What was estimated, with its standard error where that is known.
+/// An estimate, with its standard error where that is known.
 type Estimate = (f64, Option<f64>);
 
 impl Back {
-    /// Nothing yet of a law with so many parameters.
+    /// Nothing yet of a distribution with so many parameters.
     fn new(name: &'static str, size: usize, seeds: usize, parameters: usize) -> Back {
         Back {
             name,
@@ -69,11 +70,11 @@ impl Back {
         Back { first, errors_off, statistics, passed, ..none }
     }
 
-    /// Adds a sample: `fit` to its `points`, which estimates what in `truth` the law has.
+    /// Adds a sample: `fit` to its `points`, which estimates what in `truth` the distribution has.
     fn add(&mut self, fit: &Model, estimates: &[Estimate], truth: &[f64], points: &Points, rng: &mut Stream) {
-        for (at, ((told, error), truth)) in estimates.iter().zip(truth).enumerate() {
-            self.estimates[at].push(*told);
-            self.errors_off.extend(error.map(|error| (told - truth).abs() / error));
+        for (at, ((estimate, error), truth)) in estimates.iter().zip(truth).enumerate() {
+            self.estimates[at].push(*estimate);
+            self.errors_off.extend(error.map(|error| (estimate - truth).abs() / error));
         }
         self.statistics.push(Statistics::of(&goodness(fit, points)));
         let (size, count) = SUBSAMPLE;
@@ -110,28 +111,28 @@ fn stream(seed: usize, number: u64) -> Stream {
     Seed(seed as u64).stream(Purpose::User, number)
 }
 
-fn draws(law: &Printed, size: usize, rng: &mut Stream) -> Vec<f64> {
-    let law = law.distribution();
-    (0..size).map(|_| law.sample(rng)).collect()
+fn draws(distribution: &Printed, size: usize, rng: &mut Stream) -> Vec<f64> {
+    let distribution = distribution.distribution();
+    (0..size).map(|_| distribution.sample(rng)).collect()
 }
 
 fn points(values: Vec<f64>) -> Points {
     Points::new(values).expect("draws are many and finite")
 }
 
-/// `seeds` samples of `size` values of the variable's single law.
+/// `seeds` samples of `size` values of the variable's single distribution.
 pub fn single(variable: &Variable, size: usize, seeds: usize) -> Back {
-    let law = &variable.single.0;
-    let family = law.parts()[0].1.family();
+    let distribution = &variable.single.0;
+    let family = distribution.parts()[0].1.family();
     let trials = Trials { mixtures: vec![], pairs_of_best: 0, subsamples: 0, ..Trials::default() };
     let truth = variable.single_parameters();
     let mut back = Back::new(variable.name, size, seeds, truth.len());
     for seed in 1..=seeds {
         let mut rng = stream(seed, 1);
-        let points = points(draws(law, size, &mut rng));
+        let points = points(draws(distribution, size, &mut rng));
         let ranking = rank(&points, &trials, &mut rng);
         back.first += usize::from(ranking.candidates[0].name == family.name());
-        let fit = fit_single(family, &points).expect("the law's own values fit it");
+        let fit = fit_single(family, &points).expect("the distribution's own values fit it");
         let errors = standard_errors(&fit, &points).parameters.concat();
         let estimates: Vec<Estimate> = fit.parts()[0].1.parameters().iter().copied().zip(errors).collect();
         back.add(&fit, &estimates, truth, &points, &mut rng);
@@ -141,8 +142,8 @@ pub fn single(variable: &Variable, size: usize, seeds: usize) -> Back {
 
 /// The weights and parameters of a model, in order.
 fn numbers(model: &Model) -> Vec<f64> {
-    let part = |(weight, law): &(f64, Component)| -> Vec<f64> {
-        std::iter::once(*weight).chain(law.parameters().iter().copied()).collect()
+    let part = |(weight, distribution): &(f64, Component)| -> Vec<f64> {
+        std::iter::once(*weight).chain(distribution.parameters().iter().copied()).collect()
     };
     model.parts().iter().flat_map(part).collect()
 }
@@ -160,18 +161,18 @@ fn estimates(model: &Model, points: &Points) -> Vec<Estimate> {
 
 /// `seeds` samples of `size` values of the variable's mixture.
 pub fn mixture(variable: &Variable, size: usize, seeds: usize) -> MixtureBack {
-    let law = &variable.mixture.0;
-    let families: Vec<Family> = law.parts().iter().map(|(_, part)| part.family()).collect();
+    let distribution = &variable.mixture.0;
+    let families: Vec<Family> = distribution.parts().iter().map(|(_, part)| part.family()).collect();
     let single_family = variable.single.0.parts()[0].1.family();
     let effort = Effort { steps: 2_000, ..Effort::default() };
-    let truth = numbers(law);
+    let truth = numbers(distribution);
     let mut own = Back::new(variable.name, size, seeds, truth.len());
     let mut singles = Vec::new();
     let mut single_parameters = vec![0.0; variable.single_parameters().len()];
     for seed in 1..=seeds {
         let mut rng = stream(seed, 2);
-        let values = draws(law, size, &mut rng);
-        // Single laws are for values above 0.
+        let values = draws(distribution, size, &mut rng);
+        // Single distributions are for values above 0.
         let above = points(values.iter().copied().filter(|x| *x > 0.0).collect());
         let all = points(values);
         let fit = fit_mixture(&families, &all, effort, &mut rng).expect("some start holds together").model;
@@ -201,12 +202,12 @@ fn mean_and_range(values: &[f64]) -> String {
     }
 }
 
-/// Single laws that came back.
+/// Single distributions that came back.
 pub fn single_table(singles: &[Back]) -> Table {
     let heads =
         ["variable", "values", "first", "parameters that came back", "λ²", "AD", "CVM", "subsamples passed"];
     let mut table = Table::new(
-        "Draws of the single laws, fitted again: in how many samples the law came first of the seven or eight that can have such \
+        "Draws of the single distributions, fitted again: in how many samples the distribution came first of the seven or eight that can have such \
          values; the mean and the range of its estimates (of mean and shape, of shape and scale, of μ and σ); means of the \
          statistics.",
         &heads,
@@ -220,7 +221,7 @@ pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
     let heads = [
         "variable",
         "values",
-        "AD below every single law",
+        "AD below every single distribution",
         "weights and parameters that came back",
         "λ²",
         "AD",
@@ -228,7 +229,7 @@ pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
         "subsamples passed",
     ];
     let mut table = Table::new(
-        "Draws of the mixtures, fitted again by the same mixture: each part's weight and parameters (the exponential law's is \
+        "Draws of the mixtures, fitted again by the same mixture: each part's weight and parameters (the exponential distribution's is \
          its mean).",
         &heads,
     );
@@ -236,7 +237,7 @@ pub fn mixture_table(mixtures: &[MixtureBack]) -> Table {
     table
 }
 
-/// Draws of the mixtures under the single law, beside what is printed for it.
+/// Draws of the mixtures under the single distribution, beside what is printed for it.
 pub fn crossed_table(variables: &[Variable], mixtures: &[MixtureBack]) -> Table {
     let heads = [
         "variable",
@@ -248,7 +249,7 @@ pub fn crossed_table(variables: &[Variable], mixtures: &[MixtureBack]) -> Table 
         "for the printed CVM",
     ];
     let mut table = Table::new(
-        "Draws of the mixtures, fitted by the table's single law: its parameters and λ² beside the printed ones, and how many values \
+        "Draws of the mixtures, fitted by the table's single distribution: its parameters and λ² beside the printed ones, and how many values \
          would give the printed AD and CVM, which grow with their number. Were the mixture the truth, both numbers would agree.",
         &heads,
     );

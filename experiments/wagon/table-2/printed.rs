@@ -3,7 +3,7 @@
 use crate::page::{Table, digits, percent};
 use farfield_fit::{Component, Family, Goodness, Model};
 
-/// A law of the table.
+/// A distribution of the table.
 pub type Printed = Model;
 
 /// λ², AD and CVM.
@@ -57,7 +57,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// The parameters of the single law.
+    /// The parameters of the single distribution.
     pub fn single_parameters(&self) -> &[f64] {
         self.single.0.parts()[0].1.parameters()
     }
@@ -71,7 +71,7 @@ fn mixture(weight: f64, one: Component, other: Component) -> Model {
     Model::mixture(vec![(weight, one), (1.0 - weight, other)]).expect("the paper's weights are good")
 }
 
-/// The single law's scale of the idle times, which the mixture's part lends itself.
+/// The single distribution's scale of the idle times, which the mixture's part lends itself.
 const IDLE_SCALE: f64 = 11.34;
 
 /// The three variables.
@@ -126,27 +126,29 @@ pub fn below_zero() -> f64 {
 pub fn scale_for_the_mean() -> f64 {
     let idle = &variables()[1];
     let parts = idle.mixture.0.parts();
-    let means: Vec<f64> = parts.iter().map(|(_, law)| Model::single(*law).distribution().mean()).collect();
+    let means: Vec<f64> =
+        parts.iter().map(|(_, distribution)| Model::single(*distribution).distribution().mean()).collect();
     let left = (idle.mean - parts[1].0 * means[1]) / parts[0].0;
     IDLE_SCALE * left / means[0]
 }
 
-/// What is printed, beside what follows from it.
+/// The printed figures, beside those that follow from them.
 pub fn table(variables: &[Variable]) -> Table {
-    let heads = ["variable", "law", "printed mean", "the law's mean", "below 2", "λ²", "AD", "CVM"];
+    let heads =
+        ["variable", "distribution", "printed mean", "the distribution's mean", "below 2", "λ²", "AD", "CVM"];
     let mut table = Table::new(
-        "As printed, with the mean of each law and its share below 2 (clicks, or seconds).",
+        "As printed, with the mean of each distribution and its share below 2 (clicks, or seconds).",
         &heads,
     );
     for variable in variables {
-        for (law, statistics) in [&variable.single, &variable.mixture] {
+        for (distribution, statistics) in [&variable.single, &variable.mixture] {
             let [l, a, c] = statistics.cells();
             table.push([
                 variable.name.to_owned(),
-                law.to_string(),
+                distribution.to_string(),
                 variable.mean.to_string(),
-                digits(law.distribution().mean()),
-                percent(law.cdf_and_tail(2.0).0),
+                digits(distribution.distribution().mean()),
+                percent(distribution.cdf_and_tail(2.0).0),
                 l,
                 a,
                 c,
@@ -162,11 +164,11 @@ mod tests {
 
     /// By hand: 4.61; 0.571 / 0.154 + 0.429 · 2.12; exp(0.77 + 1.53² / 2); 0.856 · 6.12 + 0.144 · 12.47.
     #[test]
-    fn means_are_those_of_the_printed_laws() {
+    fn means_are_those_of_the_printed_distributions() {
         let variables = variables();
-        let mean = |law: &Printed| law.distribution().mean();
+        let mean = |distribution: &Printed| distribution.distribution().mean();
         let near =
-            |told: f64, oracle: f64| assert!((told / oracle - 1.0).abs() < 1e-3, "{told} not {oracle}");
+            |value: f64, oracle: f64| assert!((value / oracle - 1.0).abs() < 1e-3, "{value} not {oracle}");
         near(mean(&variables[0].single.0), 4.61);
         near(mean(&variables[0].mixture.0), 4.6173);
         near(mean(&variables[2].single.0), 6.9615);

@@ -1,8 +1,9 @@
-//! WAGON's table 2: laws of clicks, think times and transfer times, single and mixed. The data behind it is not to be had, so
-//! the printed laws are drawn from, and what the fitting makes of the draws is held against the table.
+//! WAGON's table 2: distributions of clicks, think times and transfer times, single and mixed. The data
+//! behind it is not to be had, so the printed distributions are drawn from, and what the fitting makes of the
+//! draws is held against the table.
 //!
 //! - [`printed`]: the table, and what its numbers say of each other;
-//! - [`back`]: each printed law drawn from, and fitted again;
+//! - [`back`]: each printed distribution drawn from, and fitted again;
 //! - [`rounded`]: what whole numbers of clicks do to the statistics.
 
 mod back;
@@ -32,7 +33,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
         variables.iter().map(|variable| back::mixture(variable, mixture_size, mixture_seeds)).collect();
     let rounded = rounded::rounded(&variables[0], mixture_size);
     Ok(Page {
-        title: "Laws of clicks, think times and transfer times: drawn from, and fitted again".to_owned(),
+        title: "Distributions of clicks, think times and transfer times: drawn from, and fitted again".to_owned(),
         source: "Liu, Niclausse, Jalpa-Villanueva and Barbier 1999, \"Traffic model and performance evaluation of Web \
                  servers\", table 2 and section 2.3".to_owned(),
         saw: SAW.to_owned(),
@@ -51,18 +52,18 @@ pub fn study(setting: &Setting) -> Result<Page> {
 }
 
 const SAW: &str = "\
-From a day of a proxy's log: clicks of a session are best explained by an inverse Gaussian law, idle times by a Weibull law,
-transfer times by a lognormal one. Mixtures of two laws have much smaller statistics, and pass tests on subsamples in most
+From a day of a proxy's log: clicks of a session are best explained by an inverse Gaussia distribution, idle times by a Weibull distribution,
+transfer times by a lognormal one. Mixtures of two distributions have much smaller statistics, and pass tests on subsamples in most
 cases. The table prints mean, parameters, λ², Anderson–Darling (AD) and Cramér–von Mises (CVM) statistics for each.";
 
 fn here(size: usize) -> String {
     format!(
-        "The log is not to be had. So values are drawn from each printed law, and `farfield_fit` is asked for the laws \
-         again: all families for the order of single laws, the mixture of the printed families for mixtures (of {size} values, EM \
+        "The log is not to be had. So values are drawn from each printed distribution, and `farfield_fit` is asked for the distributions \
+         again: all families for the order of single distributions, the mixture of the printed families for mixtures (of {size} values, EM \
          from all its starts). AD and CVM grow with the number of values, which the paper does not print; λ² does not.\n\n\
          The mixture for clicks has a normal part with values below 0, {} of all; the table says nothing of them. The mixture is \
-         fitted to them as they are drawn, since it explains them; single laws, which cannot, are fitted to the values above 0. The \
-         scale of the Weibull part of the idle times is not printed; that of the single law is taken.",
+         fitted to them as they are drawn, since it explains them; single distributions, which cannot, are fitted to the values above 0. The \
+         scale of the Weibull part of the idle times is not printed; that of the single distribution is taken.",
         crate::page::percent(printed::below_zero()),
     )
 }
@@ -72,7 +73,7 @@ fn claims(variables: &[Variable], singles: &[Back], mixtures: &[MixtureBack]) ->
     let smaller =
         mixtures.iter().filter(|found| found.own.statistics().is_smaller_than(&found.single)).count();
     claims.push(Claim::new(
-        "on draws from the mixtures, all three statistics of the mixture are smaller than those of the single law",
+        "on draws from the mixtures, all three statistics of the mixture are smaller than those of the single distribution",
         format!("{smaller} of {} variables", mixtures.len()),
         smaller == mixtures.len(),
     ));
@@ -84,7 +85,7 @@ fn claims(variables: &[Variable], singles: &[Back], mixtures: &[MixtureBack]) ->
     ));
     let smaller = variables.iter().filter(|v| v.mixture.1.is_smaller_than(&v.single.1)).count();
     claims.push(Claim::new(
-        "in the table itself, all three statistics of each mixture are smaller than those of the single law",
+        "in the table itself, all three statistics of each mixture are smaller than those of the single distribution",
         format!("{smaller} of {} variables", variables.len()),
         smaller == variables.len(),
     ));
@@ -94,7 +95,7 @@ fn claims(variables: &[Variable], singles: &[Back], mixtures: &[MixtureBack]) ->
         .map(off)
         .fold(0.0, |worst: f64, off| if off.abs() > worst.abs() { off } else { worst });
     claims.push(Claim::new(
-        "the printed single laws have the printed means, within 5 %",
+        "the printed single distributions have the printed means, within 5 %",
         format!("off by {:+.0} % at worst", 100.0 * worst),
         worst.abs() <= 0.05,
     ));
@@ -106,7 +107,7 @@ fn first_in_order(singles: &[Back]) -> Claim {
         singles.iter().fold((0, 0), |(first, of), found| (first + found.first, of + found.seeds));
     let large = singles.iter().filter(|found| found.size >= 4_000);
     Claim::new(
-        "the law that values were drawn from comes first among the single laws (4,000 values and more)",
+        "the distribution that values were drawn from comes first among the single distributions (4,000 values and more)",
         format!("{first} of {of} samples, all sizes"),
         large.clone().count() > 0 && large.clone().all(|found| found.first == found.seeds),
     )
@@ -132,23 +133,23 @@ fn come_back(singles: &[Back], mixtures: &[MixtureBack]) -> Claim {
 
 fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) -> String {
     let idle = &variables[1];
-    let law = &idle.single.0;
-    let below = law.cdf_and_tail(2.0).0;
-    let above = law.cdf_and_tail(600.0).1;
+    let distribution = &idle.single.0;
+    let below = distribution.cdf_and_tail(2.0).0;
+    let above = distribution.cdf_and_tail(600.0).1;
     let needed = printed::scale_for_the_mean();
     format!(
-        "What the table's numbers say of each other: the laws of clicks and of transfer times have the printed means. The Weibull \
-         law of the idle times has a mean of {:.0} s, not {} s, and {} of its values are below the threshold T_min = 2 s that told \
+        "What the table's numbers say of each other: the distributions of clicks and of transfer times have the printed means. The Weibull \
+         distribution of the idle times has a mean of {:.0} s, not {} s, and {} of its values are below the threshold T_min = 2 s that separates \
          idle times from the requests of a page, {} above T_max = 10 min: no sample that was cut there follows it, which is what \
          its AD of {} says too. The mixture beside it would have the printed mean with a Weibull scale of {} s. For transfer times \
-         the mixture's λ² is larger than the single law's, though both other statistics are smaller.\n\n\
-         Were the paper's values draws of the printed mixtures, the single laws would come out as in the fourth table. For transfer \
-         times they have μ {} and σ {}, where {} and {} are printed. The clicks' inverse Gaussian law has a shape of {} if the draws are \
+         the mixture's λ² is larger than the single distribution's, though both other statistics are smaller.\n\n\
+         Were the paper's values draws of the printed mixtures, the single distributions would come out as in the fourth table. For transfer \
+         times they have μ {} and σ {}, where {} and {} are printed. The clicks' inverse Gaussia distribution has a shape of {} if the draws are \
          taken as they are, and of {} if they are made whole numbers from 1, as clicks are; {} is printed.\n\n\
-         The clicks' λ² is large for either law. Part of that may be that clicks are whole numbers and the laws are not: draws of the \
-         printed inverse Gaussian law, rounded, have a λ² of {} and an AD of {} with {} values under that same law; under the \
-         rounded law, which farfield compares counts with, {} and {}.",
-        law.distribution().mean(),
+         The clicks' λ² is large for either distribution. Part of that may be that clicks are whole numbers and the distributions are not: draws of the \
+         printed inverse Gaussia distribution, rounded, have a λ² of {} and an AD of {} with {} values under that same distribution; under the \
+         rounded distribution, which farfield compares counts with, {} and {}.",
+        distribution.distribution().mean(),
         idle.mean,
         crate::page::percent(below),
         crate::page::percent(above),
@@ -169,20 +170,20 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
     )
 }
 
-/// The printed laws' tails, single beside mixed.
+/// The printed distributions' tails, single beside mixed.
 fn chart(variables: &[Variable]) -> Chart {
-    let tail = |law: &Printed| -> Vec<(f64, f64)> {
+    let tail = |distribution: &Printed| -> Vec<(f64, f64)> {
         let values = (-40..=160).map(|step| 10f64.powf(f64::from(step) / 40.0));
-        values.map(|x| (x, law.cdf_and_tail(x).1)).filter(|(_, tail)| *tail > 1e-4).collect()
+        values.map(|x| (x, distribution.cdf_and_tail(x).1)).filter(|(_, tail)| *tail > 1e-4).collect()
     };
     let curves = variables.iter().flat_map(|variable| {
-        let curve = |law: &Printed, look, kind: &str| {
-            Series::new(format!("{}, {kind}", variable.name), look, tail(law))
+        let curve = |distribution: &Printed, look, kind: &str| {
+            Series::new(format!("{}, {kind}", variable.name), look, tail(distribution))
         };
         [curve(&variable.single.0, Look::Line, "single"), curve(&variable.mixture.0, Look::Dashes, "mixture")]
     });
     Chart::new(
-        "The printed laws: share of values above",
+        "The printed distributions: share of values above",
         Axis::logarithmic("clicks, or seconds"),
         Axis::logarithmic("share above"),
         curves.collect(),
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_of_a_printed_law_come_back() {
+    fn draws_of_a_printed_distribution_come_back() {
         let variables = printed::variables();
         let found = back::single(&variables[2], 4_000, 2);
         assert_eq!((found.first, found.errors_off.len()), (2, 4));

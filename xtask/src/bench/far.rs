@@ -1,5 +1,5 @@
-//! Emulated clients far away: how many transactions a second one processor carries across the emulated WAN, beside
-//! what wrk gets from the same nginx over loopback.
+//! Emulated clients far away: how many transactions a second one processor carries across the emulated WAN,
+//! beside what wrk gets from the same nginx over loopback.
 
 use super::generator::farfield::{self, Summary};
 use super::generator::wrk::Wrk;
@@ -133,12 +133,12 @@ pub struct Far<'a> {
     pub rest: &'a str,
     pub reuse: Reuse,
     pub path: &'a str,
-    /// Who runs where; farfield chooses by itself, of all processors, if absent.
+    /// The placement on processors; farfield's own choice of all processors by default.
     pub placed: Option<Placed<'a>>,
     pub seconds: u32,
 }
 
-/// Who runs on which processors, the emulator being held to the lab's for generators.
+/// The placement on processors; the emulator is held to the lab's processor for generators.
 #[derive(Debug, Clone)]
 pub struct Placed<'a> {
     /// The server.

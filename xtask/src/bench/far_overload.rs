@@ -1,5 +1,6 @@
-//! Past capacity: an open load of two and of four times what farfield and server do in a closed loop, with and without a bound on
-//! visitors, on the emulated plane and over sockets. What is asked for beyond capacity must not cost what could be done.
+//! Past capacity: an open load of two and of four times what farfield and server do in a closed loop, with
+//! and without a bound on visitors, on the emulated plane and over sockets. What is asked for beyond capacity
+//! must not cost what could be done.
 
 use super::far::Far;
 use super::generator::farfield::{self, Summary};
@@ -12,17 +13,19 @@ use anyhow::Result;
 
 /// Seconds of a run that are measured.
 const SECONDS: u32 = 3;
-/// Users of the closed loop on the emulated plane, and the most visitors of the open load where they are bounded.
+/// Users of the closed loop on the emulated plane, and the most visitors of the open load where they are
+/// bounded.
 const FAR_USERS: u32 = 10_000;
-/// The same on the sockets plane.
+/// The share on the sockets plane.
 const NEAR_USERS: u32 = 256;
 /// The least that may be left of what a closed loop does.
 const LEAST: f64 = 0.8;
 
-/// What is offered, against what the closed loop does.
+/// The offered load, as a multiple of the closed loop's rate.
 const FACTORS: [f64; 2] = [2.0, 4.0];
 
-/// Completed requests a second of one way to be asked for too much, with the ratio to the closed loop of its turn.
+/// Completed requests a second of one way to be asked for too much, with the ratio to the closed loop of its
+/// turn.
 #[derive(Debug, Default)]
 struct Row {
     per_s: Vec<f64>,
@@ -30,7 +33,7 @@ struct Row {
     opened_per_s: Vec<f64>,
 }
 
-/// What carries a load.
+/// The plane that carries a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Carrier {
     Emulated,
@@ -118,7 +121,7 @@ fn run(lab: &Lab, carrier: Carrier, asked: Asked) -> Result<Summary> {
 }
 
 impl Row {
-    /// Adds a run, and tells what it completed a second.
+    /// Adds a run, and returns its completions a second.
     fn add(&mut self, summary: &Summary, capacity: Option<f64>) -> Result<f64> {
         let per_s = summary.number("/steady/rates/completed_per_s")?;
         self.per_s.push(per_s);

@@ -1,7 +1,8 @@
 //! The largest rate at which the emulated plane is on time with its defaults: nine runs of ten are valid.
 //!
-//! A ladder of rates is climbed with one run each until one is invalid; then the highest valid rung is run up to ten times, and
-//! where two of them are invalid the one below. At half of what is asked for, lateness is measured.
+//! A ladder of rates is climbed with one run each until one is invalid; then the highest valid rung is run up
+//! to ten times, and where two of them are invalid the one below. At half of what is asked for, lateness is
+//! measured.
 
 use super::far::Far;
 use super::generator::Reuse;
@@ -18,7 +19,7 @@ const VALID: usize = 9;
 /// Seconds of a run that are measured: what makes a run invalid shows in each second of it.
 const SECONDS: u32 = 2;
 
-/// What is asked of connections used in one way.
+/// The criterion for one way of using connections.
 struct Case {
     reuse: Reuse,
     words: &'static str,
@@ -90,8 +91,8 @@ impl Rungs<'_> {
         Far { reuse: self.case.reuse, seconds: SECONDS, ..Far::of(self.lab, &rest) }.run(self.lab)
     }
 
-    /// The largest valid rate and how late it was, 0 if even the lowest rung was invalid; counts in `invalid` which checks
-    /// failed.
+    /// The largest valid rate and how late it was, 0 if even the lowest rung was invalid; counts in `invalid`
+    /// which checks failed.
     fn climb(&self, invalid: &mut Invalid) -> Result<(u32, Option<Spread>)> {
         let Case { asked_per_s, step_per_s, .. } = *self.case;
         let mut rung = asked_per_s;

@@ -1,6 +1,7 @@
-//! What a user types first, as it stands in the README, ten times each: is it valid, and how late was it?
+//! The first commands of the README, ten times each: whether each is valid, and its lateness.
 //!
-//! Nothing is held to a processor, the server neither, and each command runs in a folder of its own as it was typed.
+//! Nothing is held to a processor, the server neither, and each command runs in a folder of its own as it was
+//! typed.
 
 use super::generator::farfield::{Invalid, Summary};
 use super::goal;
@@ -15,10 +16,11 @@ use xtask::process;
 
 /// Runs of each command.
 const RUNS: usize = 10;
-/// What most of them take.
+/// The options of most of them.
 const SECONDS: u32 = 10;
 
-/// A command as it is typed, but for the server's address; and where its summary has the lateness of its load.
+/// A command as it is typed, but for the server's address; and where its summary has the lateness of its
+/// load.
 struct Typed {
     shown: &'static str,
     words: &'static [&'static str],

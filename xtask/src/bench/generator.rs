@@ -1,4 +1,4 @@
-//! Load generators: how each is told its work, and what it says it has done.
+//! Load generators: the arguments that give each its work, and the figures that it reports.
 //!
 //! Every one gets one thread and the same work in its own flags; what it prints is read by a parser that is
 //! tested against what it printed once.
@@ -15,18 +15,18 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::process::Command;
 
-/// What a generator shall do.
+/// The work of a generator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// What to ask for.
+    /// The URL requested.
     pub url: String,
     /// Connections, or users with one each.
     pub connections: u32,
-    /// How long, in seconds.
+    /// The duration in seconds.
     pub seconds: u32,
     /// When to ask.
     pub pace: Pace,
-    /// How often to use a connection.
+    /// The reuse of connections.
     pub reuse: Reuse,
 }
 
@@ -39,7 +39,7 @@ pub enum Pace {
     Open(u32),
 }
 
-/// How often a connection is used.
+/// The reuse of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reuse {
     /// Until the end.
@@ -48,7 +48,7 @@ pub enum Reuse {
     OneRequest,
 }
 
-/// What a generator says it has done.
+/// A generator's report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// Requests that were answered well, from its start to its end.
@@ -64,7 +64,7 @@ pub trait Generator: Debug + Sync {
     /// The name of its executable.
     fn name(&self) -> &'static str;
 
-    /// The argument that makes it tell its version.
+    /// The argument with which it prints its version.
     fn version_arg(&self) -> &'static str {
         "--version"
     }
@@ -72,7 +72,7 @@ pub trait Generator: Debug + Sync {
     /// The command that does `work` with the executable `program`; files it needs go to `scratch`.
     fn command(&self, program: &Path, work: &Work, scratch: &Path) -> Result<Command>;
 
-    /// What its output says.
+    /// The report in its output.
     fn parse(&self, output: &str) -> Result<Report>;
 }
 

@@ -1,7 +1,9 @@
-//! What the host of a virtual machine takes of its processors while a bench runs (steal, `/proc/stat`).
+//! Steal: the time that the host of a virtual machine takes of its processors while a bench runs
+//! (`/proc/stat`).
 //!
-//! A run from which the host took too much says nothing of farfield, nor of its peers. It is repeated *whatever it
-//! showed*, good or bad, so that nothing is chosen by its result; how often that was stands under each table.
+//! A run from which the host took too much says nothing of farfield, nor of its peers. It is repeated
+//! *whatever it showed*, good or bad, so that nothing is chosen by its result; how often that was stands
+//! under each table.
 
 use std::cell::Cell;
 use std::fs;
@@ -29,8 +31,8 @@ struct Ticks {
 }
 
 impl Host {
-    /// Runs `measure`, which takes about `seconds`, and runs it again as long as the host takes more than its share. Short
-    /// runs are tried more often: they find a quiet time sooner.
+    /// Runs `measure`, which takes about `seconds`, and runs it again as long as the host takes more than its
+    /// share. Short runs are tried more often: they find a quiet time sooner.
     pub fn undisturbed<T, E>(&self, seconds: u32, measure: impl FnMut() -> Result<T, E>) -> Result<T, E> {
         let tries = (SECONDS_OF_TRIES / seconds.max(1)).clamp(TRIES_MIN, TRIES_MAX);
         let ticks = || Ticks::of(&fs::read_to_string("/proc/stat").unwrap_or_default());

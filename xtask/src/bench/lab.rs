@@ -1,4 +1,5 @@
-//! Where the benches work: the processors, a scratch folder, the programs, and one way to run and measure them.
+//! The environment of the benches: the processors, a scratch folder, the programs, and one way to run and
+//! measure them.
 
 use super::generator::farfield::{self, Summary};
 use super::generator::{Generator, Report, Work};
@@ -19,7 +20,7 @@ use xtask::system;
 /// The exit code of a farfield that has measured and doubts itself: on one processor at full speed, rightly.
 const MEASURED_BUT_INVALID: i32 = 3;
 
-/// How much to measure.
+/// The extent of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Runs of each generator, one after another in turn.
@@ -32,21 +33,21 @@ pub struct Extent {
     pub quick: bool,
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// All that it printed.
     pub output: String,
-    /// What it used.
+    /// Its processor time and memory.
     pub usage: Usage,
 }
 
-/// What one run of a generator gave.
+/// The result of one run of a generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// What it says.
+    /// Its report.
     pub report: Report,
-    /// What it used.
+    /// Its processor time and memory.
     pub usage: Usage,
 }
 
@@ -60,9 +61,9 @@ impl Measured {
 /// The place where benches work.
 #[derive(Debug)]
 pub struct Lab {
-    /// How much to measure.
+    /// The extent of a measurement.
     pub extent: Extent,
-    /// What the machine's host took meanwhile.
+    /// Steal by the machine's host meanwhile.
     pub host: Host,
     farfield: PathBuf,
     peers: PathBuf,

@@ -29,11 +29,12 @@ pub fn commit() -> String {
     format!("{hash}{mark}")
 }
 
-/// The version that `program` tells when asked with `arg`; empty if it tells none.
+/// The version that `program` prints with the argument `arg`; empty if it prints none.
 pub fn version(program: &Path, arg: &str) -> String {
     // wrk answers and fails; nginx answers on the other stream.
-    let told = Command::new(program).arg(arg).stdin(Stdio::null()).output();
-    told.map(|told| version_in(&String::from_utf8_lossy(&[told.stdout, told.stderr].concat())))
+    let output = Command::new(program).arg(arg).stdin(Stdio::null()).output();
+    output
+        .map(|output| version_in(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat())))
         .unwrap_or_default()
 }
 

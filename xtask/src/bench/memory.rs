@@ -9,14 +9,14 @@ use anyhow::Result;
 /// Users that are connected at once.
 const USERS: u32 = 10_000;
 
-/// What they may take, in MiB.
+/// The memory that they may take, in MiB.
 const USERS_MIB_MAX: f64 = 64.0;
 
-/// Users of the run that goes on. They ask as fast as they are answered: an open loop above what the machine can
-/// take would measure its backlog.
+/// Users of the run that goes on. They ask as fast as they are answered: an open loop above what the machine
+/// can take would measure its backlog.
 const BUSY_USERS: u32 = 64;
 
-/// What the long run may take more than the short one, in MiB. Kept samples would take hundreds.
+/// The memory that the long run may take beyond the short one, in MiB. Kept samples would take hundreds.
 const GROWTH_MIB_MAX: f64 = 8.0;
 
 /// 10,000 users who think for a second between requests on connections that stay.
@@ -37,11 +37,11 @@ pub fn users(lab: &Lab) -> Result<String> {
         format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
     ]);
     let kept = usage.peak_mib() <= USERS_MIB_MAX && open >= f64::from(USERS);
-    let told = format!("{:.1} MiB, {open:.0} connected", usage.peak_mib());
-    Ok(format!("{}\n{}", table.to_markdown(), goal("10,000 connected users in at most 64 MiB", &told, kept)))
+    let seen = format!("{:.1} MiB, {open:.0} connected", usage.peak_mib());
+    Ok(format!("{}\n{}", table.to_markdown(), goal("10,000 connected users in at most 64 MiB", &seen, kept)))
 }
 
-/// The same load for a short and for a long time.
+/// One load for a short and for a long time.
 pub fn samples(lab: &Lab) -> Result<String> {
     let nginx = lab.nginx()?;
     let mut table = Table::new(&["seconds", "requests recorded", "requests/s", "peak of memory, MiB"]);
@@ -59,10 +59,10 @@ pub fn samples(lab: &Lab) -> Result<String> {
         peaks_mib.push(usage.peak_mib());
     }
     let growth = peaks_mib[1] - peaks_mib[0];
-    let told = format!("{growth:+.1} MiB");
+    let seen = format!("{growth:+.1} MiB");
     Ok(format!(
         "{}\n{}",
         table.to_markdown(),
-        goal("samples of a longer run take no more memory (at most 8 MiB)", &told, growth <= GROWTH_MIB_MAX)
+        goal("samples of a longer run take no more memory (at most 8 MiB)", &seen, growth <= GROWTH_MIB_MAX)
     ))
 }

@@ -16,10 +16,10 @@ use super::{absent, goal};
 use anyhow::Result;
 use std::collections::BTreeSet;
 
-/// Connections at once, where a generator must be told.
+/// Concurrent connections, for generators that take their number.
 const CONNECTIONS: u32 = 64;
 
-/// How far from the intended rate the sent rate may be.
+/// The largest error of the sent rate.
 const RATE_ERROR_MAX: f64 = 0.001;
 
 /// The latest that the 99th percentile of sends may be, in microseconds.
@@ -33,7 +33,7 @@ struct Runs {
     cpu_us: Vec<f64>,
     lateness_p50_us: Vec<f64>,
     lateness_p99_us: Vec<f64>,
-    /// What the verdicts held against the runs.
+    /// The checks that failed in the runs' verdicts.
     doubts: BTreeSet<String>,
 }
 
@@ -71,7 +71,7 @@ pub fn half_of_capacity(lab: &Lab) -> Result<String> {
     Ok(format!(
         "nginx takes {capacity:.0} requests a second (closed loop, {CONNECTIONS} connections); {per_s} are offered.\n\n\
          {}\n\
-         Lateness is from when a request was due to when it was sent; the others do not tell theirs. A generator's\n\
+         Lateness is from when a request was due to when it was sent; the others do not report theirs. A generator's\n\
          rate is off by what it sent or completed against what was intended; farfield's against the arrivals that\n\
          its Poisson process had.\n{absent_text}\n{goals}",
         table.to_markdown()
@@ -112,16 +112,16 @@ impl Runs {
     }
 
     fn row(&self, name: &str) -> [String; 6] {
-        let told = |values: &[f64]| match values {
+        let cell = |values: &[f64]| match values {
             [] => "—".to_owned(),
             values => format!("{:.0}", Spread::of(values.iter().copied())),
         };
         [
             name.to_owned(),
-            told(&self.per_s),
+            cell(&self.per_s),
             percent(Spread::of(self.error.iter().copied())),
-            told(&self.lateness_p50_us),
-            told(&self.lateness_p99_us),
+            cell(&self.lateness_p50_us),
+            cell(&self.lateness_p99_us),
             Spread::of(self.cpu_us.iter().copied()).to_string(),
         ]
     }

@@ -1,5 +1,5 @@
-//! Overload in the manner of the S-Client: the rate of attempts to connect follows D / T far past what the server
-//! can take (Banga and Druschel 1999, section 4).
+//! Overload in the manner of the S-Client: the rate of attempts to connect follows D / T far past what the
+//! server can take (Banga and Druschel 1999, section 4).
 
 use super::generator::farfield;
 use super::goal;
@@ -17,7 +17,7 @@ const CAPACITY_PER_S: u32 = 100;
 /// T.
 const TIMEOUT_MS: u32 = 500;
 
-/// How far the attempt rate may be from D / T.
+/// The largest error of the attempt rate against D / T.
 const ERROR_MAX: f64 = 0.02;
 
 /// Offers one to ten times the capacity.
@@ -41,12 +41,12 @@ pub fn attempts(lab: &Lab) -> Result<String> {
             format!("{completed:.1}"),
         ]);
     }
-    let told = format!("{:.2} % at worst", worst * 100.0);
+    let error = format!("{:.2} % at worst", worst * 100.0);
     Ok(format!(
-        "The server is farfield's own origin, told to take {CAPACITY_PER_S} requests a second; T is {TIMEOUT_MS} ms.\n\n\
+        "The server is farfield's own origin, set to take {CAPACITY_PER_S} requests a second; T is {TIMEOUT_MS} ms.\n\n\
          {}\n{}",
         table.to_markdown(),
-        goal("attempts within 2 % of D/T to 10 × the capacity", &told, worst <= ERROR_MAX)
+        goal("attempts within 2 % of D/T to 10 × the capacity", &error, worst <= ERROR_MAX)
     ))
 }
 

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_doubled_and_swapped_marks_are_told() {
+    fn missing_doubled_and_swapped_marks_are_reported() {
         assert!(replace(PAGE, "b", "x").unwrap_err().to_string().contains("bench b begins"));
         assert!(replace(&PAGE.repeat(2), "a", "x").is_err());
         let swapped = "<!-- bench a ends -->\n<!-- bench a begins -->\n";

@@ -1,4 +1,5 @@
-//! Generators that Debian does not have, installed on request into the build folder, where nothing else sees them.
+//! Generators that Debian does not have, installed on request into the build folder, where nothing else sees
+//! them.
 
 use anyhow::Result;
 use std::process::Command;

@@ -29,7 +29,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// nginx with one worker on processor `cpu`, or on any, serving `/1k` and `/64k`; its files go to `folder`.
+    /// nginx with one worker on processor `cpu`, or on any, serving `/1k` and `/64k`; its files go to
+    /// `folder`.
     pub fn nginx(program: &Path, folder: &Path, cpu: impl Into<Option<usize>>) -> Result<Server> {
         let address = free_address()?;
         let file = nginx_files(folder, address)?;

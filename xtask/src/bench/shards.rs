@@ -1,5 +1,6 @@
-//! One shard and two of the emulated plane, in real time, on two processors that the server shares: what a second shard
-//! costs at a rate that one carries with ease, and what it brings where the emulator is what has most to do.
+//! One shard and two of the emulated plane, in real time, on two processors that the server shares: what a
+//! second shard costs at a rate that one carries with ease, and what it brings where the emulator is what has
+//! most to do.
 
 use super::far::{Far, Placed};
 use super::generator::Reuse;
@@ -36,8 +37,8 @@ hosts = 1024
 [network]
 "#;
 
-/// Large objects in small packets: a segment of 64 KiB costs the server about what one of 1 KB does, and the emulator 126
-/// packets, each scheduled and acknowledged on its own.
+/// Large objects in small packets: a segment of 64 KiB costs the server about what one of 1 KB does, and the
+/// emulator 126 packets, each scheduled and acknowledged on its own.
 const PACKETS: &str = r#"
 [load]
 model = "closed"
@@ -51,7 +52,7 @@ tcp = { mss = 536 }
 clients = 200
 "#;
 
-/// What one shard and two made of a load, turn by turn.
+/// The results of one shard and of two, turn by turn.
 #[derive(Debug, Default)]
 struct Made {
     per_s: [Vec<f64>; 2],

@@ -1,4 +1,5 @@
-//! The simulated plane: packet events a second and memory over the number of clients, and what a second thread adds.
+//! The simulated plane: packet events a second and memory over the number of clients, and what a second
+//! thread adds.
 //!
 //! An example of `farfield-emulator` is what runs; here it is called and its rows are read.
 
@@ -108,7 +109,7 @@ fn curve(lab: &Lab, kind: &str) -> Result<(String, Vec<Row>)> {
     Ok((text, rows))
 }
 
-/// What the example prints about these words.
+/// The example's output for these arguments.
 fn example(lab: &Lab, words: &[String]) -> Result<String> {
     let name = "simulated_speed";
     process::run(process::cargo().args([

@@ -1,4 +1,4 @@
-//! What a program used while it ran.
+//! Processor time and memory of a program's run.
 
 use anyhow::{Context, Result};
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Scales: numbers mapped to positions along an axis, linearly or by powers, with round ticks.
 //!
-//! A scale covers all of its numbers: its first tick lies at or below the least and its last at or above the largest.
+//! A scale covers all of its numbers: its first tick lies at or below the least and its last at or above the
+//! largest.
 
 /// A map from numbers to positions on the sheet.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +57,8 @@ impl Scale {
         Scale { spacing: Spacing::Doublings { least, step }, steps, from, to }
     }
 
-    /// A scale by powers of ten, the first at or below `least`, which must be above 0, the last at or above `most`.
+    /// A scale by powers of ten, the first at or below `least`, which must be above 0, the last at or above
+    /// `most`.
     pub fn decades(least: f64, most: f64, from: f64, to: f64) -> Scale {
         const STEPS_MAX: f64 = 8.0;
         let first = (least.log10() + 1e-9).floor();

@@ -1,7 +1,7 @@
 //! SVG text: the elements that a chart consists of.
 //!
-//! It knows neither series nor their meaning. Colours and widths stand in each element and no file is referred to, so that
-//! a chart looks the same beside a Markdown page and within HTML.
+//! No knowledge of series or their meaning is needed here. Colours and widths stand in each element and no
+//! file is referred to, so that a chart looks the same beside a Markdown page and within HTML.
 
 use super::Layout;
 use super::scale::Scale;
@@ -52,8 +52,10 @@ impl Svg {
         let mut svg = Svg(String::new());
         let Layout { width, font_size, .. } = layout;
         let title = escaped(title);
+        // HTML knows the element; a file of its own needs the name space.
+        let space = if layout.is_in_page { "" } else { "xmlns=\"http://www.w3.org/2000/svg\" " };
         svg.put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+            "<svg {space}viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\" aria-label=\"{title}\" font-family=\"sans-serif\" \
              font-size=\"{font_size}\" fill=\"#222222\">\n\
              <title>{title}</title>\n\

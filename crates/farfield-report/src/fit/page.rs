@@ -1,5 +1,5 @@
-//! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that were tried, and
-//! the limits of the log. One page, without scripts and without anything from elsewhere.
+//! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that
+//! were tried, and the limits of the log. One page, without scripts and without anything from elsewhere.
 
 use super::summary::{arrivals_are, date, name, passed, with_unit};
 use crate::chart::{Axis, Chart, Look, Series, escaped};
@@ -30,7 +30,7 @@ pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
     sentences(&mut html, &traffic.words, "");
     sentences(&mut html, &traffic.doubts, "doubt");
     html.push_str("<h2>Variables</h2>\n<p>Each plot has the share of values above a value, for the data (dots) and for the \
-         law that the scenario takes or would take (line): both axes are logarithmic, so that tails show.</p>\n");
+         distribution that the scenario takes or would take (line): both axes are logarithmic, so that tails show.</p>\n");
     for fit in &report.variables {
         variable(&mut html, fit);
     }
@@ -116,11 +116,11 @@ fn sentences(html: &mut String, sentences: &[String], class: &str) {
 fn variable(html: &mut String, fit: &VariableFit) {
     let title = name(fit.variable);
     let preferred = fit.ranking.preferred(fit.mean);
-    let law = preferred.map_or("no law", |candidate| candidate.name.as_str());
+    let distribution = preferred.map_or("no distribution", |candidate| candidate.name.as_str());
     let points = |of: fn(&CurvePoint) -> f64| fit.curve.iter().map(move |point| (point.value, of(point)));
     let mut series = vec![
         Series::new("data", Look::Dots, points(|p| p.data)),
-        Series::new(law, Look::Line, points(|p| p.fitted)),
+        Series::new(distribution, Look::Line, points(|p| p.fitted)),
     ];
     if let Some(best) = fit.ranking.candidates.first().filter(|best| Some(*best) != preferred)
         && let Some(model) = best.model()
@@ -130,7 +130,7 @@ fn variable(html: &mut String, fit: &VariableFit) {
         series.push(Series::new(format!("first: {}", best.name), Look::Dashes, points));
     }
     let (x, y) = (Axis::logarithmic(title), Axis::logarithmic("share above"));
-    let chart = Chart::new(format!("{title}: {law}"), x, y, series);
+    let chart = Chart::new(format!("{title}: {distribution}"), x, y, series);
     let _ = writeln!(
         html,
         "<h3>{title}</h3>\n<div class=\"plots\">{}<div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {:.5}, standard \
@@ -148,10 +148,10 @@ fn variable(html: &mut String, fit: &VariableFit) {
     html.push_str("</div></div>\n");
 }
 
-/// The best laws of the ranking, and the one that is taken.
+/// The best distributions of the ranking, and the one that is taken.
 fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) {
     const SHOWN: usize = 6;
-    html.push_str("<table><tr><th>law</th><th>λ²</th><th>A²</th><th>D</th><th>passed</th></tr>\n");
+    html.push_str("<table><tr><th>distribution</th><th>λ²</th><th>A²</th><th>D</th><th>passed</th></tr>\n");
     let candidates = &fit.ranking.candidates;
     let shown = candidates.iter().enumerate().filter(|(at, c)| *at < SHOWN || Some(*c) == preferred);
     for candidate in shown.map(|(_, candidate)| candidate) {
@@ -168,13 +168,13 @@ fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) 
         );
     }
     html.push_str("</table>\n");
-    if let Some(law) = preferred {
+    if let Some(distribution) = preferred {
         let estimate = |e: &Estimate| match e.error {
             Some(error) => format!("{} = {:.4} ± {:.4}", e.name, e.value, 1.96 * error),
             None => format!("{} = {:.4}", e.name, e.value),
         };
-        let estimates: Vec<String> = law.estimates.iter().map(estimate).collect();
-        let _ = writeln!(html, "<p>{}: {}.</p>", law.name, estimates.join(", "));
+        let estimates: Vec<String> = distribution.estimates.iter().map(estimate).collect();
+        let _ = writeln!(html, "<p>{}: {}.</p>", distribution.name, estimates.join(", "));
     }
 }
 
@@ -233,7 +233,7 @@ fn popularity(html: &mut String, report: &FitReport) {
     let points = popularity.curve.iter().map(|point| (point.rank as f64, point.requests as f64));
     let mut series = vec![Series::new("data", Look::Dots, points)];
     if let Some(zipf) = popularity.holds.or(popularity.all) {
-        // The law's level: its ranks have this share of all requests.
+        // The level of Zipf's law: its ranks have this share of all requests.
         let sum: f64 = (1..=zipf.ranks).map(|rank| (rank as f64).powf(-zipf.exponent)).sum();
         let level = zipf.share * popularity.requests as f64 / sum;
         let ranks = popularity.curve.iter().map(|point| point.rank).filter(|rank| *rank <= zipf.ranks);

@@ -1,4 +1,4 @@
-//! What `farfield fit` prints: the report in at most forty lines.
+//! The output of `farfield fit`: the report in at most forty lines.
 
 use farfield_base::Instant;
 use farfield_fit::arrivals::SessionArrivals;
@@ -66,7 +66,8 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
             );
         }
     }
-    let _ = writeln!(text, "\n{:<16} {:>9} {:>11}  {:<36} passed", "variable", "values", "mean", "law");
+    let _ =
+        writeln!(text, "\n{:<16} {:>9} {:>11}  {:<36} passed", "variable", "values", "mean", "distribution");
     for fit in &report.variables {
         variable(&mut text, fit);
     }
@@ -157,12 +158,17 @@ pub fn name(variable: Variable) -> &'static str {
 fn variable(text: &mut String, fit: &VariableFit) {
     let mean = if fit.mean >= 1e5 { format!("{:.3e}", fit.mean) } else { format!("{:.3}", fit.mean) };
     let preferred = fit.ranking.preferred(fit.mean);
-    let law = preferred.map_or("none", |candidate| candidate.name.as_str());
+    let distribution = preferred.map_or("none", |candidate| candidate.name.as_str());
     let passed = preferred.map_or(String::new(), passed);
-    let _ = writeln!(text, "{:<16} {:>9} {mean:>11}  {law:<36} {passed}", name(fit.variable), fit.values);
+    let _ = writeln!(
+        text,
+        "{:<16} {:>9} {mean:>11}  {distribution:<36} {passed}",
+        name(fit.variable),
+        fit.values
+    );
 }
 
-/// The share of subsamples that a law passes.
+/// The share of subsamples that a distribution passes.
 pub fn passed(candidate: &Candidate) -> String {
     format!("{:.0} %", 100.0 * candidate.subsamples.anderson_darling_passed)
 }
@@ -180,8 +186,8 @@ fn arrivals(report: &FitReport) -> String {
     )
 }
 
-/// What kind of process sessions arrive as: by the test, or where the test rejects what differs by next to
-/// nothing, by the effect.
+/// The kind of process in which sessions arrive: by the test, or where the test rejects what differs by next
+/// to nothing, by the effect.
 pub fn arrivals_are(arrivals: &SessionArrivals) -> &'static str {
     match (arrivals.poisson, arrivals.is_poisson_enough(), arrivals.is_renewal_enough()) {
         (true, ..) => "Poisson",

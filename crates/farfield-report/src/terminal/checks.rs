@@ -6,7 +6,7 @@ use super::{COLUMNS, fit, list, quantity, wrapped};
 use farfield_measure::verdict::{ChangedLimit, Check, Verdict};
 use std::iter;
 
-/// What stands before each line that belongs to a failed check.
+/// The indent of each line that belongs to a failed check.
 const MARGIN: &str = "    ";
 
 /// The failed checks in at most `room` lines. That a run is not complete has a line of its own elsewhere.
@@ -18,7 +18,7 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
         let others = failed.iter().copied().filter(|check| check.name != cause.name);
         others.filter(|check| root(&failed, check).name == cause.name).collect()
     };
-    let whole = |cause: &Check| [told(cause), advice(cause), consequences(&follow(cause))].concat();
+    let whole = |cause: &Check| [with_note(cause), advice(cause), consequences(&follow(cause))].concat();
     let terse = |cause: &Check| [vec![line(cause)], consequences(&follow(cause))].concat();
     let Some((first, others)) = causes.split_first() else { return Vec::new() };
     let attempts: [Vec<String>; 3] = [
@@ -41,7 +41,8 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
     iter::once(line(first)).chain(advice(first)).take(space).chain(rest).take(room).collect()
 }
 
-/// "9 checks passed", with the limits that the scenario changed beside it or, in `lines` lines at most, below.
+/// "9 checks passed", with the limits that the scenario changed beside it or, in `lines` lines at most,
+/// below.
 pub(super) fn beside_valid(
     passed: &str,
     changed: &[ChangedLimit],
@@ -50,9 +51,9 @@ pub(super) fn beside_valid(
 ) -> Vec<String> {
     let limits: Vec<String> = changed.iter().map(|limit| format!("{} {}", limit.key, limit.value)).collect();
     let says = "set by the scenario: ";
-    let told = format!("{says}{}", limits.join(", "));
-    let beside = format!("{passed}; {told}");
-    let below = wrapped(&told, columns);
+    let limits_text = format!("{says}{}", limits.join(", "));
+    let beside = format!("{passed}; {limits_text}");
+    let below = wrapped(&limits_text, columns);
     if limits.is_empty() {
         vec![passed.to_owned()]
     } else if beside.chars().count() <= columns {
@@ -64,7 +65,7 @@ pub(super) fn beside_valid(
     }
 }
 
-/// The failed check that `check` follows from in the end: itself, if from none that is told.
+/// The failed check that `check` follows from in the end: itself, if it follows from none of them.
 fn root<'a>(failed: &[&'a Check], check: &'a Check) -> &'a Check {
     let mut root = check;
     // As many steps as there are checks, so that a summary from elsewhere in which they go in circles ends.
@@ -83,8 +84,8 @@ fn line(check: &Check) -> String {
     fit(&format!("{}{note}", found(check)), COLUMNS)
 }
 
-/// A check with its note, which has lines of its own where it is long.
-fn told(check: &Check) -> Vec<String> {
+/// A check with its note; a long note has lines of its own.
+fn with_note(check: &Check) -> Vec<String> {
     match &check.note {
         Some(note) if found(check).chars().count() + note.chars().count() + 3 > COLUMNS => {
             let note = wrapped(note, COLUMNS - MARGIN.len()).into_iter();
@@ -103,7 +104,7 @@ fn advice(check: &Check) -> Vec<String> {
     lines.map(|(at, line)| format!("{MARGIN}{}{line}", if at == 0 { ARROW } else { "  " })).collect()
 }
 
-/// What follows from a cause, in a line.
+/// The consequences of a cause, in a line.
 fn consequences(follow: &[&Check]) -> Vec<String> {
     if follow.is_empty() {
         return Vec::new();

@@ -125,7 +125,7 @@ impl Scene {
         scene
     }
 
-    /// The same across an emulated network, with clients of these classes.
+    /// The scene across an emulated network, with clients of these classes.
     pub fn across(mut self, classes: &[&str]) -> Scene {
         self.classes = classes.iter().map(|name| (*name).to_owned()).collect();
         let drops = NetworkDrops { lost: 3, ..NetworkDrops::default() };
@@ -168,7 +168,7 @@ impl Scene {
     }
 }
 
-/// What a run leaves behind that was killed.
+/// The summary that a killed run leaves behind.
 pub fn killed() -> Summary {
     Scene::good().made_by(|asked, fold, facts, until| {
         Summary::checkpoint(asked, fold, &mut facts.clone(), until, &|| {})

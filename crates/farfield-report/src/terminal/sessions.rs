@@ -10,7 +10,7 @@ use farfield_measure::summary::{FailureSummary, SessionsSummary};
 /// Kinds of failures that have lines; how many more there are is said.
 const FAILURES: usize = 6;
 
-/// What became of sessions, and a blank line behind it; nothing where there are none.
+/// The outcomes of sessions, and a blank line behind them; nothing where there are none.
 pub(super) fn lines(sessions: Option<&SessionsSummary>) -> Vec<String> {
     let Some(sessions) = sessions else { return Vec::new() };
     let SessionsSummary { begun, completed, broken_off, unfinished, broken_off_in, duration } = sessions;
@@ -36,7 +36,8 @@ pub(super) fn lines(sessions: Option<&SessionsSummary>) -> Vec<String> {
     lines
 }
 
-/// The most frequent failures, two lines each, where the first are kept, and a blank line; nothing where nothing failed.
+/// The most frequent failures, two lines each, where the first are kept, and a blank line; nothing where
+/// nothing failed.
 pub(super) fn failures(summary: &Summary) -> Vec<String> {
     let failures = &summary.failures;
     if failures.is_empty() {

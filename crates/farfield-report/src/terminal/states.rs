@@ -1,15 +1,15 @@
 //! The table of states: what became of the requests of each step of users' sessions, and how long they took.
 //!
-//! A session may have dozens of states. Those that a reader looks for have a line each, in the order of the session: where
-//! most went wrong and, among those that went equally well, the ones asked for most.
+//! A session may have dozens of states. Those that a reader looks for have a line each, in the order of the
+//! session: where most went wrong and, among those that went equally well, the ones asked for most.
 
-use super::{LABEL, end_table, fit, quantile, row, told};
+use super::{LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent};
 use farfield_measure::Quantile;
 use farfield_measure::summary::StateSummary;
 use std::cmp::Reverse;
 
-/// States that have a line each; how many more there are is told.
+/// States that have a line each; a line counts the others.
 const STATES: usize = 8;
 
 /// A line for each state that matters most, and a blank line behind them; nothing where there are no states.
@@ -34,18 +34,19 @@ fn shown(states: &[StateSummary]) -> Vec<&StateSummary> {
     places.into_iter().map(|place| &states[place]).collect()
 }
 
-/// The share of errors, how many checks and extractions failed among them, and response times of what went well.
+/// The share of errors, how many checks and extractions failed among them, and response times of what went
+/// well.
 fn state_row(state: &StateSummary) -> String {
     let StateSummary { name, requests, error_share, response, outcomes } = state;
     let checks =
         outcomes.iter().filter(|outcome| ["check-failed", "extract-failed"].contains(&&*outcome.name));
     let columns = [
-        told(*error_share, percent),
+        or_dash(*error_share, percent),
         count(checks.map(|outcome| outcome.count).sum()),
         quantile(response, Quantile::P50),
         quantile(response, Quantile::P95),
         quantile(response, Quantile::P99),
-        told(response.as_ref().map(|times| times.max_ns), crate::figures::time),
+        or_dash(response.as_ref().map(|times| times.max_ns), crate::figures::time),
     ];
     row(&fit(name, LABEL - 1), columns, &count(*requests))
 }
@@ -58,8 +59,8 @@ mod tests {
     use super::*;
     use farfield_base::Outcome;
 
-    /// The n-th request takes 1 + n % 10 ms and is for state n % 10, so that there are a hundred for each in the window. Of
-    /// the fourth every other check fails.
+    /// The n-th request takes 1 + n % 10 ms and is for state n % 10, so that there are a hundred for each in
+    /// the window. Of the fourth every other check fails.
     fn scene(states: usize) -> Scene {
         let mut scene = Scene::good();
         scene.states = (0..states).map(|n| format!("state-{n}")).collect();

@@ -67,8 +67,8 @@ fn the_worst_run_still_fits_and_is_loud() {
     for fault in ["  server", "  network", "  client", "  protocol"] {
         assert!(begins(fault), "{fault}:\n{text}");
     }
-    assert!(text.contains("lag p99 999s; busiest worker 100%\n"), "the generator is told whole:\n{text}");
-    assert!(text.contains(&format!("seed {}", u64::MAX)), "the seed is told whole:\n{text}");
+    assert!(text.contains("lag p99 999s; busiest worker 100%\n"), "the generator is printed whole:\n{text}");
+    assert!(text.contains(&format!("seed {}", u64::MAX)), "the seed is printed whole:\n{text}");
     assert!(text.contains("more"), "what is left out is counted:\n{text}");
 }
 
@@ -89,7 +89,7 @@ fn a_failed_check_has_its_line() {
 
 /// A warning that is cut off has been made for nothing.
 #[test]
-fn warnings_are_told_whole() {
+fn warnings_are_printed_whole() {
     let mut scene = Scene::good();
     let words: Vec<String> = (0..40).map(|n| format!("word-{n}")).collect();
     scene.facts.warnings = vec![words.join(" "); 8];
@@ -102,26 +102,26 @@ fn warnings_are_told_whole() {
     assert!(!text.contains("\nwarning     word-1"), "{text}");
 }
 
-/// A note that has no room behind its check is told whole below it.
+/// A note that has no room behind its check is printed whole below it.
 #[test]
 fn a_run_of_errors_says_what_mends_it() {
     let mut scene = Scene::good();
     scene.thresholds = vec!["p99<200ms"];
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
-    let told = "\
+    let expected = "\
 INVALID     2 of 22 checks failed, 9 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
 ";
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(expected), "{text}");
     fits(&text);
 }
 
 /// One cause with what to do, and what follows from it in a line, not five symptoms.
 #[test]
-fn the_first_cause_is_told_first() {
+fn the_first_cause_comes_first() {
     let mut scene = Scene::good();
     let worker = &mut scene.facts.workers[0];
     worker.slept = Duration::from_ms(60);
@@ -131,7 +131,7 @@ fn the_first_cause_is_told_first() {
         Some(MachineStats { processors: 2, load: Some(7.0), others: 0.85, ..MachineStats::default() });
     (0..10).for_each(|_| scene.facts.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
-    let told = "\
+    let expected = "\
 INVALID     4 of 22 checks failed, 9 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
@@ -139,30 +139,30 @@ INVALID     4 of 22 checks failed, 9 do not apply
       processors of their own: `sockets.processors`
     from it follow: worker-cpu 97%, longest-stall 130ms, send-lateness 13.0ms
 ";
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(expected), "{text}");
     fits(&text);
 }
 
-/// What was held against the verdict's limits is told where these are not the defaults.
+/// The values beside the verdict's limits are printed where these are not the defaults.
 #[test]
 fn limits_that_the_scenario_changed_stand_beside_valid() {
     let mut scene = Scene::good();
     scene.limits.departure_lateness_p99 = Duration::from_ms(5);
     let text = plain(&scene.summary());
-    let told = "\
+    let expected = "\
 VALID       12 checks passed, 10 do not apply
             set by the scenario: departure-lateness-p99 5ms
 ";
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(expected), "{text}");
     scene.limits.worker_busy = farfield_base::Share::new(1.0).expect("a share");
     scene.limits.lateness_p99 = Duration::from_secs(60);
     scene.limits.arrival_lateness_p99 = Duration::from_secs(60);
     let text = plain(&scene.summary());
-    let told = "\
+    let expected = "\
             set by the scenario: arrival-lateness-p99 1m, departure-lateness-p99
             5ms, lateness-p99 1m, worker-busy 1
 ";
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(expected), "{text}");
     fits(&text);
     assert_eq!(
         checks::beside_valid("9 checks passed", &scene.limits.changed()[..1], 80, 3),
@@ -173,13 +173,14 @@ VALID       12 checks passed, 10 do not apply
 }
 
 #[test]
-fn what_does_not_apply_is_told() {
+fn checks_that_do_not_apply_are_named() {
     let mut scene = Scene::good();
     scene.facts.arrivals = None;
     assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 12 do not apply\n"));
 }
 
-/// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to 10 ms.
+/// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to
+/// 10 ms.
 #[test]
 fn classes_have_a_table() {
     let mut scene = Scene::good().across(&["fibre", "dsl", "a-class-with-a-long-name"]);
@@ -211,7 +212,8 @@ fn classes_have_a_table() {
     assert!(text.lines().count() <= LINES + 19, "{text}");
 }
 
-/// Pages of two requests, one after the other: 1 and 2 ms, 3 and 4, and so on up to 9 and 10, from the first's due time.
+/// Pages of two requests, one after the other: 1 and 2 ms, 3 and 4, and so on up to 9 and 10, from the
+/// first's due time.
 #[test]
 fn pages_have_a_table() {
     let mut scene = Scene::good();
@@ -262,9 +264,9 @@ fn lists_end_in_how_many_more() {
     assert_eq!(list(items(4), 1), "+4 more");
 }
 
-/// Of 1,000 requests a fifth was open at the end, a second old and more: what is measured of the others is not all, and the line
-/// below says so. Those of 1 and 6 ms are the open ones, so the 500th of 1,000 took 7 ms; of the p90 it is known that it is more
-/// than the largest age.
+/// Of 1,000 requests a fifth was open at the end, a second old and more: what is measured of the others is
+/// not all, and the line below says so. Those of 1 and 6 ms are the open ones, so the 500th of 1,000 took 7
+/// ms; of the p90 it is known that it is more than the largest age.
 #[test]
 fn what_was_open_has_a_line_below_the_times() {
     let mut scene = Scene::good();

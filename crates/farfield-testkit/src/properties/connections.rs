@@ -1,9 +1,10 @@
-//! A connection fed by an adversary: segments of its making, time, and an application that does anything at any
-//! moment. The fuzz target `tcp_connection` is [`of_connection`].
+//! A connection fed by an adversary: segments of its making, time, and an application that does anything at
+//! any moment. The fuzz target `tcp_connection` is [`of_connection`].
 //!
-//! The properties: no panic; nothing is sent beyond the largest window that was offered, but for a probe's one byte; nothing is
-//! acknowledged, selectively or not, that was not sent; what is delivered is the peer's stream, in order; neither an
-//! acknowledgment nor a window's edge goes back; what is sent is what was written; sending ends; no timer spins.
+//! The properties: no panic; nothing is sent beyond the largest window that was offered, but for a probe's
+//! one byte; nothing is acknowledged, selectively or not, that was not sent; what is delivered is the peer's
+//! stream, in order; neither an acknowledgment nor a window's edge goes back; what is sent is what was
+//! written; sending ends; no timer spins.
 
 mod input;
 mod witness;
@@ -20,7 +21,7 @@ struct Ordeal {
     tcp: Connection,
     witness: Witness,
     now: Instant,
-    /// What the peer calls its first number until the connection has taken one.
+    /// The peer's first sequence number until the connection has taken one.
     peer: SeqNumber,
 }
 

@@ -1,5 +1,5 @@
-//! What holds for any bytes as a log: every line is counted once, how the stream is cut changes nothing, a
-//! request is part of its line, and a report can be made of whatever was read.
+//! Logs: every line is counted once, the cuts of the stream change nothing, a request is part of its line,
+//! and a report can be made of whatever was read.
 
 use farfield_fit::scenario::{RequestSource, TrafficSettings};
 use farfield_fit::session::RequestKinds;

@@ -1,5 +1,5 @@
-//! Packets, offload, fragments and captures: the properties of the fuzz targets `wire_packet`, `wire_offload`,
-//! `wire_fragments` and `wire_capture`.
+//! Packets, offload, fragments and captures: the properties of the fuzz targets `wire_packet`,
+//! `wire_offload`, `wire_fragments` and `wire_capture`.
 
 use farfield_base::{Duration, Instant};
 use farfield_wire::pcapng::Reader;
@@ -57,7 +57,8 @@ fn of_a_segment(tcp: &TcpPacket<'_>, addresses: &Addresses) {
     let again = TcpPacket::parse(&whole).expect("what is written can be read");
     assert!(again.checksum_is_valid(addresses));
     let mut read = TcpRepr::parse(&again);
-    // SACK blocks that do not fit beside the other options are left out, and what is left are the first of them
+    // SACK blocks that do not fit beside the other options are left out, and what is left are the first of
+    // them
     let (left, all) = (read.options.sack.as_slice(), repr.options.sack.as_slice());
     assert!(all.starts_with(left));
     read.options.sack = repr.options.sack;
@@ -92,7 +93,8 @@ pub fn of_offload(bytes: &[u8]) {
     assert_eq!(at, tcp.payload().len(), "all of it is there");
 }
 
-/// Packets, each behind two bytes of length, as fragments that come to one host; and the first cut and put together.
+/// Packets, each behind two bytes of length, as fragments that come to one host; and the first cut and put
+/// together.
 pub fn of_fragments(bytes: &[u8]) {
     let limits = ReassemblyLimits { timeout: Duration::from_secs(1), datagrams_max: 4, bytes_max: 4_000 };
     let (mut reassembler, mut rest, mut now) = (Reassembler::new(limits), bytes, Instant::ZERO);

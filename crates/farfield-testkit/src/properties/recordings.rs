@@ -1,4 +1,4 @@
-//! Properties of any bytes as a recording: sessions of pages in order of time, or a sentence about the file.
+//! Recordings: sessions of pages in order of time, or a message about the file.
 
 use farfield_traffic::session::replay::ReplaySpec;
 

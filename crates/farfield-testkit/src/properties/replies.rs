@@ -1,5 +1,5 @@
-//! Streams of replies: the events that a reader returns, from the first byte to the server's close, and the properties that
-//! hold for every stream. The fuzz target `http1_reply` is [`of_stream`].
+//! Streams of replies: the events that a reader returns, from the first byte to the server's close, and the
+//! properties that hold for every stream. The fuzz target `http1_reply` is [`of_stream`].
 
 use farfield_http::http1::{Answering, Event, Head, KnownHead, Limits, Malformed, Reply, ReplyReader};
 
@@ -33,8 +33,8 @@ pub enum ReplyEvent {
 /// Limits that a fuzzer's inputs can reach.
 pub const TIGHT: Limits = Limits { head_bytes: 96, head_fields: 6, body_bytes: 24 };
 
-/// A fuzzer's input: a first byte that says which request is answered and under which limits, a second that seeds the cuts,
-/// then the stream.
+/// A fuzzer's input: a first byte that says which request is answered and under which limits, a second that
+/// seeds the cuts, then the stream.
 pub fn of_stream(input: &[u8]) {
     let [mode, seed, stream @ ..] = input else { return };
     let answering = if mode.eq_ignore_ascii_case(&b'h') { Answering::Head } else { Answering::Other };
@@ -42,7 +42,8 @@ pub fn of_stream(input: &[u8]) {
     read_however_cut(stream, answering, &limits, u64::from(*seed));
 }
 
-/// Reads the stream whole, byte by byte, and cut at random. All readings must be equal; the reading is returned.
+/// Reads the stream whole, byte by byte, and cut at random. All readings must be equal; the reading is
+/// returned.
 pub fn read_however_cut(stream: &[u8], answering: Answering, limits: &Limits, seed: u64) -> Reading {
     let whole = read(&[stream], answering, limits);
     let bytes: Vec<&[u8]> = stream.chunks(1).collect();

@@ -1,5 +1,5 @@
-//! Sessions, whatever a server sends to their users and whatever a template says: each request that is sent is one whole
-//! request, every request ends as a sample, and the session comes to an end.
+//! Sessions, whatever a server sends to their users and whatever a template says: each request that is sent
+//! is one whole request, every request ends as a sample, and the session comes to an end.
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
@@ -149,7 +149,8 @@ pub fn of_reply(input: &[u8]) {
     play(session, input);
 }
 
-/// Any bytes as a link and as the action of a form: what is asked for is the server's own, and is named by the link.
+/// Any bytes as a link and as the action of a form: what is asked for is the server's own, and is named by
+/// the link.
 pub fn of_link(input: &[u8]) {
     let bytes = input.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     let link: Vec<u8> = bytes.collect();
@@ -181,9 +182,9 @@ pub fn of_link(input: &[u8]) {
     }
 }
 
-/// Any bytes as a stream of replies, cut by the input's first byte, from a server that then closes, resets or holds the
-/// connection open: whatever it does, samples are in order and each request ends, and the first reply is recorded alike however
-/// the stream was cut.
+/// Any bytes as a stream of replies, cut by the input's first byte, from a server that then closes, resets or
+/// holds the connection open: whatever it does, samples are in order and each request ends, and the first
+/// reply is recorded alike however the stream was cut.
 pub fn of_stream(input: &[u8]) {
     let [how, stream @ ..] = input else { return };
     let end = match how % 3 {
@@ -210,8 +211,8 @@ enum StreamEnd {
     Holds,
 }
 
-/// What became of the first request: its outcome, status and bytes of body. Bytes behind a reply are seen with it or later,
-/// which changes whether it is the last on its connection and not what it is.
+/// The end of the first request: its outcome, status and bytes of body. Bytes behind a reply are seen
+/// with it or later, which changes whether it is the last on its connection and not what it is.
 fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Option<(Outcome, u16, u64)> {
     let requests: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
     let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");

@@ -1,5 +1,4 @@
-//! What holds for any bytes as a site: what is read is a site that can be walked and reads back, and what a
-//! page names can be asked for.
+//! Sites: a site that is read can be walked and reads back, and a path that a page names can be requested.
 
 use farfield_base::Bytes;
 use farfield_base::random::{Purpose, Seed};

@@ -1,5 +1,5 @@
-//! Delivery traces: a trace is refused with a message, or a link that follows it carries packets in order, none before it
-//! came, and no more than the trace has opportunities for.
+//! Delivery traces: a trace is refused with a message, or a link that follows it carries packets in order,
+//! none before it came, and no more than the trace has opportunities for.
 
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Duration, Instant};
@@ -13,7 +13,7 @@ pub fn of_trace(input: &[u8]) {
     let trace = match Trace::parse(text) {
         Ok(trace) => trace,
         Err(error) => {
-            // What stands there is quoted, whatever it is.
+            // The message quotes the line, whatever it is.
             assert!(error.to_string().contains("line") || error.to_string().contains("trace"), "{error}");
             return;
         }

@@ -1,6 +1,6 @@
 //! The traffic as a process alone: a page with all that it embeds is asked for in the instant of its click.
 
-use super::{Traffic, law, site};
+use super::{Traffic, distribution, site};
 use anyhow::Result;
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_traffic::site::walk::Walk;
@@ -15,7 +15,7 @@ pub struct Click {
     pub page: u32,
 }
 
-/// What draws sessions.
+/// A generator of sessions.
 #[derive(Debug)]
 pub struct Process {
     pub site: Site,
@@ -27,19 +27,19 @@ pub struct Process {
 }
 
 impl Process {
-    /// Of `traffic` on the site of seed 1, with chance from `seed`.
+    /// Sessions of `traffic` on the site of seed 1, with random numbers from `seed`.
     pub fn new(traffic: &Traffic, seed: u64) -> Result<Process> {
         let site = site(1)?;
         let mean = 1.0 / traffic.rate;
         let gap = match traffic.is_constant {
-            true => law(&format!("{{ law = \"constant\", value = {mean} }}"))?,
-            false => law(&format!("{{ law = \"exponential\", mean = {mean} }}"))?,
+            true => distribution(&format!("{{ law = \"constant\", value = {mean} }}"))?,
+            false => distribution(&format!("{{ law = \"exponential\", mean = {mean} }}"))?,
         };
         Ok(Process {
             walk: Walk::new(&site),
             site,
-            clicks: law(traffic.clicks())?,
-            think: law(traffic.think())?,
+            clicks: distribution(traffic.clicks())?,
+            think: distribution(traffic.think())?,
             gap,
             rng: Seed(seed).stream(Purpose::User, 0),
         })
@@ -96,9 +96,10 @@ mod tests {
     use super::*;
     use farfield_fit::series::mean;
 
-    /// λ E(N) clicks a second: 2 · 5, and rounding makes the mean of an inverse Gaussian law's counts only a little more.
+    /// λ E(N) clicks a second: 2 · 5, and rounding makes the mean of an inverse Gaussia distribution's counts
+    /// only a little more.
     #[test]
-    fn clicks_come_at_the_rate_of_the_laws() {
+    fn clicks_come_at_the_rate_of_the_distributions() {
         for traffic in [Traffic::random(2.0), Traffic::constant(2.0)] {
             let mut process = Process::new(&traffic, 1).unwrap();
             let clicks = process.clicks(1_000.0, 4_000.0);

@@ -1,5 +1,6 @@
-//! The traffic as `farfield run` makes it on the simulated plane: users' TCP on the paths of table 5, a shared link, and a model of
-//! a server, in virtual time. What comes back are the instants of requests and of packets.
+//! The traffic as `farfield run` makes it on the simulated plane: users' TCP on the paths of table 5, a
+//! shared link, and a model of a server, in virtual time. What comes back are the instants of requests and of
+//! packets.
 
 use super::Traffic;
 use crate::study::setting::Setting;
@@ -13,13 +14,13 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::process::{Command, Stdio};
 
-/// What is run.
+/// A run of the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub traffic: Traffic,
     /// Of the run's seed; the site is that of seed 1.
     pub seed: u64,
-    /// How long sessions come before anything counts, and how long it counts.
+    /// The time in which sessions come before anything counts, and the measured time.
     pub warm_up: Duration,
     pub duration: Duration,
     /// The link that all clients share before the server.
@@ -28,7 +29,7 @@ pub struct Run {
     pub has_packets: bool,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct Ran {
     from: Instant,
@@ -47,7 +48,8 @@ pub struct Ran {
 const MEASURED_BUT_INVALID: i32 = 3;
 
 impl Run {
-    /// The scenario. What the paper does not say is ours: shares of the classes of clients, connections, the server.
+    /// The scenario. What the paper does not say is ours: shares of the classes of clients, connections, the
+    /// server.
     pub fn scenario(&self) -> String {
         let paths = ["modem-56k", "modem-33k", "t1", "wan", "satellite", "ethernet"];
         let class = |path: &str| format!("[[network.class]]\nname = \"{path}\"\naccess = \"{path}\"\n");

@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
 
-/// ab stops at 50,000 requests unless told more, and keeps 32 bytes for each it might make: this many a second.
+/// Requests a second that ab may make: it stops at 50,000 in all by default, and reserves 32 bytes for each.
 const REQUESTS_PER_SECOND_MAX: u32 = 400_000;
 
 /// ab 2.3.

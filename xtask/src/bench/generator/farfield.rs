@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-/// What runs leave, in the folder of the benches.
+/// The run directory, in the folder of the benches.
 const DIRECTORY: &str = "farfield-run";
 
 /// The farfield of this repository.
@@ -57,7 +57,7 @@ pub fn run(program: &Path, url: &str, seconds: u32, scratch: &Path) -> Command {
     command
 }
 
-/// The same of a URL or a scenario, on as many threads as it says.
+/// A run of a URL or a scenario, on as many threads as it says.
 pub fn command(program: &Path, what: &str, seconds: u32, scratch: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(["run", what, "--quiet", "--format", "json", "--samples", "all"]);
@@ -65,7 +65,8 @@ pub fn command(program: &Path, what: &str, seconds: u32, scratch: &Path) -> Comm
     command
 }
 
-/// Removes what the last run left: a directory that holds a run is refused, and samples of many runs would fill the disk.
+/// Removes what the last run left: a directory that holds a run is refused, and samples of many runs would
+/// fill the disk.
 pub fn remove_run(scratch: &Path) -> Result<()> {
     let directory = scratch.join(DIRECTORY);
     match fs::remove_dir_all(&directory) {
@@ -76,7 +77,7 @@ pub fn remove_run(scratch: &Path) -> Result<()> {
     }
 }
 
-/// What `farfield run --format json` prints: numbers by their JSON pointer (RFC 6901).
+/// The output of `farfield run --format json`: numbers by their JSON pointer (RFC 6901).
 #[derive(Debug, Clone)]
 pub struct Summary(Value);
 
@@ -121,7 +122,7 @@ impl Summary {
     }
 }
 
-/// How many runs each check failed in.
+/// The number of runs in which each check failed.
 #[derive(Debug, Default)]
 pub struct Invalid(BTreeMap<String, usize>);
 

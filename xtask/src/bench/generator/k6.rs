@@ -29,8 +29,8 @@ impl Generator for K6 {
     }
 
     fn parse(&self, output: &str) -> Result<Report> {
-        let told: Value = serde_json::from_str(output.trim()).context("not the JSON of the script")?;
-        let number = |metric: &str, what: &str| told["metrics"][metric]["values"][what].as_f64();
+        let report: Value = serde_json::from_str(output.trim()).context("not the JSON of the script")?;
+        let number = |metric: &str, what: &str| report["metrics"][metric]["values"][what].as_f64();
         let sent = number("http_reqs", "count").context("no `http_reqs`")? as u64;
         // A rate whose passes are the failures; absent unless the script asks for it in old versions.
         let failed = number("http_req_failed", "passes").unwrap_or(0.0) as u64;

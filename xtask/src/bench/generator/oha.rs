@@ -27,23 +27,23 @@ impl Generator for Oha {
     }
 
     fn parse(&self, output: &str) -> Result<Report> {
-        let told: Value = serde_json::from_str(output).context("not the JSON of oha")?;
-        let statuses = told["statusCodeDistribution"].as_object().context("no `statusCodeDistribution`")?;
+        let report: Value = serde_json::from_str(output).context("not the JSON of oha")?;
+        let statuses = report["statusCodeDistribution"].as_object().context("no `statusCodeDistribution`")?;
         let count = |good: bool| -> u64 {
             let of_kind = statuses.iter().filter(|(status, _)| status.starts_with(['2', '3']) == good);
             of_kind.filter_map(|(_, count)| count.as_u64()).sum()
         };
         Ok(Report {
             completed: count(true),
-            failed: count(false) + errors(&told),
-            per_s: told["summary"]["requestsPerSec"].as_f64().context("no `requestsPerSec`")?,
+            failed: count(false) + errors(&report),
+            per_s: report["summary"]["requestsPerSec"].as_f64().context("no `requestsPerSec`")?,
         })
     }
 }
 
 /// Errors without a status. Requests that the end of the run cut off are none.
-fn errors(told: &Value) -> u64 {
-    let kinds = told["errorDistribution"].as_object();
+fn errors(report: &Value) -> u64 {
+    let kinds = report["errorDistribution"].as_object();
     let real = kinds.into_iter().flatten().filter(|(kind, _)| !kind.contains("deadline"));
     real.filter_map(|(_, count)| count.as_u64()).sum()
 }

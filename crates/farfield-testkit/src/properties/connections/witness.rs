@@ -1,4 +1,5 @@
-//! The bytes and windows that a peer has sent and offered, and the bounds that they set for everything that comes back.
+//! The bytes and windows that a peer has sent and offered, and the bounds that they set for everything that
+//! comes back.
 
 use farfield_tcp::{Config, Connection, Segment, SeqNumber, State, Transmit};
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ pub struct Witness {
     own_shift: u8,
     /// After the highest position sent.
     pub sent_to: i64,
-    /// What the last segment acknowledged, and the edge of its window.
+    /// The position that the last segment acknowledged, and the edge of its window.
     pub acked: i64,
     edge: i64,
     pub written: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Properties that fuzz targets check of any recording, over the fuzzer's corpus and what is near it.
+//! Properties that fuzz targets check of any recording, over the fuzzer's corpus and input near it.
 
 use farfield_testkit::corpus::{self, Target};
 use farfield_testkit::properties::recordings;
@@ -16,6 +16,6 @@ fn the_corpus_has_the_properties() {
 }
 
 #[test]
-fn what_is_near_a_seed_has_the_properties() {
+fn input_near_a_seed_has_the_properties() {
     corpus::check_damaged(&TARGETS, 150);
 }
