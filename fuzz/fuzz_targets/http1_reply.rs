@@ -1,11 +1,10 @@
-//! Any bytes as the replies of a server, cut anywhere: the reader tells the same for every cut, accounts for every
+//! Any bytes as the replies of a server, cut anywhere: the reader returns the same events for every cut, accounts for every
 //! byte, makes progress and comes to an end.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The property is one that ordinary tests check, too, on this target's corpus.
 
 #![no_main]
 
-#[path = "../../crates/farfield-http/tests/reply/story.rs"]
-mod story;
+use farfield_testkit::properties::replies;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| story::obeys_the_laws(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| replies::of_stream(input));

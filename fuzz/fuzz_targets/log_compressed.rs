@@ -1,9 +1,9 @@
 //! Any bytes as a compressed log.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The property is one that ordinary tests check, too, on this target's corpus.
 
 #![no_main]
 
-use farfield_fuzz::logs;
+use farfield_testkit::properties::logs;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_compressed(input));

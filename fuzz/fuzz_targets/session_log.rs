@@ -1,9 +1,9 @@
 //! Any bytes as an access log that is asked for again.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The property is one that ordinary tests check, too, on this target's corpus.
 
 #![no_main]
 
-use farfield_fuzz::logs;
+use farfield_testkit::properties::recordings;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_log_again(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recordings::of_log_again(input));

@@ -1,14 +1,9 @@
 //! A TCP connection fed by an adversary: any segments, any timers, an application that does anything at any moment.
 //!
-//! The laws are those of the crate's own tests, which also hold them against this target's corpus.
+//! The property is one that ordinary tests check, too, on this target's corpus.
 
 #![no_main]
 
-#[path = "../../crates/farfield-tcp/tests/hostile/input.rs"]
-mod input;
-#[path = "../../crates/farfield-tcp/tests/hostile/ordeal.rs"]
-mod ordeal;
-#[path = "../../crates/farfield-tcp/tests/hostile/witness.rs"]
-mod witness;
+use farfield_testkit::properties::connections;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| ordeal::is_endured(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| connections::of_connection(input));

@@ -3,13 +3,13 @@
 //! The server has one processor and the generator another. Generators run in turn, and what counts is their ratio
 //! in each turn: its median survives a machine that is busy with other things, absolute figures do not.
 
+mod awake;
 mod closed;
 mod far;
 mod far_overload;
 mod far_valid;
 mod first_commands;
 mod generator;
-pub mod hold;
 mod host;
 mod lab;
 mod machine;
@@ -22,10 +22,9 @@ mod server;
 mod shards;
 mod simulated;
 mod spread;
-mod usage;
 
-use crate::system;
 use anyhow::{Result, bail};
+use awake::Awake;
 use clap::Args;
 use generator::Generator;
 use generator::ab::Ab;
@@ -35,6 +34,7 @@ use generator::oha::Oha;
 use generator::wrk::Wrk;
 use lab::{Extent, Lab};
 use std::fmt::Display;
+use xtask::system;
 
 /// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
 #[derive(Debug, Args)]
@@ -51,6 +51,10 @@ pub struct BenchArgs {
     /// Turns of each generator.
     #[arg(long, default_value_t = 5)]
     pairs: usize,
+    /// Keeps the processors of a virtual machine awake by a program at idle priority on each, where the host takes those
+    /// that sleep.
+    #[arg(long)]
+    keep_awake: bool,
     /// Installs generators that Debian does not have (oha, k6) into the build folder.
     #[arg(long)]
     install_peers: bool,
@@ -110,9 +114,13 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     }
     lab::build()?;
     let lab = Lab::new(extent(args))?;
+    let awake = if args.keep_awake { Some(Awake::begin(machine::processors())?) } else { None };
     for bench in BENCHES.iter().filter(|bench| is_wanted(&args.names, bench.name)) {
         eprintln!("{}:", bench.name);
-        let text = format!("{}\n\n{}", (bench.run)(&lab)?.trim_end(), provenance(&lab, bench.beside));
+        let mut text = format!("{}\n\n{}", (bench.run)(&lab)?.trim_end(), provenance(&lab, bench.beside));
+        if awake.is_some() && bench.beside != Beside::Nothing {
+            text = format!("{}\n{}\n", text.trim_end(), Awake::words());
+        }
         println!("\n## {}\n\n{text}", bench.name);
         if !args.quick {
             page::keep(bench.name, &text)?;

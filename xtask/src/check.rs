@@ -1,11 +1,12 @@
-//! `cargo xtask check`: format, lints, docs and the rules of the house, generated
-//! documents, licences; a warning is an error.
+//! `cargo xtask check`: format, lints, docs and the rules for code, generated
+//! documents, directions of dependencies, licences; a warning is an error.
 
 use crate::dependencies;
+use crate::directions;
 use crate::docs;
 use crate::house;
-use crate::process;
 use anyhow::{Result, bail};
+use xtask::process;
 
 /// Checks everything short of running the tests.
 pub fn run() -> Result<()> {
@@ -13,6 +14,7 @@ pub fn run() -> Result<()> {
     // A workspace of its own, that needs a nightly compiler to build.
     process::run(process::cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     rules()?;
+    directions::check()?;
     process::run(process::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     process::run(
         process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
@@ -24,7 +26,7 @@ pub fn run() -> Result<()> {
 }
 
 fn rules() -> Result<()> {
-    let broken = house::inspect(&["crates", "fuzz/fuzz_targets", "studies", "xtask"])?;
+    let broken = house::inspect(&["crates", "fuzz/fuzz_targets", "experiments", "xtask"])?;
     for complaint in &broken {
         eprintln!("{complaint}");
     }

@@ -4,9 +4,9 @@
 //! Licences are SPDX expressions (annex D of SPDX 2.3) with `/` for OR, as old packages write it. Whether a licence's text
 //! lies beside the code is not looked at.
 
-use crate::process;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use xtask::process;
 
 /// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they are.
 const ALLOWED: [&str; 13] = [

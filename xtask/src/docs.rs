@@ -1,11 +1,11 @@
 //! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ from it.
 
-use crate::process;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::process;
 
 /// Writes the generated documents: the summary's schema, the man page, completions.
 #[derive(Debug, Args)]

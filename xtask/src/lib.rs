@@ -1,5 +1,9 @@
-//! What the programs that write pages of results share: the drawing of figures.
+//! What the maintainers' programs share: running other programs, held on a processor and measured; the tools of the system.
 //!
-//! It knows none of farfield's crates. `cargo xtask experiment` draws runs with it, and the studies draw processes.
+//! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate of the product.
 
-pub mod drawing;
+pub mod hold;
+pub mod nginx;
+pub mod process;
+mod services;
+pub mod system;

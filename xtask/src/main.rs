@@ -1,4 +1,4 @@
-//! What a maintainer repeats, as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and `study`.
 //!
 //! It stands beside the product and depends on none of its crates, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -6,36 +6,35 @@
 mod bench;
 mod check;
 mod dependencies;
+mod directions;
 mod docs;
-mod experiment;
+mod experiments;
 mod house;
 mod leftovers;
-mod nginx;
-mod process;
 mod python;
-mod services;
-mod study;
-mod system;
 mod test;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use std::path::Path;
 use std::process::ExitCode;
+use xtask::hold;
 
-/// What a maintainer of farfield repeats.
+/// The tasks of a maintainer of farfield.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Test(test::TestArgs),
-    /// Checks format, lints, docs, the rules of the house and the generated documents.
+    /// Checks format, lints, docs, the rules for code, the generated documents and the dependencies.
     Check,
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
-    Experiment(experiment::ExperimentArgs),
-    Study(study::StudyArgs),
+    /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in experiments/.
+    Experiment(experiments::ForwardedArgs),
+    /// Computes the papers' figures of processes, and keeps their pages in experiments/.
+    Study(experiments::ForwardedArgs),
     #[command(hide = true)]
-    Hold(bench::hold::HoldArgs),
+    Hold(hold::HoldArgs),
 }
 
 fn main() -> ExitCode {
@@ -50,7 +49,7 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> Result<ExitCode> {
     if let Task::Hold(args) = task {
-        return bench::hold::run(&args);
+        return hold::run(&args);
     }
     // Every path below is relative to the repository's root, wherever the command was typed.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no repository")?;
@@ -60,8 +59,8 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
-        Task::Experiment(args) => experiment::run(&args),
-        Task::Study(args) => study::run(&args),
+        Task::Experiment(args) => experiments::run("experiment", &args),
+        Task::Study(args) => experiments::run("study", &args),
         Task::Hold(_) => unreachable!("held above"),
     }
 }

@@ -1,9 +1,9 @@
 //! The Python whose readers the samples file is held against: an environment of the project's own under `target`,
 //! so that nothing is installed into the system's.
 
-use crate::system;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::system;
 
 /// The readers that users have.
 const READERS: [&str; 4] = ["pandas", "pyarrow", "duckdb", "polars"];

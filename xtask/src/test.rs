@@ -5,9 +5,7 @@
 //! namespace that outlives the tests.
 
 use crate::leftovers::Watch;
-use crate::process;
 use crate::python;
-use crate::system;
 use anyhow::{Context, Result};
 use clap::Args;
 use nix::sys::statvfs::statvfs;
@@ -19,6 +17,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use xtask::process;
+use xtask::system;
 
 /// Runs every test, after installing what they need from the system (apt, as root) or naming what is missing.
 #[derive(Debug, Args)]

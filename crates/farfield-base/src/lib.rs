@@ -4,6 +4,7 @@
 //!
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
+pub mod calendar;
 pub mod index;
 pub mod note;
 pub mod printable;
@@ -21,7 +22,7 @@ pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use printable::{printable, without_authorization};
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpFacts};
+pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpStats};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;

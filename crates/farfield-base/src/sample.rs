@@ -66,7 +66,7 @@ pub struct Sample {
     /// What became of it.
     pub outcome: Outcome,
     /// How its connection fared, where the plane tells.
-    pub tcp: Option<TcpFacts>,
+    pub tcp: Option<TcpStats>,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -79,7 +79,7 @@ pub struct Sample {
 pub enum PagePart {
     /// Pages are not told apart.
     #[default]
-    Apart = 0,
+    Untracked = 0,
     /// What its page began with.
     Begins = 1,
     /// Something that its page led to.
@@ -93,7 +93,7 @@ pub enum PagePart {
 impl PagePart {
     /// All of them, in order of their codes.
     pub const ALL: [PagePart; 5] =
-        [PagePart::Apart, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
+        [PagePart::Untracked, PagePart::Begins, PagePart::Inside, PagePart::Ends, PagePart::Whole];
 
     /// That of a request which begins or ends its page, or both.
     pub const fn of(begins: bool, ends: bool) -> PagePart {
@@ -111,8 +111,8 @@ impl PagePart {
     }
 
     /// Whether it is known which page it is of.
-    pub const fn is_told(self) -> bool {
-        !matches!(self, PagePart::Apart)
+    pub const fn is_known(self) -> bool {
+        !matches!(self, PagePart::Untracked)
     }
 
     /// Whether its page began with it.
@@ -130,7 +130,7 @@ impl PagePart {
 /// stands at its largest. It is packed so that a sample is no longer than it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(Rust, packed(2))]
-pub struct TcpFacts {
+pub struct TcpStats {
     /// SYNs sent, the first among them.
     pub syn_tries: NonZeroU8,
     /// Segments with data or FIN that the client sent again.

@@ -14,7 +14,7 @@ use crate::timeout_queue::TimeoutQueue;
 use crate::transit::{Crossing, Departure, Transit};
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Note, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_net::{Arrival, Delivery, Fate, Lines, Mtu};
 use farfield_tcp::{Connection, Segment};
@@ -54,7 +54,7 @@ pub(crate) struct ClientSide {
     /// Upcalls for users, made once they have returned.
     pub upcalls: VecDeque<Upcall>,
     /// Counters of the connection whose failure a user is being called about.
-    pub parting: Option<(ConnectionKey, TcpFacts)>,
+    pub parting: Option<(ConnectionKey, TcpStats)>,
     pub samples: Vec<Sample>,
     /// Notes of what happened in sessions.
     pub notes: Vec<Note>,
@@ -115,7 +115,7 @@ pub(crate) enum Upcall {
     Received(ConnectionKey, Bytes),
     Closed(ConnectionKey),
     /// With the connection's counters, if it was ever begun.
-    Failed(ConnectionKey, Failure, Option<TcpFacts>),
+    Failed(ConnectionKey, Failure, Option<TcpStats>),
 }
 
 impl ClientSide {

@@ -5,7 +5,7 @@ use crate::client_side::{ClientSide, Upcall};
 use crate::icmp;
 use crate::packet::{Carried, Packet, Tcp};
 use crate::slots::ClientSlot;
-use crate::transport::counters_of;
+use crate::transport::stats_of;
 
 use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
@@ -142,7 +142,7 @@ impl ClientSide {
                 socket.tcp.abort();
                 if let Some(key) = socket.key.take() {
                     self.bound[key.slot.index()] = None;
-                    let counters = counters_of(&socket.tcp);
+                    let counters = stats_of(&socket.tcp);
                     self.upcalls.push_back(Upcall::Failed(key, Failure::Unreachable, Some(counters)));
                 }
             }

@@ -5,7 +5,7 @@ use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};
 use crate::transit::Event;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Note, Sample, TcpFacts};
+use farfield_base::{Duration, Instant, Note, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
 use farfield_user::{ConnectionKey, Failure, Host, Wake};
@@ -67,9 +67,9 @@ impl Host for ClientSide {
         self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
     }
 
-    fn tcp_counters(&self, key: ConnectionKey) -> Option<TcpFacts> {
+    fn tcp_stats(&self, key: ConnectionKey) -> Option<TcpStats> {
         match self.socket_of(key) {
-            Some(slot) => Some(counters_of(&self.connections[slot.index()].tcp)),
+            Some(slot) => Some(stats_of(&self.connections[slot.index()].tcp)),
             None => self.parting.filter(|(of, _)| *of == key).map(|(_, counters)| counters),
         }
     }
@@ -165,7 +165,7 @@ impl ClientSide {
                 TcpEvent::Connected => Upcall::Connected(key),
                 TcpEvent::PeerFinished => Upcall::Closed(key),
                 TcpEvent::Failed(failure) => {
-                    Upcall::Failed(key, failure_of(failure), Some(counters_of(&socket.tcp)))
+                    Upcall::Failed(key, failure_of(failure), Some(stats_of(&socket.tcp)))
                 }
                 TcpEvent::Closed => continue,
             });
@@ -225,11 +225,11 @@ impl ClientSide {
 }
 
 /// The counters of a connection that a sample keeps.
-pub(crate) fn counters_of(tcp: &Connection) -> TcpFacts {
+pub(crate) fn stats_of(tcp: &Connection) -> TcpStats {
     let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     let counters = tcp.counters();
     let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
-    TcpFacts {
+    TcpStats {
         syn_tries: NonZeroU8::new(counters.syns_sent).unwrap_or(NonZeroU8::MIN),
         retransmits: short(counters.retransmits),
         out_of_order: short(counters.out_of_order),

@@ -9,8 +9,8 @@ mod scene;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::simulation::{Tap, simulate_with};
 use farfield_emulator::{Carried, Packet, ServerPlan, Simulated};
-use farfield_traffic::fit::keepalive::KeepAlive;
-use farfield_traffic::fit::{Component, Family, Model};
+use farfield_fit::keepalive::KeepAlive;
+use farfield_fit::{Component, Family, Model};
 use scene::{Scene, count, ms, ok};
 use std::sync::{Arc, Mutex};
 

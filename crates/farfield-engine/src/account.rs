@@ -1,61 +1,69 @@
 //! What a run's workers say of themselves, added up to the engine's own account of the run.
 
-use crate::finished::{self, Finished};
 use crate::os::clock::Clock;
-use crate::place::RunningServer;
-use crate::run::{Plane, Settings};
+use crate::plane::Plane;
+use crate::run::Settings;
+use crate::testbed::RunningServer;
+use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Instant, Window};
-use farfield_measure::facts::{Arrivals, ServerLimits};
+use farfield_measure::engine_stats::{Arrivals, ServerLimits};
 use farfield_measure::sessions::WholeRun;
-use farfield_measure::{EngineFacts, Fold, Histogram, MachineFacts, OutOfMemory, ServerEnd, ServerFacts};
+use farfield_measure::{EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ServerEnd, ServerStatus};
 use farfield_traffic::load::{LoadModel, Restart};
 use std::num::NonZeroU32;
 
 /// Adds up what the workers say of themselves.
-pub(crate) fn add_up(facts: &mut EngineFacts, settings: &Settings, window: Window, finished: Vec<Finished>) {
+pub(crate) fn add_up(
+    stats: &mut EngineStats,
+    settings: &Settings,
+    window: Window,
+    finished: Vec<WorkerReport>,
+) {
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
     let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
     let mut area = 0;
     let mut later = [0, 0];
     for worker in finished {
         if let Some(network) = &worker.network {
-            add_network(facts, network);
+            add_network(stats, network);
         }
         lateness.merge(&worker.lateness);
         turns.merge(&worker.turns);
         arrivals.scheduled += worker.tally.scheduled;
         arrivals.begun += worker.tally.begun;
         arrivals.dropped += worker.tally.dropped;
-        facts.resent += worker.tally.resent;
-        facts.samples_lost += worker.tally.missed_without_row();
-        facts.unasked += worker.tally.unasked;
-        facts.coded_bytes += worker.tally.coded_bytes;
-        facts.decoded_bytes += worker.tally.decoded_bytes;
-        facts.objects_left_out += worker.tally.objects_left_out;
-        facts.forms_unlike += worker.tally.forms_unlike;
+        stats.resent += worker.tally.resent;
+        stats.samples_lost += worker.tally.missed_without_row();
+        stats.unasked += worker.tally.unasked;
+        stats.coded_bytes += worker.tally.coded_bytes;
+        stats.decoded_bytes += worker.tally.decoded_bytes;
+        stats.objects_left_out += worker.tally.objects_left_out;
+        stats.forms_unlike += worker.tally.forms_unlike;
         let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
-        facts.last_received = facts.last_received.max(last_received);
-        facts.received.merge(&worker.received);
+        stats.last_received = stats.last_received.max(last_received);
+        stats.received.merge(&worker.received);
         later[0] += worker.tally.newcomers_later;
         later[1] += worker.tally.begun_later;
         area += worker.in_system_area;
-        facts.writer_stalls += worker.stalls;
-        facts.workers.push(worker.facts);
+        stats.writer_stalls += worker.stalls;
+        stats.workers.push(worker.stats);
     }
-    (facts.lateness, facts.loop_lag) = (lateness, turns);
-    facts.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
-    facts.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+    (stats.lateness, stats.loop_lag) = (lateness, turns);
+    stats.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
+    stats.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
     let bounded = matches!(&settings.load, LoadModel::Open { users_max: Some(_), .. });
     let asked = bounded && settings.visitors_bound.is_none();
     // The first cause of all else that such a run has, so the first that is told.
-    facts.warnings.splice(0..0, storm(later, half_s, asked));
-    facts.warnings.extend(settings.visitors_bound.and_then(|bound| crowded(bound, arrivals.dropped)));
+    stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
+    stats
+        .warnings
+        .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
 }
 
 /// What an open population does to a server that is full: an arrival that finds no idle visitor brings a new one, with a
 /// connection of its own, which costs the server two or three times what a request on a kept one does; so it stays full.
-fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
+fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<String> {
     /// Below, a server that answers slowly has the same look: more visitors wait than there were.
     const NEWCOMERS_A_SECOND: f64 = 1_000.0;
     const SHARE: f64 = 0.25;
@@ -76,7 +84,7 @@ fn storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -> Option<St
 }
 
 /// What a reader should know of arrivals that were dropped for a bound that nobody asked for.
-fn crowded(bound: NonZeroU32, dropped: u64) -> Option<String> {
+fn dropped_arrivals(bound: NonZeroU32, dropped: u64) -> Option<String> {
     (dropped > 0).then(|| {
         format!(
             "{dropped} arrivals were dropped: without load.users-max there are at most {bound} visitors at once, which half \
@@ -88,11 +96,11 @@ fn crowded(bound: NonZeroU32, dropped: u64) -> Option<String> {
 
 /// What a reader should know of a server that shared its processors: shards that go first are on time beside other work,
 /// so that no check of the verdict speaks of it, but the server is not. What else the server needs, such as a database that
-/// runs outside the place, cannot be told from other work.
-pub(crate) fn shared_processors(facts: &EngineFacts) -> Option<String> {
+/// runs outside the testbed, cannot be told from other work.
+pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
     /// Less is what a machine does beside.
     const SHARE: f64 = 0.1;
-    let machine = facts.machine.filter(|machine| machine.others >= SHARE)?;
+    let machine = stats.machine.filter(|machine| machine.others >= SHARE)?;
     Some(format!(
         "processes other than farfield and the server that it started took {:.0} % of the processors: what the server needs \
          beside it, such as a database, counts here; anything else may have slowed it, and should be stopped",
@@ -101,10 +109,10 @@ pub(crate) fn shared_processors(facts: &EngineFacts) -> Option<String> {
 }
 
 /// What the server's limits did to it, if it has any.
-pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Settings) {
+pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &Settings) {
     let Plane::Emulated(emulated) = &settings.plane else { return };
     let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
-    facts.server_limits = Some(ServerLimits {
+    stats.server_limits = Some(ServerLimits {
         cpu: limits.cpu.map(f64::from),
         period_ns: limits.cpu.map(|cpu| cpu.period_us() * 1_000),
         periods: used.periods,
@@ -115,7 +123,7 @@ pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Setting
         oom_kills: used.oom_kills,
     });
     if let (Some(limit), 1..) = (limits.memory, used.oom_kills) {
-        facts.warnings.push(format!(
+        stats.warnings.push(format!(
             "The kernel killed {} of the server's processes, whose [server] memory = \"{}\" was used up.",
             used.oom_kills,
             Bytes::from(limit)
@@ -124,10 +132,10 @@ pub(crate) fn describe_server_limits(facts: &mut EngineFacts, settings: &Setting
 }
 
 /// What is known of the network beside what its workers saw: the device's losses among it.
-pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
-    let Some(network) = &mut facts.network else { return };
+pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
+    let Some(network) = &mut stats.network else { return };
     let laid_out = match &settings.plane {
-        Plane::Sockets { .. } => return,
+        Plane::Sockets(_) => return,
         Plane::Emulated(emulated) => &emulated.network,
         Plane::Simulated(simulated) => &simulated.network,
     };
@@ -136,16 +144,16 @@ pub(crate) fn describe_network(facts: &mut EngineFacts, settings: &Settings) {
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &settings.plane else { return };
-    network.gateway = Some(emulated.place.report().device.clone());
-    match emulated.place.drops() {
+    network.gateway = Some(emulated.testbed.report().device.clone());
+    match emulated.testbed.drops() {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
-        Err(error) => facts.warnings.push(format!("cannot tell what the gateway lost: {error}")),
+        Err(error) => stats.warnings.push(format!("cannot tell what the gateway lost: {error}")),
     }
 }
 
 /// What a reader should know of processes that the kernel killed: what the run needs may have been among them.
-pub(crate) fn out_of_memory(facts: &EngineFacts) -> Option<String> {
-    let kills = facts.machine.map_or(0, |machine| machine.oom_kills);
+pub(crate) fn out_of_memory(stats: &EngineStats) -> Option<String> {
+    let kills = stats.machine.map_or(0, |machine| machine.oom_kills);
     let processes = if kills == 1 { "process" } else { "processes" };
     (kills > 0).then(|| {
         format!(
@@ -155,12 +163,12 @@ pub(crate) fn out_of_memory(facts: &EngineFacts) -> Option<String> {
 }
 
 /// What became of the server, where its process is known.
-pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineFacts>) -> Option<ServerFacts> {
+pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>) -> Option<ServerStatus> {
     let Plane::Emulated(emulated) = plane else { return None };
     if let Some(joined) = &emulated.joined {
         let status = format!("process {} is gone", joined.pid);
         let ended = (!joined.runs()).then(|| ServerEnd { status, ..ServerEnd::default() });
-        return Some(ServerFacts { ended });
+        return Some(ServerStatus { ended });
     }
     let server = emulated.server.as_ref()?;
     let ended = server.ending().map(|ending| {
@@ -179,17 +187,17 @@ pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineFacts>)
             out_of_memory,
         }
     });
-    Some(ServerFacts { ended })
+    Some(ServerStatus { ended })
 }
 
-fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
-    let all = facts.network.get_or_insert_default();
+fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
+    let all = stats.network.get_or_insert_default();
     all.departure_lateness.merge(&part.departed);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
-    all.packets_up += part.door.sent;
-    all.packets_down += part.door.received;
-    all.overruns += part.door.refused + part.door.malformed;
+    all.packets_up += part.port.sent;
+    all.packets_down += part.port.received;
+    all.overruns += part.port.refused + part.port.malformed;
     let (dropped, more) = (&mut all.drops, &part.drops);
     dropped.lost += more.lost;
     dropped.queue_full += more.queue_full;
@@ -200,7 +208,7 @@ fn add_network(facts: &mut EngineFacts, part: &finished::Network) {
     dropped.damaged += more.damaged;
     dropped.nobody += more.nobody;
     if let Some(error) = &part.failed {
-        facts.interrupted.get_or_insert(format!("the gateway failed: {error}"));
+        stats.interrupted.get_or_insert(format!("the gateway failed: {error}"));
     }
 }
 
@@ -216,7 +224,7 @@ pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<Strin
 }
 
 /// The warning that no session went its whole way, with what to do.
-pub(crate) fn unreached(settings: &Settings, fold: &Fold) -> Option<String> {
+pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<String> {
     let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
     if begun == 0 || completed > 0 || !settings.itinerary.sessions_end() {
         return None;
@@ -244,43 +252,43 @@ fn expected(load: &LoadModel, window: Window) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NonZeroU32, crowded, shared_processors, storm};
-    use farfield_measure::EngineFacts;
-    use farfield_measure::MachineFacts;
+    use super::{NonZeroU32, connection_storm, dropped_arrivals, shared_processors};
+    use farfield_measure::EngineStats;
+    use farfield_measure::MachineStats;
 
     #[test]
     fn other_work_beside_the_server_is_a_warning() {
         let of = |others| {
-            let machine = Some(MachineFacts { others, ..MachineFacts::default() });
-            shared_processors(&EngineFacts { machine, ..EngineFacts::default() })
+            let machine = Some(MachineStats { others, ..MachineStats::default() });
+            shared_processors(&EngineStats { machine, ..EngineStats::default() })
         };
         assert!(of(0.46).expect("a warning").contains(" took 46 % of the processors: what the server needs"));
         assert_eq!(of(0.05), None);
-        assert_eq!(shared_processors(&EngineFacts::default()), None);
+        assert_eq!(shared_processors(&EngineStats::default()), None);
     }
 
     #[test]
-    fn a_bound_that_nobody_asked_for_is_told_where_it_drops_arrivals() {
+    fn a_bound_that_nobody_asked_for_is_reported_where_it_drops_arrivals() {
         let bound = NonZeroU32::new(32_000).unwrap();
-        assert_eq!(crowded(bound, 0), None);
-        let told = crowded(bound, 17).unwrap();
+        assert_eq!(dropped_arrivals(bound, 0), None);
+        let text = dropped_arrivals(bound, 17).unwrap();
         assert!(
-            told.starts_with("17 arrivals were dropped: without load.users-max") && told.contains("32000"),
-            "{told}"
+            text.starts_with("17 arrivals were dropped: without load.users-max") && text.contains("32000"),
+            "{text}"
         );
     }
 
     #[test]
-    fn a_storm_of_newcomers_is_told_with_its_number_and_the_key_that_bounds_it() {
-        let told = storm([215_000, 300_000], 5.0, false).unwrap();
+    fn a_storm_of_newcomers_is_reported_with_its_number_and_the_key_that_bounds_it() {
+        let text = connection_storm([215_000, 300_000], 5.0, false).unwrap();
         let begins = "set load.users-max: no visitor was idle for 43000 of 60000 arrivals a second";
-        assert!(told.starts_with(begins), "{told}");
+        assert!(text.starts_with(begins), "{text}");
         // Bounded, few of all, few at all, and nothing.
         let none = [
-            storm([215_000, 300_000], 5.0, true),
-            storm([6_000, 300_000], 5.0, false),
-            storm([400, 500], 5.0, false),
-            storm([0, 0], 0.0, false),
+            connection_storm([215_000, 300_000], 5.0, true),
+            connection_storm([6_000, 300_000], 5.0, false),
+            connection_storm([400, 500], 5.0, false),
+            connection_storm([0, 0], 0.0, false),
         ];
         assert_eq!(none, [None, None, None, None]);
     }

@@ -29,12 +29,12 @@ pub(crate) struct CaptureFile {
 
 /// A shard's way into the file.
 #[derive(Debug, Clone)]
-pub(crate) struct CaptureInlet {
+pub(crate) struct CaptureSender {
     tap: SyncSender<Vec<Captured>>,
     lost: Arc<AtomicU64>,
 }
 
-impl CaptureInlet {
+impl CaptureSender {
     /// Hands packets to the writer, or counts them as lost if it is behind.
     pub fn push(&self, packets: Vec<Captured>) {
         if packets.is_empty() {
@@ -67,18 +67,18 @@ impl CaptureFile {
         let count = Arc::clone(&lost);
         let writer = std::thread::Builder::new().name("capture".to_owned()).spawn(move || {
             // A courtesy to the workers; where it is refused, lateness shows what it cost.
-            let _ = processors::stand_back();
+            let _ = processors::set_background();
             write_all(writer, interfaces, &packets, start_unix_ns, &count)
         })?;
         Ok(CaptureFile { taps, lost, writer })
     }
 
     /// A way into the file for one shard.
-    pub fn inlet(&self) -> CaptureInlet {
-        CaptureInlet { tap: self.taps.clone(), lost: Arc::clone(&self.lost) }
+    pub fn sender(&self) -> CaptureSender {
+        CaptureSender { tap: self.taps.clone(), lost: Arc::clone(&self.lost) }
     }
 
-    /// Ends the file once all inlets are gone; tells how many packets were lost to it.
+    /// Ends the file once all senders are gone; tells how many packets were lost to it.
     ///
     /// # Errors
     /// When the disk refused: the file holds what was written before.
@@ -102,8 +102,8 @@ fn write_all(
         for Captured { at, interface, outbound, packet } in batch {
             let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
             let at_unix_ns = start_unix_ns + at.as_ns();
-            let facts = PacketFacts { interface: InterfaceId(interface), at_unix_ns, direction, drops: 0 };
-            writer.packet(&facts, &[&packet.to_bytes()])?;
+            let header = PacketFacts { interface: InterfaceId(interface), at_unix_ns, direction, drops: 0 };
+            writer.packet(&header, &[&packet.to_bytes()])?;
             seen[interface as usize] += 1;
             last = last.max(at);
         }

@@ -14,7 +14,7 @@ const SLEWED: f64 = 0.001;
 const LEAST_NS: u64 = 100_000_000;
 
 /// What happened to the clocks between two readings, a sentence each.
-pub(crate) fn moved(before: &Readings, after: &Readings) -> Vec<String> {
+pub(crate) fn warnings(before: &Readings, after: &Readings) -> Vec<String> {
     let passed = after.monotonic_ns.abs_diff(before.monotonic_ns);
     let least = LEAST_NS + (passed as f64 * SLEWED) as u64;
     let slept = (after.boot_ns - after.monotonic_ns) - (before.boot_ns - before.monotonic_ns);
@@ -56,7 +56,7 @@ mod tests {
             boot_ns: boot_ns + 10 * S + slept,
             wall_ns: wall_ns + 10 * S + slept + set,
         };
-        moved(&BEFORE, &after)
+        warnings(&BEFORE, &after)
     }
 
     #[test]
@@ -88,6 +88,6 @@ mod tests {
 
     #[test]
     fn clocks_that_nobody_sets_are_not_reported() {
-        assert_eq!(moved(&Readings::now(), &Readings::now()), [""; 0]);
+        assert_eq!(warnings(&Readings::now(), &Readings::now()), [""; 0]);
     }
 }

@@ -4,18 +4,18 @@
 //! ([`Pace`]). Once a second it writes a checkpoint, tells how the run goes, and asks whether it should go on.
 
 mod pace;
-mod seat;
+mod processor;
 mod side_files;
 
-use crate::memory::Memory;
-use crate::outbox::{Beat, Parcel, Returns};
+use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
+use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
 use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
-use farfield_measure::summary::Asked;
-use farfield_measure::{EngineFacts, Fold, Summary, Threshold};
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{EngineStats, Fold, Summary, Threshold};
 pub(crate) use pace::Pace;
-pub(crate) use seat::Seat;
+pub(crate) use processor::CollectorProcessor;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -32,11 +32,11 @@ pub struct Progress<'a> {
     /// All that was measured so far.
     pub fold: &'a Fold,
     /// All workers' standing, added up.
-    pub standing: Beat,
+    pub live: LiveCounts,
 }
 
 /// What a run keeps on disk.
-pub(crate) struct Keeping {
+pub(crate) struct RunFiles {
     pub directory: RunDirectory,
     pub samples: SamplesWriter<DiskSamples>,
     /// Which samples were asked for.
@@ -49,116 +49,116 @@ pub(crate) struct Keeping {
 
 pub(crate) struct Collector<'a> {
     pub fold: Fold,
-    pub facts: EngineFacts,
-    pub keeping: Option<Keeping>,
-    pub asked: Asked<'a>,
+    pub stats: EngineStats,
+    pub files: Option<RunFiles>,
+    pub context: SummaryContext<'a>,
     /// Breaking one of these ends the run.
     pub aborts: &'a [Threshold],
-    beats: Vec<Beat>,
+    live: Vec<LiveCounts>,
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
     /// Failures in the file of the first ones.
     failures_left: usize,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
-    seat: Seat,
+    processor: CollectorProcessor,
 }
 
 impl<'a> Collector<'a> {
     pub fn new(
         fold: Fold,
         workers: usize,
-        asked: Asked<'a>,
+        context: SummaryContext<'a>,
         aborts: &'a [Threshold],
-        keeping: Option<Keeping>,
+        files: Option<RunFiles>,
         pace: Pace,
     ) -> Collector<'a> {
         let pace = Rc::new(pace);
-        let keeping = keeping.map(|keeping| {
+        let files = files.map(|files| {
             let pace = Rc::clone(&pace);
-            Keeping { samples: keeping.samples.pausing(move || pace.breathe()), ..keeping }
+            RunFiles { samples: files.samples.pausing(move || pace.breathe()), ..files }
         });
         Collector {
             fold,
-            facts: EngineFacts::default(),
-            keeping,
-            asked,
+            stats: EngineStats::default(),
+            files,
+            context,
             aborts,
-            beats: vec![Beat::default(); workers],
+            live: vec![LiveCounts::default(); workers],
             samples_refused: None,
             directory_refused: None,
             failures_left: 0,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
-            seat: Seat::anywhere(),
+            processor: CollectorProcessor::unbound(),
         }
     }
 
-    /// The same, working where `seat` takes it.
-    pub fn seated(self, seat: Seat) -> Collector<'a> {
-        Collector { seat, ..self }
+    /// The same, on `processor`.
+    pub fn on_processor(self, processor: CollectorProcessor) -> Collector<'a> {
+        Collector { processor, ..self }
     }
 
-    /// Collects until all workers are gone. `now` tells the time of the run; `tell` is called once a second, and
+    /// Collects until all workers are gone. `now` tells the time of the run; `on_progress` is called once a second, and
     /// `abort` with the reason when the run should end.
     pub fn collect(
         &mut self,
-        parcels: &Receiver<Parcel>,
-        returns: &[Returns],
+        chunks: &Receiver<Chunk>,
+        returns: &[ChunkReturn],
         now: impl Fn() -> Instant,
-        mut tell: impl FnMut(&Progress<'_>),
+        mut on_progress: impl FnMut(&Progress<'_>),
         mut abort: impl FnMut(),
     ) {
-        let memory = Memory::find();
+        let memory = MemoryBounds::find();
         loop {
-            if let Ok(parcel) = parcels.try_recv() {
+            if let Ok(chunk) = chunks.try_recv() {
                 self.pace.came_at_once();
-                self.take(parcel, returns);
+                self.take(chunk, returns);
             } else {
                 let wait = self.next_checkpoint.since(now());
-                let parcel = parcels.recv_timeout(wait.to_std());
+                let chunk = chunks.recv_timeout(wait.to_std());
                 self.pace.rested();
-                match parcel {
-                    Ok(parcel) => self.take(parcel, returns),
+                match chunk {
+                    Ok(chunk) => self.take(chunk, returns),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
             let now = now();
-            if let Some(Keeping { side_files: Some(files), directory, .. }) = &mut self.keeping
-                && let Err(error) = files.write(directory)
+            if let Some(RunFiles { side_files: Some(side_files), directory, .. }) = &mut self.files
+                && let Err(error) = side_files.write(directory)
             {
                 self.directory_refused.get_or_insert(error);
             }
-            self.seat.look(now, self.pace.at_once());
+            self.processor.reconsider(now, self.pace.at_once());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                self.facts.connections_open.push(self.standing().connections);
-                if self.facts.memory_short.is_none() {
-                    let short = memory.is_short();
-                    self.facts.memory_short =
+                self.stats.connections_open.push(self.live_counts().connections);
+                if self.stats.memory_short.is_none() {
+                    let short = memory.shortage();
+                    self.stats.memory_short =
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
                 self.checkpoint(now);
-                tell(&Progress { now, fold: &self.fold, standing: self.standing() });
+                on_progress(&Progress { now, fold: &self.fold, live: self.live_counts() });
                 if let Some(reason) = self.broken_abort(now) {
-                    self.facts.interrupted.get_or_insert(reason);
+                    self.stats.interrupted.get_or_insert(reason);
                     abort();
                 }
             }
         }
     }
 
-    fn take(&mut self, mut parcel: Parcel, returns: &[Returns]) {
-        for piece in parcel.samples.chunks(PIECE) {
+    fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
+        for piece in chunk.samples.chunks(PIECE) {
             self.record(piece);
             self.pace.breathe();
         }
-        self.note(&parcel.notes);
-        self.beats[parcel.worker] = parcel.beat;
-        parcel.samples.clear();
+        self.note(&chunk.notes);
+        self.live[chunk.worker] = chunk.live;
+        chunk.samples.clear();
         // A worker that has ended takes nothing back.
-        let _ = returns[parcel.worker].try_send(parcel.samples);
+        let _ = returns[chunk.worker].try_send(chunk.samples);
     }
 
     /// Folds samples, and keeps them as far as they are asked for.
@@ -167,8 +167,8 @@ impl<'a> Collector<'a> {
             self.fold.record(sample);
         }
         // After an error it counts what it does not take.
-        if let Some(keeping) = &mut self.keeping
-            && let Err(error) = keeping.samples.write(samples)
+        if let Some(files) = &mut self.files
+            && let Err(error) = files.samples.write(samples)
         {
             self.refuse_samples(error);
         }
@@ -182,43 +182,43 @@ impl<'a> Collector<'a> {
     /// The disk has taken its last sample. What is held in reserve is for the result.
     fn refuse_samples(&mut self, error: SamplesWriteError) {
         self.samples_refused.get_or_insert(error);
-        if let Some(keeping) = &mut self.keeping {
-            keeping.reserve.release();
+        if let Some(files) = &mut self.files {
+            files.reserve.release();
         }
     }
 
-    fn standing(&self) -> Beat {
-        self.beats.iter().fold(Beat::default(), |sum, beat| Beat {
-            connections: sum.connections + beat.connections,
-            in_system: sum.in_system + beat.in_system,
-            connects: sum.connects + beat.connects,
+    fn live_counts(&self) -> LiveCounts {
+        self.live.iter().fold(LiveCounts::default(), |sum, worker| LiveCounts {
+            connections: sum.connections + worker.connections,
+            in_system: sum.in_system + worker.in_system,
+            connects: sum.connects + worker.connects,
         })
     }
 
     /// Leaves on disk what was measured so far. A disk that refuses does not end the run: what was measured is still
     /// told at its end, and what was lost makes it invalid.
     pub fn checkpoint(&mut self, now: Instant) {
-        let Some(keeping) = &mut self.keeping else { return };
-        if let Err(error) = keeping.samples.checkpoint() {
+        let Some(files) = &mut self.files else { return };
+        if let Err(error) = files.samples.checkpoint() {
             self.refuse_samples(error);
         }
-        let Some(keeping) = &mut self.keeping else { return };
+        let Some(files) = &mut self.files else { return };
         let pause = || self.pace.breathe();
-        let summary = Summary::checkpoint(self.asked, &self.fold, &mut self.facts, now, &pause);
+        let summary = Summary::checkpoint(self.context, &self.fold, &mut self.stats, now, &pause);
         pause();
         let text = summary.to_json();
         pause();
-        let mut refused = keeping.directory.replace("summary.json", text.as_bytes()).err();
+        let mut refused = files.directory.replace("summary.json", text.as_bytes()).err();
         let kept = self.fold.failures().kept();
         if std::mem::replace(&mut self.failures_left, kept) < kept {
-            refused = refused.or(keeping.directory.leave_failures(&self.fold).err());
+            refused = refused.or(files.directory.write_failures(&self.fold).err());
         }
-        if let Some(files) = &mut keeping.side_files {
-            refused = refused.or(files.write(&keeping.directory).err());
-            files.copy(&self.fold, &self.facts, now, &pause);
+        if let Some(side_files) = &mut files.side_files {
+            refused = refused.or(side_files.write(&files.directory).err());
+            side_files.copy(&self.fold, &self.stats, now, &pause);
         }
         if let Some(error) = refused {
-            keeping.reserve.release();
+            files.reserve.release();
             self.directory_refused.get_or_insert(error);
         }
     }
@@ -236,8 +236,8 @@ impl<'a> Collector<'a> {
     /// Ends the samples file, and tells what was left out of it.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         // What the side files' thread still has is written anew.
-        let Keeping { directory, mut samples, keep, .. } = self.keeping.take()?;
-        let written = match (self.samples_refused.take(), &self.facts.interrupted) {
+        let RunFiles { directory, mut samples, keep, .. } = self.files.take()?;
+        let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.
             (None, Some(_)) => samples.checkpoint(),
@@ -247,13 +247,13 @@ impl<'a> Collector<'a> {
         let lost = asked_for(keep, kept + left_out).saturating_sub(kept);
         match written {
             Err(error) => {
-                self.facts.samples_lost += lost;
-                self.facts.samples_refused = Some(format!(
+                self.stats.samples_lost += lost;
+                self.stats.samples_refused = Some(format!(
                     "{error}; samples.parquet holds the {kept} samples that it took before, and {lost} are lost; \
                      free some space, choose another place with --out or keep fewer with output.samples"
                 ));
             }
-            Ok(()) if lost > 0 => self.facts.warnings.push(format!(
+            Ok(()) if lost > 0 => self.stats.warnings.push(format!(
                 "the disk budget is spent: samples.parquet holds {kept} samples; {left_out} were left out"
             )),
             Ok(()) => {}

@@ -89,7 +89,7 @@ fn at_least(subject: &'static str, name: &str, wanted: u64) -> Finding {
     }
 }
 
-/// It is the whole machine's, and cannot be set for a place alone. What finds it full counts as lost by the gateway.
+/// It is the whole machine's, and cannot be set for a testbed alone. What finds it full counts as lost by the gateway.
 fn receive_backlog() -> Finding {
     let finding = at_least("receive backlog", "net.core.netdev_max_backlog", BACKLOG_WANTED);
     let remedy = finding.remedy.map(|remedy| format!("{remedy}, if a run tells of gateway-overruns"));

@@ -1,39 +1,40 @@
 //! The planes, threads and clocks: the only room that touches a clock, a socket, entropy or the operating system.
 //!
 //! [`run()`] takes settings that cannot be wrong any more and leaves a summary and a run directory. The planes are the
-//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [place].
+//! kernel's own [sockets], and clients [emulated] on a network of their own before a server in its [testbed].
 
 mod account;
 mod capture_file;
 mod clocks;
 mod collector;
-mod crew;
 pub mod descriptors;
 pub mod doctor;
 pub mod emulated;
 pub mod environment;
-mod finished;
 pub mod interrupt;
 mod machine;
 mod memory;
 mod meters;
 pub mod os;
-mod outbox;
-pub mod place;
 pub mod placement;
 pub mod plane;
 pub mod preflight;
 pub mod reach;
 pub mod run;
 pub mod run_directory;
+mod sample_channel;
 mod simulated;
 pub mod sockets;
+pub mod testbed;
+mod worker_report;
+mod workers;
 
 pub use collector::Progress;
 pub use emulated::{Emulated, SetUpError};
 pub use environment::Environment;
-pub use outbox::Beat;
 pub use placement::Placement;
-pub use run::{Output, Plane, RunError, Settings, run, run_with_clocks};
+pub use plane::{Plane, PlaneKind};
+pub use run::{Output, RunError, Settings, run, run_with_clocks};
 pub use run_directory::{RunDirectory, RunDirectoryError};
+pub use sample_channel::LiveCounts;
 pub use sockets::Sources;

@@ -6,9 +6,9 @@
 
 use crate::os::clock::process_cpu;
 use crate::os::processors;
-use crate::place::RunningServer;
+use crate::testbed::RunningServer;
 use farfield_base::Duration;
-use farfield_measure::MachineFacts;
+use farfield_measure::MachineStats;
 use std::fs;
 
 /// The machine at the beginning of a run.
@@ -49,7 +49,7 @@ impl MachineBefore {
     }
 
     /// What has happened since, with the same server.
-    pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineFacts> {
+    pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineStats> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let now = Ticks::of(&text, &self.processors);
         let passed = now.all.saturating_sub(self.ticks.all);
@@ -60,7 +60,7 @@ impl MachineBefore {
         let took = own(server).as_secs_f64() - self.own.as_secs_f64();
         let share = |ticks: f64| (ticks / passed as f64).clamp(0.0, 1.0);
         let busy = now.busy.saturating_sub(self.ticks.busy) as f64;
-        Some(MachineFacts {
+        Some(MachineStats {
             processors: self.processors.len() as u32,
             load: load(),
             others: share(busy - took * per_second),

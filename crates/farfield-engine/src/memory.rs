@@ -8,83 +8,91 @@ use crate::os::control_group::{self, OwnGroup};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// Memory is short where less than this part of it is left.
-const LEFT: f64 = 0.05;
+/// MemoryBounds is short where less than this part of it is left.
+const SHORT_SHARE: f64 = 0.05;
 
 /// What bounds the memory of this process.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryBounds {
     groups: Vec<OwnGroup>,
 }
 
 /// What one bound leaves, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Left {
-    pub left: u64,
-    pub most: u64,
+pub(crate) struct Headroom {
+    pub free: u64,
+    pub limit: u64,
     /// The bound.
-    pub by: &'static str,
+    pub bound: &'static str,
 }
 
-impl Memory {
+impl MemoryBounds {
     /// Finds the control groups of this process.
-    pub fn find() -> Memory {
-        Memory { groups: control_group::own_groups("memory") }
+    pub fn find() -> MemoryBounds {
+        MemoryBounds { groups: control_group::own_groups("memory") }
     }
 
     /// What the bound leaves that leaves least; `None` where none is known.
-    pub fn left(&self) -> Option<Left> {
+    pub fn headroom(&self) -> Option<Headroom> {
         let bounds = self.groups.iter().filter_map(of_group).chain(of_machine()).chain(of_process());
-        bounds.min_by_key(|bound| bound.left)
+        bounds.min_by_key(|bound| bound.free)
     }
 
     /// In words, if this process can have little more.
-    pub fn is_short(&self) -> Option<String> {
+    pub fn shortage(&self) -> Option<String> {
         let mut bounds = of_machine().into_iter().chain(self.groups.iter().filter_map(of_group));
-        bounds.find(Left::is_little).map(|bound| bound.in_words())
+        bounds.find(Headroom::is_short).map(|bound| bound.in_words())
     }
 }
 
-impl Left {
-    fn is_little(&self) -> bool {
-        (self.left as f64) < LEFT * self.most as f64
+impl Headroom {
+    fn is_short(&self) -> bool {
+        (self.free as f64) < SHORT_SHARE * self.limit as f64
     }
 
     fn in_words(self) -> String {
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-        let Left { left, most, by } = self;
+        let Headroom { free, limit, bound } = self;
         let number = |bytes| match gib(bytes) {
             gib if gib < 1.0 => format!("{:.0} MiB", gib * 1024.0),
             gib => format!("{gib:.1} GiB"),
         };
-        format!("{} of {} of memory were left ({by})", number(left), number(most))
+        format!("{} of {} of memory were left ({bound})", number(free), number(limit))
     }
 }
 
-fn of_machine() -> Option<Left> {
+fn of_machine() -> Option<Headroom> {
     let field = |name| environment::field_of("/proc/meminfo", name).and_then(|text| kib(&text));
-    Some(Left { left: field("MemAvailable")?, most: field("MemTotal")?, by: "MemAvailable of this machine" })
+    Some(Headroom {
+        free: field("MemAvailable")?,
+        limit: field("MemTotal")?,
+        bound: "MemAvailable of this machine",
+    })
 }
 
-fn of_process() -> Option<Left> {
+fn of_process() -> Option<Headroom> {
     let used = environment::field_of("/proc/self/status", "VmSize").and_then(|text| kib(&text)).unwrap_or(0);
-    let most = getrlimit(Resource::As).current?;
-    Some(Left { left: most.saturating_sub(used), most, by: "the limit of this process, `ulimit -v`" })
+    let limit = getrlimit(Resource::As).current?;
+    Some(Headroom {
+        free: limit.saturating_sub(used),
+        limit,
+        bound: "the limit of this process, `ulimit -v`",
+    })
 }
 
 /// The bound of a group, if it has one: cgroups(7), the kernel's pages on version 1 (memory) and 2.
-fn of_group(group: &OwnGroup) -> Option<Left> {
-    let [most, used, files] = match group.is_version_one {
+fn of_group(group: &OwnGroup) -> Option<Headroom> {
+    let [limit, used, files] = match group.is_version_one {
         true => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_"],
         false => ["memory.max", "memory.current", ""],
     };
     let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
     // Version 1 has no word for no bound, but the largest number of whole pages.
-    let most = number(most).filter(|most| *most < i64::MAX as u64 / 2)?;
+    let limit = number(limit).filter(|limit| *limit < i64::MAX as u64 / 2)?;
     let given_up = given_up(&read("memory.stat").unwrap_or_default(), files);
     let used = number(used)?.saturating_sub(given_up);
-    Some(Left { left: most.saturating_sub(used), most, by: "the limit of its control group" })
+    Some(Headroom { free: limit.saturating_sub(used), limit, bound: "the limit of its control group" })
 }
 
 /// Bytes of pages of files, in the text of `memory.stat`.
@@ -117,38 +125,41 @@ mod tests {
 
     #[test]
     fn pages_of_files_count_as_free() {
-        let by = "the limit of its control group";
+        let bound = "the limit of its control group";
         let stat = format!("anon 1\ninactive_file {}\nactive_file {}\n", 50 * MIB, 20 * MIB);
-        let of = |most: String, used: u64| {
+        let of = |limit: String, used: u64| {
             let used = ("memory.current", used.to_string());
-            let (_kept, group) = group(false, &[("memory.max", most), used, ("memory.stat", stat.clone())]);
+            let (_kept, group) = group(false, &[("memory.max", limit), used, ("memory.stat", stat.clone())]);
             of_group(&group)
         };
-        assert_eq!(of((100 * MIB).to_string(), 99 * MIB), Some(Left { left: 71 * MIB, most: 100 * MIB, by }));
+        assert_eq!(
+            of((100 * MIB).to_string(), 99 * MIB),
+            Some(Headroom { free: 71 * MIB, limit: 100 * MIB, bound })
+        );
         assert_eq!(of("max\n".to_owned(), 99 * MIB), None);
         let stat = format!("inactive_file 1\ntotal_inactive_file {}\ntotal_active_file 0\n", 4 * MIB);
-        let of = |most: u64| {
+        let of = |limit: u64| {
             let (used, stat) =
                 (("memory.usage_in_bytes", (99 * MIB).to_string()), ("memory.stat", stat.clone()));
-            let (_kept, group) = group(true, &[("memory.limit_in_bytes", most.to_string()), used, stat]);
+            let (_kept, group) = group(true, &[("memory.limit_in_bytes", limit.to_string()), used, stat]);
             of_group(&group)
         };
-        assert_eq!(of(100 * MIB), Some(Left { left: 5 * MIB, most: 100 * MIB, by }));
+        assert_eq!(of(100 * MIB), Some(Headroom { free: 5 * MIB, limit: 100 * MIB, bound }));
         // What version 1 says where there is no bound.
         assert_eq!(of(9_223_372_036_854_771_712), None);
     }
 
     #[test]
     fn little_is_a_twentieth() {
-        let left = |left| Left { left: left * MIB, most: 1000 * MIB, by: "a limit" };
-        assert!(left(49).is_little() && !left(51).is_little());
-        assert_eq!(left(49).in_words(), "49 MiB of 1000 MiB of memory were left (a limit)");
-        let large = Left { left: 1_234_100 << 10, most: 24_682_000 << 10, by: "a limit" };
+        let free = |free| Headroom { free: free * MIB, limit: 1000 * MIB, bound: "a limit" };
+        assert!(free(49).is_short() && !free(51).is_short());
+        assert_eq!(free(49).in_words(), "49 MiB of 1000 MiB of memory were left (a limit)");
+        let large = Headroom { free: 1_234_100 << 10, limit: 24_682_000 << 10, bound: "a limit" };
         assert_eq!(large.in_words(), "1.2 GiB of 23.5 GiB of memory were left (a limit)");
     }
 
     #[test]
     fn this_machine_has_memory() {
-        assert!(Memory::find().left().is_some_and(|left| left.left > 0 && left.left <= left.most));
+        assert!(MemoryBounds::find().headroom().is_some_and(|free| free.free > 0 && free.free <= free.limit));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::os::clock::{thread_cpu, thread_waited};
 use farfield_base::{Duration, Instant, Window};
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 
 /// When the parts of a run begin and end.
 #[derive(Debug, Clone, Copy)]
@@ -13,18 +13,18 @@ pub(crate) struct Phases {
 }
 
 /// The cause of a shorter stall is not looked for.
-const WORTH_A_LOOK: Duration = Duration::from_ms(20);
+const EXAMINED_STALL_MIN: Duration = Duration::from_ms(20);
 
 /// A worker that is held up as the load ends gets so long to begin what was due before: it loses no arrival by a late wake,
 /// and one that is too slow for its load is not driving the server all through the drain.
-const CATCH_UP: Duration = Duration::from_secs(1);
+const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
 impl Phases {
     /// True once no more load is to be begun at `now`: the load is over, and what was due before its end, of which the
     /// next is due at `next`, has been begun or had its time.
     pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
         let end = self.window.measure_to;
-        now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP)
+        now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP_MAX)
     }
 }
 
@@ -75,24 +75,24 @@ impl Meters {
 
     /// Reads how long the worker has waited for a processor so far; done now and then, so that of a long stall it is known
     /// how much of it was such a wait.
-    pub fn beat(&mut self) {
+    pub fn heartbeat(&mut self) {
         self.waited_before = thread_waited();
     }
 
     /// Notes that the worker did not look at its events from `from` to `to`, of which the part in the window counts.
-    pub fn away(&mut self, from: Instant, to: Instant) {
+    pub fn record_stall(&mut self, from: Instant, to: Instant) {
         let stall = self.window.overlap(from, to);
         if stall <= self.stall {
             return;
         }
         self.stall = stall;
-        if stall >= WORTH_A_LOOK {
+        if stall >= EXAMINED_STALL_MIN {
             self.stall_waited = thread_waited().zip(self.waited_before).map(|(now, before)| now - before);
         }
     }
 
     /// What the worker used in the window, or from its start if the window never began.
-    pub fn facts(&self, now: Instant) -> WorkerFacts {
+    pub fn stats(&self, now: Instant) -> WorkerStats {
         let end = self.readings[1].unwrap_or(Reading {
             at: now,
             cpu: thread_cpu(),
@@ -106,7 +106,7 @@ impl Meters {
             waited: Some(Duration::ZERO),
         };
         let start = self.readings[0].unwrap_or(nothing);
-        WorkerFacts {
+        WorkerStats {
             cpu: end.cpu - start.cpu,
             wall: end.at.since(start.at),
             slept: end.slept - start.slept,

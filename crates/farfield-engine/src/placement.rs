@@ -16,7 +16,7 @@ use std::fmt::Write;
 
 /// What the scenario asks for; empty or absent where the choice is free.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct Requested<'a> {
     /// The shards' processors, in turn (`network.processors`).
     pub shards: &'a [usize],
     /// The server's (`server.processors`).
@@ -26,7 +26,7 @@ pub struct Asked<'a> {
     /// The server runs already, and stays where it is.
     pub server_runs: bool,
     /// Shards may have a real-time priority.
-    pub precedence: bool,
+    pub real_time: bool,
 }
 
 /// Who runs where, by the system's numbers. An empty set is not bound.
@@ -41,9 +41,9 @@ pub struct Placement {
     /// Those that the collector may use.
     pub collector: Vec<usize>,
     /// The collector goes to whichever of its processors idles: the first is the server's, the second a shard's.
-    pub collector_looks: bool,
+    pub collector_moves: bool,
     /// Shards have a real-time priority: each has its processor to itself, so that no server waits for it.
-    pub precedence: bool,
+    pub real_time: bool,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -53,7 +53,7 @@ impl Placement {
     ///
     /// # Panics
     /// Without a processor.
-    pub fn choose(processors: &[usize], shards: usize, asked: Asked<'_>) -> Placement {
+    pub fn choose(processors: &[usize], shards: usize, asked: Requested<'_>) -> Placement {
         assert!(!processors.is_empty(), "whatever runs, runs on a processor");
         let without = |taken: &[usize]| -> Vec<usize> {
             processors.iter().copied().filter(|processor| !taken.contains(processor)).collect()
@@ -78,12 +78,12 @@ impl Placement {
             shards: (0..shards).map(|shard| of_shard(own, shards, shard)).collect(),
             server,
             receive,
-            collector_looks: collector.1,
+            collector_moves: collector.1,
             collector: collector.0,
-            precedence: false,
+            real_time: false,
             reason: String::new(),
         };
-        placement.precedence = asked.precedence && !asked.server_runs && placement.shards_are_alone();
+        placement.real_time = asked.real_time && !asked.server_runs && placement.shards_are_alone();
         placement.reason = placement.in_words(processors.len(), asked);
         if asked.server_runs {
             placement.server.clear();
@@ -91,7 +91,7 @@ impl Placement {
         placement
     }
 
-    /// Nothing bound: who asks for a place without a scenario.
+    /// Nothing bound, for a testbed without a scenario.
     pub fn unbound(shards: usize) -> Placement {
         Placement { shards: vec![Vec::new(); shards], ..Placement::default() }
     }
@@ -107,7 +107,7 @@ impl Placement {
         bound && own.len() == given && !shared
     }
 
-    fn in_words(&self, processors: usize, asked: Asked<'_>) -> String {
+    fn in_words(&self, processors: usize, asked: Requested<'_>) -> String {
         let are = counted(processors, "processor");
         let these = counted(self.shards.len(), "shard");
         if self.server.is_empty() && self.shards.iter().all(Vec::is_empty) {
@@ -133,14 +133,14 @@ impl Placement {
         let shards = if self.shards.len() == 1 { "shard" } else { "shards" };
         let collector = match self.collector.as_slice() {
             [] => "anywhere".to_owned(),
-            [server, shard] if self.collector_looks => format!("on {server} or {shard}"),
+            [server, shard] if self.collector_moves => format!("on {server} or {shard}"),
             some => format!("on {}", listed(some)),
         };
         let given = !(asked.shards.is_empty() && asked.server.is_empty() && asked.receive.is_none());
         let as_asked = if given { ", as asked" } else { "" };
-        let real_time = if self.precedence { "real-time " } else { "" };
+        let priority = if self.real_time { "real-time " } else { "" };
         format!(
-            "{are}{as_asked}: {server}{receive}, {real_time}{shards} on {}, collector {collector}",
+            "{are}{as_asked}: {server}{receive}, {priority}{shards} on {}, collector {collector}",
             listed(&own)
         )
     }
@@ -157,7 +157,7 @@ fn collector(
     shards: usize,
     rest: &[usize],
     server: &[usize],
-    asked: Asked<'_>,
+    asked: Requested<'_>,
 ) -> (Vec<usize>, bool) {
     match (own, rest) {
         ([], _) => (Vec::new(), false),
@@ -198,20 +198,20 @@ pub(crate) fn listed(processors: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    const FREE: Asked<'_> =
-        Asked { shards: &[], server: &[], receive: None, server_runs: false, precedence: false };
+    const FREE: Requested<'_> =
+        Requested { shards: &[], server: &[], receive: None, server_runs: false, real_time: false };
 
     /// `server | receive | a shard; a shard | collector`, with `?` where the collector looks for time.
-    fn told(placement: &Placement) -> String {
+    fn shown(placement: &Placement) -> String {
         let shards: Vec<String> = placement.shards.iter().map(|shard| listed(shard)).collect();
         let (server, receive) = (listed(&placement.server), listed(&placement.receive));
-        let looks = if placement.collector_looks { "?" } else { "" };
+        let looks = if placement.collector_moves { "?" } else { "" };
         format!("{server} | {receive} | {} | {}{looks}", shards.join("; "), listed(&placement.collector))
     }
 
     #[test]
     fn who_runs_where() {
-        let table: &[(&[usize], usize, Asked<'_>, &str)] = &[
+        let table: &[(&[usize], usize, Requested<'_>, &str)] = &[
             // One processor, or too few: the scheduler shares them.
             (&[0], 1, FREE, " |  |  | "),
             (&[0, 1], 2, FREE, " |  | ;  | "),
@@ -223,23 +223,23 @@ mod tests {
             (&[0, 1, 2, 3], 1, FREE, "0-2 | 0-2 | 3 | 0-2"),
             (&[0, 1, 2, 3], 2, FREE, "0-1 | 0-1 | 2; 3 | 0-1"),
             (&[0, 1, 2, 3], 3, FREE, "0 | 0 | 1; 2; 3 | 0,3?"),
-            // Asked for.
-            (&[0, 1], 1, Asked { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
-            (&[0, 1], 1, Asked { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
-            (&[0, 1], 1, Asked { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),
-            (&[0, 1], 1, Asked { receive: Some(&[0, 1]), ..FREE }, "0 | 0-1 | 1 | 0-1?"),
-            (&[0, 1], 1, Asked { shards: &[0, 1], ..FREE }, " |  | 0 | 1"),
-            (&[0, 1], 1, Asked { shards: &[1], server: &[0, 1], ..FREE }, "0-1 | 0-1 | 1 | 1"),
-            (&[0, 1], 1, Asked { server: &[0, 1], ..FREE }, "0-1 | 0-1 |  | "),
-            (&[0, 1, 2, 3], 2, Asked { server: &[0, 1, 2], ..FREE }, "0-2 | 0-2 | 3; 3 | 0-2"),
-            (&[0, 1, 2, 3], 2, Asked { shards: &[1, 2, 3], ..FREE }, "0 | 0 | 1; 2 | 3"),
-            (&[0, 1], 1, Asked { server_runs: true, ..FREE }, " | 0 | 1 | 0-1?"),
+            // Requested for.
+            (&[0, 1], 1, Requested { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
+            (&[0, 1], 1, Requested { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
+            (&[0, 1], 1, Requested { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),
+            (&[0, 1], 1, Requested { receive: Some(&[0, 1]), ..FREE }, "0 | 0-1 | 1 | 0-1?"),
+            (&[0, 1], 1, Requested { shards: &[0, 1], ..FREE }, " |  | 0 | 1"),
+            (&[0, 1], 1, Requested { shards: &[1], server: &[0, 1], ..FREE }, "0-1 | 0-1 | 1 | 1"),
+            (&[0, 1], 1, Requested { server: &[0, 1], ..FREE }, "0-1 | 0-1 |  | "),
+            (&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }, "0-2 | 0-2 | 3; 3 | 0-2"),
+            (&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }, "0 | 0 | 1; 2 | 3"),
+            (&[0, 1], 1, Requested { server_runs: true, ..FREE }, " | 0 | 1 | 0-1?"),
             // Confined from outside, beside a server that is not.
-            (&[1], 1, Asked { server: &[0], ..FREE }, "0 | 0 | 1 | 1"),
+            (&[1], 1, Requested { server: &[0], ..FREE }, "0 | 0 | 1 | 1"),
         ];
         for (processors, shards, asked, expected) in table {
             let placement = Placement::choose(processors, *shards, *asked);
-            assert_eq!(told(&placement), *expected, "{processors:?}, {shards} shards, {asked:?}");
+            assert_eq!(shown(&placement), *expected, "{processors:?}, {shards} shards, {asked:?}");
         }
     }
 
@@ -263,20 +263,20 @@ mod tests {
 
     #[test]
     fn shards_go_first_only_where_they_are_alone() {
-        let first = |processors: &[usize], shards, asked: Asked<'_>| {
-            Placement::choose(processors, shards, Asked { precedence: true, ..asked }).precedence
+        let first = |processors: &[usize], shards, asked: Requested<'_>| {
+            Placement::choose(processors, shards, Requested { real_time: true, ..asked }).real_time
         };
         assert!(first(&[0, 1], 1, FREE));
         assert!(first(&[0, 1, 2, 3], 3, FREE));
-        assert!(first(&[0, 1, 2, 3], 2, Asked { shards: &[1, 2, 3], ..FREE }));
-        assert!(!Placement::choose(&[0, 1], 1, FREE).precedence);
+        assert!(first(&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }));
+        assert!(!Placement::choose(&[0, 1], 1, FREE).real_time);
         assert!(!first(&[0], 1, FREE));
         assert!(!first(&[0, 1], 2, FREE));
-        assert!(!first(&[0, 1], 1, Asked { receive: Some(&[0, 1]), ..FREE }));
-        assert!(!first(&[0, 1], 1, Asked { shards: &[1], server: &[0, 1], ..FREE }));
-        assert!(!first(&[0, 1], 1, Asked { shards: &[0, 1], ..FREE }));
-        assert!(!first(&[0, 1, 2, 3], 2, Asked { server: &[0, 1, 2], ..FREE }));
-        assert!(!first(&[0, 1], 1, Asked { server_runs: true, ..FREE }));
+        assert!(!first(&[0, 1], 1, Requested { receive: Some(&[0, 1]), ..FREE }));
+        assert!(!first(&[0, 1], 1, Requested { shards: &[1], server: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1], 1, Requested { shards: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }));
+        assert!(!first(&[0, 1], 1, Requested { server_runs: true, ..FREE }));
     }
 
     #[test]
@@ -289,11 +289,11 @@ mod tests {
         let words = "2 processors, 2 shards: too few for one each, so nothing is bound";
         assert_eq!(reason(&[0, 1], 2, FREE), words);
         assert_eq!(
-            reason(&[0, 1, 2, 3], 2, Asked { receive: Some(&[]), ..FREE }),
+            reason(&[0, 1, 2, 3], 2, Requested { receive: Some(&[]), ..FREE }),
             "4 processors, as asked: server on 0-1, receive in the writes, shards on 2-3, collector on 0-1"
         );
         assert_eq!(
-            reason(&[0, 1], 1, Asked { server_runs: true, ..FREE }),
+            reason(&[0, 1], 1, Requested { server_runs: true, ..FREE }),
             "2 processors: server where it runs, receive on 0, shard on 1, collector on 0 or 1"
         );
     }

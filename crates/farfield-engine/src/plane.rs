@@ -1,24 +1,93 @@
 //! What a run needs to know of the plane that carries it: plain data, resolved from the scenario.
 
-use crate::place::{PlaceSpec, ServerSpec};
+use crate::emulated::{Emulated, SetUpError};
+use crate::sockets::Sources;
+use crate::testbed::{ServerSpec, TestbedSpec};
 use farfield_base::Duration;
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::server::{Objects, Workers};
 use farfield_traffic::Distribution;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Arc;
 
-/// What carries the bytes, with what it needs.
+/// What carries the bytes of a run, with what is known of each plane at some stage: `S` on the kernel's sockets, `E` for
+/// emulated clients before a real server, `M` for emulated clients before a model of one. The defaults are those of a run
+/// under way.
 #[derive(Debug, Clone)]
-pub enum PlaneSettings {
+pub enum Plane<S = SocketsPlane, E = Box<Emulated>, M = Box<SimulatedPlane>> {
     /// The kernel's own sockets.
-    Sockets,
+    Sockets(S),
     /// Emulated clients, and a real server behind a gateway.
-    Emulated(Box<EmulatedPlane>),
+    Emulated(E),
     /// Emulated clients and a model of a server, in virtual time.
-    Simulated(Box<SimulatedPlane>),
+    Simulated(M),
+}
+
+/// A plane before its set-up: no namespace, gateway or server has been started.
+pub type PreparedPlane = Plane<SocketsPlane, Box<EmulatedPlane>>;
+
+/// Which plane carries the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaneKind {
+    /// The kernel's own sockets.
+    #[default]
+    Sockets,
+    /// Emulated clients, each with an address, a TCP and a path of its own, against a real server.
+    Emulated,
+    /// The same clients against a model of a server, in virtual time.
+    Simulated,
+}
+
+impl PlaneKind {
+    /// Its name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            PlaneKind::Sockets => "sockets",
+            PlaneKind::Emulated => "emulated",
+            PlaneKind::Simulated => "simulated",
+        }
+    }
+}
+
+impl<S, E, M> Plane<S, E, M> {
+    /// Which plane it is.
+    pub fn kind(&self) -> PlaneKind {
+        match self {
+            Plane::Sockets(_) => PlaneKind::Sockets,
+            Plane::Emulated(_) => PlaneKind::Emulated,
+            Plane::Simulated(_) => PlaneKind::Simulated,
+        }
+    }
+}
+
+impl PreparedPlane {
+    /// Sets up the namespace, the gateway and the server of the emulated plane, which logs into `directory`. The other planes
+    /// need none.
+    ///
+    /// # Errors
+    /// If the machine does not allow the one, or the server does not get ready in time.
+    pub fn set_up(self, directory: &Path) -> Result<Plane, SetUpError> {
+        Ok(match self {
+            Plane::Sockets(sockets) => Plane::Sockets(sockets),
+            Plane::Emulated(emulated) => Plane::Emulated(emulated.set_up(directory)?.into()),
+            Plane::Simulated(simulated) => Plane::Simulated(simulated),
+        })
+    }
+}
+
+/// The sockets plane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SocketsPlane {
+    /// The server.
+    pub target: SocketAddr,
+    /// Addresses that clients connect from.
+    pub sources: Sources,
 }
 
 /// Clients and the links between them and the server.
@@ -48,7 +117,7 @@ pub struct EmulatedPlane {
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The namespace and the gateway, with a queue for each shard.
-    pub place: PlaceSpec,
+    pub testbed: TestbedSpec,
     /// Who serves in it.
     pub server: Server,
 }

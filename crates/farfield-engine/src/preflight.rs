@@ -6,9 +6,9 @@
 
 use crate::descriptors;
 use crate::environment;
-use crate::memory::Memory;
-use crate::plane::PlaneSettings;
-use crate::run::{Plane, Settings};
+use crate::memory::MemoryBounds;
+use crate::plane::{Plane, PreparedPlane};
+use crate::run::Settings;
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
@@ -86,18 +86,21 @@ pub enum Lack {
 ///
 /// # Errors
 /// What is known to be too little.
-pub fn check(settings: &Settings, plane: &PlaneSettings) -> Result<(), Lack> {
+pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let Some(users) = users(&settings.load) else { return Ok(()) };
-    let on_sockets = matches!(plane, PlaneSettings::Sockets);
-    if on_sockets && holds_connections(settings) {
-        let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
-        descriptors_suffice(users, available, descriptors::limits().soft)?;
-        if let Plane::Sockets { sources, .. } = &settings.plane {
-            ports_suffice(users, sources.count(), local_ports())?;
+    let user_bytes = match &settings.plane {
+        Plane::Sockets(sockets) => {
+            if holds_connections(settings) {
+                let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
+                descriptors_suffice(users, available, descriptors::limits().soft)?;
+                ports_suffice(users, sockets.sources.count(), local_ports())?;
+            }
+            SOCKET_BYTES
         }
-    }
-    let free = Memory::find().left().map(|free| (free.left, free.by));
-    memory_suffices(users, if on_sockets { SOCKET_BYTES } else { USER_BYTES }, free)
+        Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
+    };
+    let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
+    memory_suffices(users, user_bytes, free)
 }
 
 /// Users whose number is known: those of a closed load.
@@ -116,7 +119,7 @@ pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
     if users_max.is_some() {
         return None;
     }
-    *users_max = visitors(Memory::find().left().map(|free| free.left));
+    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free));
     *users_max
 }
 
@@ -128,7 +131,7 @@ fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
 }
 
 /// Whether each user has a connection at all times: because it is kept, or because the user never thinks.
-fn holds_connections(settings: &Settings) -> bool {
+fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
     let kept = |policy: &Policy| matches!(policy.policy, Reuse::Persistent | Reuse::Pipelined);
     match &settings.load {
         LoadModel::Closed { think, .. } => kept(&settings.policy) || think.mean() == 0.0,
@@ -188,7 +191,7 @@ fn in_words(bytes: u64) -> String {
 }
 
 /// What the samples may lack of the disk that holds `directory`: a warning. They are kept as far as they fit.
-pub fn disk(settings: &Settings, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
+pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let samples = match &settings.load {
         LoadModel::Open { arrivals, .. } => {
             arrivals.expected(Instant::ZERO, Instant::ZERO + settings.warm_up + settings.duration)?

@@ -3,41 +3,42 @@
 use crate::account;
 use crate::capture_file::CaptureFile;
 use crate::clocks;
-use crate::collector::{Collector, HISTOGRAMS, Keeping, Pace, Progress, SERIES, Seat, SideFiles};
-use crate::crew::Crew;
-use crate::emulated::Emulated;
+use crate::collector::{
+    Collector, CollectorProcessor, HISTOGRAMS, Pace, Progress, RunFiles, SERIES, SideFiles,
+};
+use crate::emulated::SetUpError;
 use crate::environment::Environment;
-use crate::finished::Finished;
 use crate::machine::MachineBefore;
 use crate::meters::Phases;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
-use crate::outbox::Outbox;
-use crate::place::RunningServer;
-use crate::plane::SimulatedPlane;
+use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
+use crate::sample_channel::SampleSender;
 use crate::simulated;
-use crate::sockets::Sources;
+use crate::testbed::RunningServer;
+use crate::worker_report::WorkerReport;
+use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
-use farfield_measure::summary::Asked;
-use farfield_measure::{EngineFacts, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{EngineStats, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Threads get this long to be ready before the clock of the run starts.
 const LEAD: Duration = Duration::from_ms(20);
 
-/// All that a run follows.
+/// All that a run follows. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
-pub struct Settings {
+pub struct Settings<P = Plane> {
     /// When users act.
     pub load: LoadModel,
     /// What they do.
@@ -51,7 +52,7 @@ pub struct Settings {
     /// Sessions after which no more are begun, and how long those may go on that are open at the end of the load.
     pub sessions: SessionLimits,
     /// What carries the bytes.
-    pub plane: Plane,
+    pub plane: P,
     /// Worker threads.
     pub workers: NonZeroU32,
     /// The processors that the generator keeps to; all that it may use if empty.
@@ -78,22 +79,6 @@ pub struct Settings {
     pub output: Option<Output>,
     /// What the reader of the result should know.
     pub warnings: Vec<String>,
-}
-
-/// What carries the bytes of a run.
-#[derive(Debug)]
-pub enum Plane {
-    /// The kernel's own sockets.
-    Sockets {
-        /// The server.
-        target: SocketAddr,
-        /// Where clients connect from.
-        sources: Sources,
-    },
-    /// Emulated clients on an emulated network.
-    Emulated(Box<Emulated>),
-    /// Emulated clients and a model of a server, in virtual time.
-    Simulated(Box<SimulatedPlane>),
 }
 
 /// What a run leaves on disk.
@@ -139,13 +124,13 @@ pub enum RunError {
     Worker(#[source] io::Error),
 }
 
-/// Makes the run. `stop` ends it early with what was measured until then; `tell` hears once a second how it goes.
+/// Makes the run. `stop` ends it early with what was measured until then; `on_progress` is called once a second.
 pub fn run(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
-    run_with_clocks(settings, stop, tell, Readings::now)
+    run_with_clocks(settings, stop, on_progress, Readings::now)
 }
 
 /// Makes the run, where `clocks` reads the machine's clocks before and after it, to find out whether the wall clock was set
@@ -153,10 +138,10 @@ pub fn run(
 pub fn run_with_clocks(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
-    let _restored_at_the_end = processors::Confinement::remember();
+    let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
     let measure_from = Instant::ZERO + settings.warm_up;
     let window = Window { measure_from, measure_to: measure_from + settings.duration };
@@ -164,49 +149,49 @@ pub fn run_with_clocks(
     let phases = Phases { window, drain_until };
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
-    let keeping = settings.output.as_ref().map(begin).transpose()?;
+    let files = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
-        return simulated::run(settings, plane, phases, keeping, started, stop, tell);
+        return simulated::run(settings, plane, phases, files, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
     let capture = begin_capture(settings, started)?;
 
     // A worker that saw the run's own end must not be told apart from one that was stopped: this flag is ours.
     let halt = Arc::new(AtomicBool::new(false));
-    let crew = Crew { settings, phases, halt: &halt, capture: capture.as_ref() };
-    let users = crew.gather()?;
-    let workers = users.len();
-    let (out, parcels) = Outbox::channel(workers);
-    let (outboxes, returns): (Vec<_>, Vec<_>) =
-        (0..workers).map(|number| Outbox::new(number, out.clone())).unzip();
+    let workers = Workers { settings, phases, halt: &halt, capture: capture.as_ref() };
+    let users = workers.make_users()?;
+    let worker_count = users.len();
+    let (out, chunks) = SampleSender::channel(worker_count);
+    let (senders, returns): (Vec<_>, Vec<_>) =
+        (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
     let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
-    let threads = crew.start(users, clock, outboxes)?;
+    let threads = workers.start(users, clock, senders)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
-    let fold = fold.telling_states(settings.itinerary.states());
+    let fold = fold.naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let collector = Collector::new(
         fold,
-        workers,
-        asked(settings),
+        worker_count,
+        summary_context(settings),
         &settings.aborts,
-        keeping,
+        files,
         Pace::beside_workers(clock),
     );
-    let mut collector = collector.seated(settings.plane.seat());
-    collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.processors = settings.worker_processors();
-    collector.facts.placement = settings.plane.placement_in_words();
-    collector.facts.warnings = settings.warnings.clone();
+    let mut collector = collector.on_processor(settings.plane.collector_processor());
+    collector.stats.plane = settings.plane.kind().name().to_owned();
+    collector.stats.processors = settings.worker_processors();
+    collector.stats.placement = settings.plane.placement_in_words();
+    collector.stats.warnings = settings.warnings.clone();
     // Standing back is a courtesy; where it is refused, lateness shows what it cost.
-    let _ = processors::stand_back();
+    let _ = processors::set_background();
     // Once the workers are to end, nobody waits for a processor any more but whoever waits for the result.
     let end = || {
         if !halt.swap(true, Ordering::Relaxed) {
-            let _ = processors::come_forward();
+            let _ = processors::set_normal();
         }
     };
     let now = || {
@@ -215,38 +200,38 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
-    collector.collect(&parcels, &returns, now, tell, end);
+    collector.collect(&chunks, &returns, now, on_progress, end);
     end();
-    drop(parcels);
-    let finished: Vec<Finished> =
+    drop(chunks);
+    let finished: Vec<WorkerReport> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
     let until = clock.now().min(window.measure_to);
     if stop.load(Ordering::Relaxed) {
-        collector.facts.interrupted.get_or_insert("it was interrupted".to_owned());
+        collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
     }
-    collector.facts.load_ended = collector.facts.interrupted.is_none();
-    account::add_up(&mut collector.facts, settings, window, finished);
-    account::describe_network(&mut collector.facts, settings);
-    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
-    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.facts.machine = before.and_then(|before| before.since(settings.plane.started_server()));
+    collector.stats.load_ended = collector.stats.interrupted.is_none();
+    account::add_up(&mut collector.stats, settings, window, finished);
+    account::describe_network(&mut collector.stats, settings);
+    collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
+    collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
+    collector.stats.machine = before.and_then(|before| before.since(settings.plane.started_server()));
     if settings.plane.started_server().is_some() {
-        collector.facts.warnings.extend(account::shared_processors(&collector.facts));
+        collector.stats.warnings.extend(account::shared_processors(&collector.stats));
     }
-    collector.facts.server = account::server(&settings.plane, clock, collector.facts.machine);
-    collector.facts.warnings.extend(account::out_of_memory(&collector.facts));
-    collector.facts.warnings.extend(clocks::moved(&clocks_before, &clocks()));
-    account::describe_server_limits(&mut collector.facts, settings);
+    collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
+    collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
+    collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
+    account::describe_server_limits(&mut collector.stats, settings);
     if let Some(capture) = capture {
-        end_capture(&mut collector.facts, capture);
+        end_capture(&mut collector.stats, capture);
     }
     Ok(finish(collector, until, started))
 }
 
 /// What the summary is to say beside what was measured.
-pub(crate) fn asked(settings: &Settings) -> Asked<'_> {
-    Asked {
+pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
+    SummaryContext {
         heading: &settings.heading,
         limits: &settings.limits,
         thresholds: &settings.thresholds,
@@ -266,7 +251,7 @@ fn confine(processors_asked: &[usize]) -> Result<(), RunError> {
 }
 
 /// Writes what is known before the run, and opens what grows during it.
-fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keeping, RunError> {
+fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFiles, RunError> {
     let directory = output.directory.clone();
     directory.replace("scenario.toml", output.scenario.as_bytes())?;
     let environment = serde_json::to_string_pretty(&Environment::read()).expect("plain data");
@@ -275,7 +260,38 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<Keepi
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
     let reserve = directory.reserve()?;
     let side_files = SideFiles::start(Duration::from_secs(started)).ok();
-    Ok(Keeping { directory, samples, keep: output.keep, reserve, side_files })
+    Ok(RunFiles { directory, samples, keep: output.keep, reserve, side_files })
+}
+
+impl Settings<PreparedPlane> {
+    /// Sets up the plane. A server that it starts logs into `directory`.
+    ///
+    /// # Errors
+    /// If the machine does not allow the plane, or the server does not get ready in time.
+    pub fn set_up(self, directory: &Path) -> Result<Settings, SetUpError> {
+        Ok(Settings {
+            load: self.load,
+            itinerary: self.itinerary,
+            policy: self.policy,
+            seed: self.seed,
+            requests_max: self.requests_max,
+            sessions: self.sessions,
+            plane: self.plane.set_up(directory)?,
+            workers: self.workers,
+            processors: self.processors,
+            warm_up: self.warm_up,
+            duration: self.duration,
+            drain: self.drain,
+            ignores_unfinished: self.ignores_unfinished,
+            visitors_bound: self.visitors_bound,
+            heading: self.heading,
+            limits: self.limits,
+            thresholds: self.thresholds,
+            aborts: self.aborts,
+            output: self.output,
+            warnings: self.warnings,
+        })
+    }
 }
 
 impl Settings {
@@ -296,16 +312,16 @@ impl Settings {
 
 impl Plane {
     /// Takes the calling thread to where the collector is to work.
-    fn seat(&self) -> Seat {
-        let Plane::Emulated(emulated) = self else { return Seat::anywhere() };
+    fn collector_processor(&self) -> CollectorProcessor {
+        let Plane::Emulated(emulated) = self else { return CollectorProcessor::unbound() };
         let placement = &emulated.placement;
         match placement.collector.as_slice() {
-            [server, shard] if placement.collector_looks => Seat::beside(*server, *shard),
-            [] => Seat::anywhere(),
+            [server, shard] if placement.collector_moves => CollectorProcessor::choosing(*server, *shard),
+            [] => CollectorProcessor::unbound(),
             some => {
                 // Refused, it stays where it is.
                 let _ = processors::confine(some);
-                Seat::anywhere()
+                CollectorProcessor::unbound()
             }
         }
     }
@@ -314,13 +330,13 @@ impl Plane {
     fn placement_in_words(&self) -> Option<String> {
         let Plane::Emulated(emulated) = self else { return None };
         let reason = &emulated.placement.reason;
-        (!reason.is_empty()).then(|| emulated.place.report().placed(reason))
+        (!reason.is_empty()).then(|| emulated.testbed.report().placed(reason))
     }
 
     /// Names of the classes of clients that results are told apart by.
     fn classes(&self) -> Vec<String> {
         match self {
-            Plane::Sockets { .. } | Plane::Simulated(_) => Vec::new(),
+            Plane::Sockets(_) | Plane::Simulated(_) => Vec::new(),
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
@@ -331,16 +347,7 @@ impl Plane {
     pub(crate) fn started_server(&self) -> Option<&RunningServer> {
         match self {
             Plane::Emulated(emulated) => emulated.server.as_ref(),
-            Plane::Sockets { .. } | Plane::Simulated(_) => None,
-        }
-    }
-
-    /// Its name in results.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Plane::Sockets { .. } => "sockets",
-            Plane::Emulated(_) => "emulated",
-            Plane::Simulated(_) => "simulated",
+            Plane::Sockets(_) | Plane::Simulated(_) => None,
         }
     }
 }
@@ -355,14 +362,14 @@ fn begin_capture(settings: &Settings, started: u64) -> Result<Option<CaptureFile
         .map_err(RunError::Capture)
 }
 
-fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
+fn end_capture(stats: &mut EngineStats, capture: CaptureFile) {
     match capture.finish() {
         Ok(lost) => {
-            if let Some(network) = &mut facts.network {
+            if let Some(network) = &mut stats.network {
                 network.capture_drops = lost;
             }
         }
-        Err(error) => facts.warnings.push(format!("capture.pcapng is cut short: {error}")),
+        Err(error) => stats.warnings.push(format!("capture.pcapng is cut short: {error}")),
     }
 }
 
@@ -371,7 +378,7 @@ fn end_capture(facts: &mut EngineFacts, capture: CaptureFile) {
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let refused = collector.take_directory_refused();
-    let mut summary = Summary::new(collector.asked, &collector.fold, &collector.facts, until);
+    let mut summary = Summary::new(collector.context, &collector.fold, &collector.stats, until);
     let Some(directory) = directory else { return summary };
     match leave_files(&directory, &collector, &summary, until, started) {
         Ok(()) => {}
@@ -398,13 +405,13 @@ fn leave_files(
     started: u64,
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
-    directory.leave_failures(&collector.fold)?;
-    let rows = collector.fold.series().rows(&collector.facts.connections_open);
+    directory.write_failures(&collector.fold)?;
+    let rows = collector.fold.series().rows(&collector.stats.connections_open);
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");
     directory.replace(SERIES, &parquet)?;
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
-    hlog::write(&collector.fold, &collector.facts, started, until, &mut log).expect("memory takes all");
+    hlog::write(&collector.fold, &collector.stats, started, until, &mut log).expect("memory takes all");
     directory.replace(HISTOGRAMS, &log)
 }

@@ -108,7 +108,7 @@ impl RunDirectory {
     }
 
     /// Writes the first failures of sessions with their requests and replies, if there are any.
-    pub fn leave_failures(&self, fold: &Fold) -> Result<(), RunDirectoryError> {
+    pub fn write_failures(&self, fold: &Fold) -> Result<(), RunDirectoryError> {
         match fold.failures().document() {
             Some(document) => self.replace(FAILURES_FILE, document.as_bytes()),
             None => Ok(()),

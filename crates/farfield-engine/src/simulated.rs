@@ -5,21 +5,21 @@
 //! in what the run leaves at its end.
 
 use crate::account;
-use crate::collector::{Collector, Keeping, Pace, Progress};
-use crate::finished::{DoorCounts, Finished, Network};
-use crate::memory::Memory;
+use crate::collector::{Collector, Pace, Progress, RunFiles};
+use crate::memory::MemoryBounds;
 use crate::meters::Phases;
 use crate::os::clock::Clock;
-use crate::outbox::Beat;
 use crate::plane::{Capture, SimulatedPlane};
-use crate::run::{RunError, Settings, asked, finish};
+use crate::run::{RunError, Settings, finish, summary_context};
+use crate::sample_channel::LiveCounts;
+use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
-use farfield_measure::facts::WorkerFacts;
+use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::{Fold, Histogram, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
 use std::fs::File;
@@ -46,75 +46,76 @@ pub(crate) fn run(
     settings: &Settings,
     plane: &SimulatedPlane,
     phases: Phases,
-    keeping: Option<Keeping>,
+    files: Option<RunFiles>,
     started: u64,
     stop: &AtomicBool,
-    tell: impl FnMut(&Progress<'_>),
+    on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
     let simulation = simulation(settings, plane, phases);
-    let mut refused = None;
-    let mut door = None;
+    let mut captured = None;
+    let mut tap = None;
     if let Some((path, capture)) = capture_path(settings, plane) {
-        let (begun, told) = Door::begin(&path, capture).map_err(RunError::Capture)?;
-        (door, refused) = (Some(begun), Some(told));
+        let (begun, ended) = CaptureTap::begin(&path, capture).map_err(RunError::Capture)?;
+        (tap, captured) = (Some(begun), Some(ended));
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
-    let fold = Fold::of_classes(phases.window, &classes).telling_states(settings.itinerary.states());
+    let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let mut collector = Collector::new(fold, 0, asked(settings), &settings.aborts, keeping, Pace::alone());
-    collector.facts.plane = settings.plane.name().to_owned();
-    collector.facts.warnings = settings.warnings.clone();
+    let mut collector =
+        Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());
+    collector.stats.plane = settings.plane.kind().name().to_owned();
+    collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let simulated = thread::scope(|scope| {
-        let mut outlet = Outlet::new(batches, settings, phases);
+        let mut sink = CollectorSink::new(batches, settings, phases);
         let remote = &remote;
-        let turning = scope.spawn(move || match door {
-            None => simulate_into(&simulation, (), &mut outlet, remote),
-            Some(door) => simulate_into(&simulation, door, &mut outlet, remote),
+        let turning = scope.spawn(move || match tap {
+            None => simulate_into(&simulation, (), &mut sink, remote),
+            Some(tap) => simulate_into(&simulation, tap, &mut sink, remote),
         });
-        collect(&mut collector, &to_collect, remote, stop, tell);
+        collect(&mut collector, &to_collect, remote, stop, on_progress);
         turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
     .map_err(RunError::Simulation)?;
-    let captured = refused.map(|told| told.recv().expect("the door tells how it ended"));
+    let captured = captured.map(|ended| ended.recv().expect("a tap reports how it ended"));
     if let Some(Err(error)) = captured {
-        collector.facts.warnings.push(format!("capture.pcapng is cut short: {error}"));
+        collector.stats.warnings.push(format!("capture.pcapng is cut short: {error}"));
     }
-    collector.facts.load_ended = collector.facts.interrupted.is_none();
+    collector.stats.load_ended = collector.stats.interrupted.is_none();
     let until = simulated.ended.min(phases.window.measure_to);
-    account::add_up(&mut collector.facts, settings, phases.window, vec![finished(&simulated)]);
-    account::describe_network(&mut collector.facts, settings);
-    collector.facts.warnings.extend(account::unreached(settings, &collector.fold));
-    collector.facts.warnings.extend(account::too_few_sessions(settings, &collector.fold));
+    account::add_up(&mut collector.stats, settings, phases.window, vec![finished(&simulated)]);
+    account::describe_network(&mut collector.stats, settings);
+    collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
+    collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // There is no thread that could have been too busy.
-    collector.facts.workers.clear();
+    collector.stats.workers.clear();
     Ok(finish(collector, until, started))
 }
 
 /// Takes batches until the simulation has ended.
 fn collect(
     collector: &mut Collector<'_>,
-    batches: &Receiver<Handed>,
+    batches: &Receiver<CollectorMessage>,
     remote: &Remote,
     stop: &AtomicBool,
-    mut tell: impl FnMut(&Progress<'_>),
+    mut on_progress: impl FnMut(&Progress<'_>),
 ) {
-    let (clock, memory) = (Clock::starting_in(Duration::ZERO), Memory::find());
-    let (mut now, mut standing) = (Instant::ZERO, Standing::default());
+    let (clock, memory) = (Clock::starting_in(Duration::ZERO), MemoryBounds::find());
+    let (mut now, mut live) = (Instant::ZERO, Standing::default());
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
         match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
-            Ok(Handed::Batch(batch)) => {
+            Ok(CollectorMessage::Batch(batch)) => {
                 collector.record(&batch.samples);
                 collector.note(&batch.notes);
-                (now, standing) = (batch.now, batch.standing);
+                (now, live) = (batch.now, batch.standing);
             }
-            Ok(Handed::GoesOn(at, answer)) => {
+            Ok(CollectorMessage::GoesOn(at, answer)) => {
                 let broken = collector.broken_abort(at);
                 // Whoever asked waits for it.
                 let _ = answer.send(broken.is_none());
                 if let Some(reason) = broken {
-                    collector.facts.interrupted.get_or_insert(reason);
+                    collector.stats.interrupted.get_or_insert(reason);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -125,37 +126,37 @@ fn collect(
             continue;
         }
         next_look = wall + LOOK;
-        if let Some(reason) = reason_to_end(now, standing, &memory, stop) {
-            collector.facts.interrupted.get_or_insert(reason);
+        if let Some(reason) = reason_to_end(now, live, &memory, stop) {
+            collector.stats.interrupted.get_or_insert(reason);
             remote.stop();
         }
         if wall >= next_checkpoint {
             next_checkpoint = wall + CHECKPOINT;
             collector.checkpoint(now);
-            let Standing { connections, in_system, connects } = standing;
-            let standing = Beat { connections, in_system, connects };
-            tell(&Progress { now, fold: &collector.fold, standing });
+            let Standing { connections, in_system, connects } = live;
+            let live = LiveCounts { connections, in_system, connects };
+            on_progress(&Progress { now, fold: &collector.fold, live });
             remote.ask_for_batch();
         }
     }
 }
 
 /// Why the simulation should end before its time, if it should.
-fn reason_to_end(now: Instant, standing: Standing, memory: &Memory, stop: &AtomicBool) -> Option<String> {
+fn reason_to_end(now: Instant, live: Standing, memory: &MemoryBounds, stop: &AtomicBool) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
     }
-    let short = memory.is_short()?;
+    let short = memory.shortage()?;
     Some(format!(
         "at {:.3} s of its time {short}, with {} requests under way; offer no more than the model of the server takes, or \
          bound those under way with load.users-max",
         now.as_secs_f64(),
-        standing.in_system
+        live.in_system
     ))
 }
 
 /// What the simulation hands to the collector.
-enum Handed {
+enum CollectorMessage {
     /// Samples.
     Batch(Batch),
     /// All samples up to this virtual time were handed over: does the run go on?
@@ -163,23 +164,23 @@ enum Handed {
 }
 
 /// Hands batches to the collector, and waits for it where it is behind.
-struct Outlet {
-    collector: SyncSender<Handed>,
+struct CollectorSink {
+    collector: SyncSender<CollectorMessage>,
     /// When the thresholds that end the run are held against what was measured, each second of virtual time.
     next_look: Instant,
 }
 
-impl Outlet {
-    fn new(collector: SyncSender<Handed>, settings: &Settings, phases: Phases) -> Outlet {
+impl CollectorSink {
+    fn new(collector: SyncSender<CollectorMessage>, settings: &Settings, phases: Phases) -> CollectorSink {
         let first = phases.window.measure_from + CHECKPOINT;
-        Outlet { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
+        CollectorSink { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
     }
 }
 
-impl Sink for Outlet {
+impl Sink for CollectorSink {
     fn take(&mut self, batch: Batch) {
         // A collector that is gone has failed, which the run reports.
-        let _ = self.collector.send(Handed::Batch(batch));
+        let _ = self.collector.send(CollectorMessage::Batch(batch));
     }
 
     fn next_look(&self) -> Instant {
@@ -191,7 +192,7 @@ impl Sink for Outlet {
             self.next_look += CHECKPOINT;
         }
         let (answer, answered) = sync_channel(1);
-        let asked = self.collector.send(Handed::GoesOn(now, answer));
+        let asked = self.collector.send(CollectorMessage::GoesOn(now, answer));
         asked.is_err() || answered.recv().unwrap_or(true)
     }
 }
@@ -228,9 +229,9 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
 }
 
 /// The account of the one who turned it all, who is never late.
-fn finished(simulated: &Simulated) -> Finished {
-    Finished {
-        facts: WorkerFacts::default(),
+fn finished(simulated: &Simulated) -> WorkerReport {
+    WorkerReport {
+        stats: WorkerStats::default(),
         lateness: Histogram::new(),
         turns: Histogram::new(),
         tally: simulated.tally,
@@ -238,14 +239,14 @@ fn finished(simulated: &Simulated) -> Finished {
         received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,
         stalls: 0,
-        network: Some(Network {
+        network: Some(NetworkReport {
             departed: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),
-            door: DoorCounts {
+            port: PortCounts {
                 sent: simulated.server.packets_in,
                 received: simulated.server.packets_out,
-                ..DoorCounts::default()
+                ..PortCounts::default()
             },
             drops: simulated.drops,
             failed: None,
@@ -263,40 +264,40 @@ fn capture_path<'a>(
 
 /// Writes what passes the server's door, in virtual time from 1970 on: nothing in the file depends on when it was made.
 #[derive(Debug)]
-struct Door {
+struct CaptureTap {
     /// Gone once the disk has refused.
     writer: Option<Writer<BufWriter<File>>>,
     refused: Option<io::Error>,
     ended: SyncSender<io::Result<()>>,
 }
 
-impl Door {
+impl CaptureTap {
     fn begin(
         path: &std::path::Path,
         capture: &Capture,
-    ) -> io::Result<(Door, std::sync::mpsc::Receiver<io::Result<()>>)> {
+    ) -> io::Result<(CaptureTap, std::sync::mpsc::Receiver<io::Result<()>>)> {
         let mut writer = Writer::new(BufWriter::new(File::create(path)?), "farfield")?;
         let snap_len = capture.snap.unwrap_or(0);
         writer.add_interface(&Interface { name: "gateway".to_owned(), link: LinkType::RAW, snap_len })?;
-        let (ended, told) = sync_channel(1);
-        Ok((Door { writer: Some(writer), refused: None, ended }, told))
+        let (ended, has_ended) = sync_channel(1);
+        Ok((CaptureTap { writer: Some(writer), refused: None, ended }, has_ended))
     }
 }
 
-impl Tap for Door {
+impl Tap for CaptureTap {
     fn see(&mut self, at: Instant, inbound: bool, packet: &Packet) {
         let Some(writer) = &mut self.writer else { return };
         // Inbound for the server is outbound for the gateway.
         let direction = if inbound { Direction::Outbound } else { Direction::Inbound };
-        let facts = PacketFacts { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
-        if let Err(error) = writer.packet(&facts, &[&packet.to_bytes()]) {
+        let header = PacketFacts { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
+        if let Err(error) = writer.packet(&header, &[&packet.to_bytes()]) {
             self.refused = Some(error);
             self.writer = None;
         }
     }
 }
 
-impl Drop for Door {
+impl Drop for CaptureTap {
     fn drop(&mut self) {
         let ended = match (self.writer.take(), self.refused.take()) {
             (_, Some(error)) => Err(error),

@@ -32,13 +32,13 @@ fn a_wall_clock_that_is_set_changes_no_time() {
     let set =
         Scene { wall_clock_set_ns: -3_600_000_000_000, duration: Duration::from_ms(500), ..Scene::default() };
     let left = set.play();
-    let told = |left: &scene::Left| {
+    let warnings = |left: &scene::Left| {
         let warnings = left.summary.warnings.iter();
         warnings.filter(|warning| warning.starts_with("the wall clock was set ")).cloned().collect::<Vec<_>>()
     };
-    let [warning] = &told(&left)[..] else { panic!("{:?}", left.summary.warnings) };
+    let [warning] = &warnings(&left)[..] else { panic!("{:?}", left.summary.warnings) };
     assert!(warning.contains("set back by 1h during the run: no time of the run is affected"), "{warning}");
     assert!(!left.samples.is_empty() && left.samples.iter().all(|sample| sample.is_ordered()));
     assert_eq!(left.summary.phases.steady_ns, 500_000_000);
-    assert!(told(&Scene { wall_clock_set_ns: 0, ..set }.play()).is_empty());
+    assert!(warnings(&Scene { wall_clock_set_ns: 0, ..set }.play()).is_empty());
 }

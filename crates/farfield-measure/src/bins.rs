@@ -32,7 +32,7 @@ impl Default for Bins {
 impl Bins {
     /// Counts `time`.
     pub fn record(&mut self, time: Duration) {
-        let count = &mut self.counts[place(time.as_ns())];
+        let count = &mut self.counts[bin_index(time.as_ns())];
         *count = count.saturating_add(1);
         self.any = true;
     }
@@ -42,7 +42,7 @@ impl Bins {
         if !self.any {
             return;
         }
-        let filled = |(place, &count): (usize, &u32)| (count > 0).then_some((place as u16, count));
+        let filled = |(bin_index, &count): (usize, &u32)| (count > 0).then_some((bin_index as u16, count));
         let fresh = Packed(self.counts.iter().enumerate().filter_map(filled).collect());
         packed.merge(&fresh);
         self.counts.fill(0);
@@ -62,7 +62,7 @@ impl Packed {
             return;
         }
         let mut joined = [&self.0[..], &other.0[..]].concat();
-        joined.sort_unstable_by_key(|&(place, _)| place);
+        joined.sort_unstable_by_key(|&(bin_index, _)| bin_index);
         joined.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
@@ -82,12 +82,12 @@ impl Packed {
             seen += u64::from(count);
             seen >= rank
         });
-        bin.map(|&(place, _)| Duration::from_ns(lower_end(place)))
+        bin.map(|&(bin_index, _)| Duration::from_ns(lower_end(bin_index)))
     }
 }
 
 /// The bin of `ns`: its octave, then its next six bits.
-fn place(ns: u64) -> usize {
+fn bin_index(ns: u64) -> usize {
     if ns < 1 << LOWEST_BIT {
         return 0;
     }
@@ -96,8 +96,8 @@ fn place(ns: u64) -> usize {
     1 + (((octave - LOWEST_BIT) as usize) << SUB_BITS) + sub
 }
 
-fn lower_end(place: u16) -> u64 {
-    let Some(above) = u32::from(place).checked_sub(1) else { return 0 };
+fn lower_end(bin_index: u16) -> u64 {
+    let Some(above) = u32::from(bin_index).checked_sub(1) else { return 0 };
     let (octave, sub) = (LOWEST_BIT + (above >> SUB_BITS), u64::from(above & ((1 << SUB_BITS) - 1)));
     (1 << octave) + (sub << (octave - SUB_BITS))
 }
@@ -109,15 +109,15 @@ mod tests {
 
     #[test]
     fn the_last_bin_takes_all_that_is_longer() {
-        assert_eq!(place(u64::MAX), COUNT - 1);
-        assert_eq!(place((1 << HIGHEST_BIT) - 1), COUNT - 1);
-        assert_eq!((place(0), place(1023), place(1024)), (0, 0, 1));
+        assert_eq!(bin_index(u64::MAX), COUNT - 1);
+        assert_eq!(bin_index((1 << HIGHEST_BIT) - 1), COUNT - 1);
+        assert_eq!((bin_index(0), bin_index(1023), bin_index(1024)), (0, 0, 1));
     }
 
     proptest! {
         #[test]
         fn a_bin_is_its_values_less_a_sixty_fourth(ns in 1024_u64..1 << HIGHEST_BIT) {
-            let lower = lower_end(place(ns) as u16);
+            let lower = lower_end(bin_index(ns) as u16);
             prop_assert!(lower <= ns && ns - lower <= ns / 64);
         }
 

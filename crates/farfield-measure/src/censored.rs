@@ -8,18 +8,18 @@ use crate::histogram::Histogram;
 use crate::timing::Timing;
 use farfield_base::{Duration, Outcome, Sample};
 
-/// Ages. A histogram is 304 KiB, and most runs have none of these: it is made when the first age comes.
+/// CensoredAges. A histogram is 304 KiB, and most runs have none of these: it is made when the first age comes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ages(Option<Box<Histogram>>);
+pub struct CensoredAges(Option<Box<Histogram>>);
 
-impl Ages {
+impl CensoredAges {
     /// Counts `age`.
     pub fn record(&mut self, age: Duration) {
         self.0.get_or_insert_default().record(age);
     }
 
     /// Adds all that `other` has recorded.
-    pub fn merge(&mut self, other: &Ages) {
+    pub fn merge(&mut self, other: &CensoredAges) {
         if let Some(ages) = &other.0 {
             self.0.get_or_insert_default().merge(ages);
         }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_change_for_good_is_not_told() {
+    fn what_is_no_change_for_good_is_not_reported() {
         let steady = [10, 19, 11, 18, 12, 17, 10, 19];
         let queue: Vec<u64> = (0..30).map(|second| 500 + 1000 * second).collect();
         let for_a_while = [10, 10, 10, 10, 40, 40, 40, 10];
@@ -164,8 +164,8 @@ mod tests {
                 .collect();
             fold(window(1_000, 10_000), &requests)
         };
-        let told = warning(&run(50), Instant::from_ns(10_000_000_000)).expect("a warning");
-        assert!(told.starts_with("requests took longer from second 5 on: their median was "), "{told}");
+        let text = warning(&run(50), Instant::from_ns(10_000_000_000)).expect("a warning");
+        assert!(text.starts_with("requests took longer from second 5 on: their median was "), "{text}");
         assert_eq!(warning(&run(10), Instant::from_ns(10_000_000_000)), None);
         // A server that hardly answers any more.
         let of = |second, completed, ms: u64| SeriesRow {

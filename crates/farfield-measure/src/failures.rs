@@ -158,20 +158,21 @@ impl Failures {
         match request.is_empty() {
             true => writeln!(text, "\n---- no request could be written")?,
             false => {
-                let bytes = Part { shown: &hidden(request), kept: whole(request), whole: *request_bytes };
-                write_part(text, "request", &bytes)?;
+                let bytes =
+                    ExchangePart { shown: &hidden(request), kept: whole(request), whole: *request_bytes };
+                write_exchange_part(text, "request", &bytes)?;
             }
         }
         match head.is_empty() {
             true => writeln!(text, "\n---- no reply")?,
             false => {
-                let bytes = Part { shown: &plain(head), kept: whole(head), whole: whole(head) };
-                write_part(text, "head of the reply", &bytes)?;
+                let bytes = ExchangePart { shown: &plain(head), kept: whole(head), whole: whole(head) };
+                write_exchange_part(text, "head of the reply", &bytes)?;
             }
         }
         if *body_bytes > 0 {
-            let bytes = Part { shown: &plain(body), kept: whole(body), whole: *body_bytes };
-            write_part(text, "body of the reply, as far as it was looked at", &bytes)?;
+            let bytes = ExchangePart { shown: &plain(body), kept: whole(body), whole: *body_bytes };
+            write_exchange_part(text, "body of the reply, as far as it was looked at", &bytes)?;
         }
         text.push('\n');
         Ok(())
@@ -179,7 +180,7 @@ impl Failures {
 }
 
 /// A part of an exchange.
-struct Part<'a> {
+struct ExchangePart<'a> {
     shown: &'a str,
     /// Bytes that were kept of it, and all that it had.
     kept: u64,
@@ -187,7 +188,7 @@ struct Part<'a> {
 }
 
 /// A part under a line that says how long it is.
-fn write_part(text: &mut String, name: &str, part: &Part<'_>) -> std::fmt::Result {
+fn write_exchange_part(text: &mut String, name: &str, part: &ExchangePart<'_>) -> std::fmt::Result {
     let cut = match part.kept {
         kept if kept < part.whole => format!(", of which the first {kept} follow"),
         _ => String::new(),

@@ -13,7 +13,7 @@
 //! under way take a place in a tree. Folds
 //! of several workers [merge](Fold::merge), in any order and grouping, to the same numbers.
 
-use crate::censored::{self, Ages};
+use crate::censored::{self, CensoredAges};
 use crate::failures::Failures;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
@@ -26,9 +26,9 @@ use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
 
-/// Events of one part, each counted if it happened in that part.
+/// EventCounts of one part, each counted if it happened in that part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Events {
+pub struct EventCounts {
     /// Requests due.
     pub offered: u64,
     /// Requests whose first byte was sent.
@@ -49,7 +49,7 @@ pub struct Events {
 
 /// What is counted of one part of the run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
+pub struct PhaseStats {
     /// Times of the successful requests due in this part; connect times of all their connections.
     pub times: Timings<Histogram>,
     /// Requests due in this part, by the [code](Outcome::code) of what became of them.
@@ -59,11 +59,11 @@ pub struct Part {
     /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
     pub redirects: u64,
     /// What happened in this part.
-    pub events: Events,
-    /// Ages of the censored requests due in this part, in each of their times that had begun.
-    pub censored: Timings<Ages>,
-    /// Ages, from due to the end of the run, of the requests due in this part that were still open then.
-    pub unfinished: Ages,
+    pub events: EventCounts,
+    /// CensoredAges of the censored requests due in this part, in each of their times that had begun.
+    pub censored: Timings<CensoredAges>,
+    /// CensoredAges, from due to the end of the run, of the requests due in this part that were still open then.
+    pub unfinished: CensoredAges,
     /// The sum over all requests due in this part, whatever became of them, of the time from due to their end; of
     /// unfinished ones to the end of the run.
     pub waited_ns: u128,
@@ -71,7 +71,7 @@ pub struct Part {
     ignores_unfinished: bool,
 }
 
-impl Part {
+impl PhaseStats {
     /// Requests due in this part.
     pub fn requests(&self) -> u64 {
         self.outcomes.iter().sum()
@@ -86,7 +86,7 @@ impl Part {
     /// the end of the run, over all that were due. Where unfinished ones are to be ignored, they are in neither. `None` if
     /// there are none.
     pub fn error_share(&self) -> Option<f64> {
-        Part::error_share_of(&self.outcomes, self.ignores_unfinished)
+        PhaseStats::error_share_of(&self.outcomes, self.ignores_unfinished)
     }
 
     /// The same of any requests, counted by the code of what became of them.
@@ -145,7 +145,7 @@ impl Part {
         }
     }
 
-    fn merge(&mut self, other: &Part) {
+    fn merge(&mut self, other: &PhaseStats) {
         for (timing, times) in other.times.iter() {
             self.times.of_mut(timing).merge(times);
         }
@@ -163,7 +163,7 @@ impl Part {
     }
 }
 
-impl Events {
+impl EventCounts {
     /// Counts those of the sample's events that happened `inside`.
     fn count(&mut self, sample: &Sample, inside: impl Fn(Instant) -> bool) {
         let happened = |stamp: Stamp| u64::from(stamp.instant().is_some_and(&inside));
@@ -179,7 +179,7 @@ impl Events {
         }
     }
 
-    fn merge(&mut self, other: &Events) {
+    fn merge(&mut self, other: &EventCounts) {
         self.offered += other.offered;
         self.sent += other.sent;
         self.completed += other.completed;
@@ -195,10 +195,10 @@ impl Events {
 #[derive(Debug, Clone)]
 pub struct Fold {
     window: Window,
-    warm_up: Part,
-    steady: Part,
+    warm_up: PhaseStats,
+    steady: PhaseStats,
     /// The steady part of each class of clients, with the class's name.
-    classes: Vec<(String, Part)>,
+    classes: Vec<(String, PhaseStats)>,
     drained: u64,
     reuse: Reuse,
     series: Series,
@@ -229,13 +229,13 @@ impl Fold {
     /// An empty fold that counts the classes of clients apart, whose names these are, in the order of their numbers:
     /// [`Sample::class`] is a place among them. Takes about 1.5 MiB more for each.
     pub fn of_classes(window: Window, names: &[String]) -> Fold {
-        let classes: Vec<_> = names.iter().map(|name| (name.clone(), Part::default())).collect();
+        let classes: Vec<_> = names.iter().map(|name| (name.clone(), PhaseStats::default())).collect();
         Fold {
             pages: Pages::of_classes(classes.len()),
             classes,
             window,
-            warm_up: Part::default(),
-            steady: Part::default(),
+            warm_up: PhaseStats::default(),
+            steady: PhaseStats::default(),
             drained: 0,
             reuse: Reuse::default(),
             series: Series::default(),
@@ -250,7 +250,7 @@ impl Fold {
 
     /// The same, counting the states of sessions apart, whose names these are, by number. Takes 0.3 MiB more for each
     /// that is asked for.
-    pub fn telling_states(self, names: Vec<String>) -> Fold {
+    pub fn naming_states(self, names: Vec<String>) -> Fold {
         let (sessions, failures) = (Sessions::named(names.clone()), Failures::named(names.clone()));
         Fold { states: States::named(names), sessions, failures, ..self }
     }
@@ -350,22 +350,22 @@ impl Fold {
     }
 
     /// The requests due before the window.
-    pub fn warm_up(&self) -> &Part {
+    pub fn warm_up(&self) -> &PhaseStats {
         &self.warm_up
     }
 
     /// The requests due in the window.
-    pub fn steady(&self) -> &Part {
+    pub fn steady(&self) -> &PhaseStats {
         &self.steady
     }
 
     /// The steady part of each class of clients, with the class's name; empty if classes are not told apart.
-    pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &Part)> {
+    pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &PhaseStats)> {
         self.classes.iter().map(|(name, part)| (name.as_str(), part))
     }
 
     /// The steady part of one class.
-    pub fn class(&self, name: &str) -> Option<&Part> {
+    pub fn class(&self, name: &str) -> Option<&PhaseStats> {
         self.classes().find(|(of, _)| *of == name).map(|(_, part)| part)
     }
 
@@ -447,7 +447,7 @@ pub(crate) mod scene {
             status: 200,
             outcome: Outcome::Ok,
             tcp: None,
-            page: farfield_base::PagePart::Apart,
+            page: farfield_base::PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
     }

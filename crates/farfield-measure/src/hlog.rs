@@ -5,8 +5,8 @@
 //! Values are nanoseconds; the log's human-readable maximum is in milliseconds. The format keeps the bins
 //! alone, so what is read back has HDR's own minimum and mean, not the exact ones of the summary.
 
-use crate::facts::EngineFacts;
-use crate::fold::{Fold, Part};
+use crate::engine_stats::EngineStats;
+use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::timing::Timing;
 use base64::Engine;
@@ -25,17 +25,17 @@ use std::time::UNIX_EPOCH;
 /// histograms are written too: that nothing was measured is known, not forgotten.
 pub fn write<W: Write>(
     fold: &Fold,
-    facts: &EngineFacts,
+    stats: &EngineStats,
     started: Duration,
     until: Instant,
     to: W,
 ) -> io::Result<()> {
-    write_lines(&lines(fold, facts, until), started, to)
+    write_lines(&lines(fold, stats, until), started, to)
 }
 
 /// The histograms of a run so far, copied, to be written while the run goes on. `pause` is called between two of them,
 /// which take tens of microseconds each.
-pub fn snapshot(fold: &Fold, facts: &EngineFacts, until: Instant, pause: &dyn Fn()) -> Vec<Line<'static>> {
+pub fn snapshot(fold: &Fold, stats: &EngineStats, until: Instant, pause: &dyn Fn()) -> Vec<Line<'static>> {
     let copy = |line: Line<'_>| {
         pause();
         let times = match line.times.is_empty() {
@@ -44,7 +44,7 @@ pub fn snapshot(fold: &Fold, facts: &EngineFacts, until: Instant, pause: &dyn Fn
         };
         Line { tag: line.tag, times: Cow::Owned(times), span: line.span }
     };
-    lines(fold, facts, until).into_iter().map(copy).collect()
+    lines(fold, stats, until).into_iter().map(copy).collect()
 }
 
 /// Writes these histograms of a run that began at `started` since the Unix epoch.
@@ -80,13 +80,13 @@ struct Span {
     length: Duration,
 }
 
-fn lines<'a>(fold: &'a Fold, facts: &'a EngineFacts, until: Instant) -> Vec<Line<'a>> {
+fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line<'a>> {
     let window = fold.window();
     let warm_up_end = window.measure_from.min(until);
     let warm_up = Span { from: Instant::ZERO, length: warm_up_end.since(Instant::ZERO) };
     let steady = Span { from: warm_up_end, length: window.elapsed(until) };
     let line = |tag: String, times: &'a Histogram, span| Line { tag, times: Cow::Borrowed(times), span };
-    let part = |name: &str, part: &'a Part, span| {
+    let part = |name: &str, part: &'a PhaseStats, span| {
         let of =
             |(timing, times): (Timing, &'a Histogram)| line(format!("{name}.{}", timing.name()), times, span);
         part.times.iter().map(of).collect::<Vec<_>>()
@@ -96,8 +96,8 @@ fn lines<'a>(fold: &'a Fold, facts: &'a EngineFacts, until: Instant) -> Vec<Line
     for (class, of_class) in fold.classes() {
         lines.extend(part(&format!("steady.{}", class.replace(' ', "+")), of_class, steady));
     }
-    let mut own = vec![("lateness", &facts.lateness), ("loop-lag", &facts.loop_lag)];
-    if let Some(network) = &facts.network {
+    let mut own = vec![("lateness", &stats.lateness), ("loop-lag", &stats.loop_lag)];
+    if let Some(network) = &stats.network {
         own.push(("departure-lateness", &network.departure_lateness));
         own.push(("arrival-lateness", &network.arrival_lateness));
         own.push(("crossing-lateness", &network.crossing_lateness));
@@ -164,12 +164,12 @@ mod tests {
 
     #[test]
     fn gives_back_every_bin() {
-        let (fold, facts) = good_run();
+        let (fold, stats) = good_run();
         let mut log = Vec::new();
         let started = Duration::from_secs(1_700_000_000);
-        write(&fold, &facts, started, END, &mut log).expect("memory takes all");
+        write(&fold, &stats, started, END, &mut log).expect("memory takes all");
         let mut copied = Vec::new();
-        write_lines(&snapshot(&fold, &facts, END, &|| {}), started, &mut copied).expect("memory takes all");
+        write_lines(&snapshot(&fold, &stats, END, &|| {}), started, &mut copied).expect("memory takes all");
         assert!(copied == log, "a copy is written like what it is of");
         let intervals = read(&log).expect("our own log");
         let tags: Vec<_> = intervals.iter().map(|interval| interval.tag.as_str()).collect();
@@ -194,7 +194,7 @@ mod tests {
             fold.record(&Sample { class, ..sample(0, ms * 1_000_000) });
         }
         let mut log = Vec::new();
-        write(&fold, &EngineFacts::default(), Duration::ZERO, END, &mut log).expect("memory takes all");
+        write(&fold, &EngineStats::default(), Duration::ZERO, END, &mut log).expect("memory takes all");
         let intervals = read(&log).expect("our own log");
         let find = |tag: &str| &intervals.iter().find(|interval| interval.tag == tag).expect(tag).bins;
         let (dsl, far) = (find("steady.dsl.response"), find("steady.far+away.response"));

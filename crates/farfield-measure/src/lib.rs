@@ -1,7 +1,7 @@
 //! Samples into histograms, series, a verdict and a summary.
 //!
 //! A worker [folds](fold::Fold) each [`Sample`](farfield_base::Sample) as it comes, in constant time;
-//! folds of many workers merge. Over the merged fold and what the engine says of itself ([`EngineFacts`])
+//! folds of many workers merge. Over the merged fold and what the engine says of itself ([`EngineStats`])
 //! stand the [verdict](verdict::Verdict), whether the run may be believed, the
 //! [thresholds](threshold::Threshold), whether the server did what was asked, and the [`Summary`] that
 //! tells all of it.
@@ -12,7 +12,7 @@
 mod bins;
 pub mod censored;
 mod change;
-pub mod facts;
+pub mod engine_stats;
 pub mod failures;
 pub mod fold;
 pub mod histogram;
@@ -32,11 +32,11 @@ pub mod timing;
 pub mod unanswered;
 pub mod verdict;
 
-pub use facts::{
-    Arrivals, EngineFacts, MachineFacts, NetworkDrops, NetworkFacts, OutOfMemory, ServerEnd, ServerFacts,
-    WorkerFacts,
+pub use engine_stats::{
+    Arrivals, EngineStats, MachineStats, NetworkDrops, NetworkStats, OutOfMemory, ServerEnd, ServerStatus,
+    WorkerStats,
 };
-pub use fold::{Fold, Part};
+pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;
 pub use quantile::Quantile;
 pub use summary::{Heading, LoadKind, Summary};

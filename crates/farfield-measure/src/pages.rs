@@ -72,7 +72,7 @@ impl Pages {
 
     /// Counts `sample`, if it is a page's.
     pub fn record(&mut self, sample: &Sample, window: Window) {
-        if !sample.page.is_told() {
+        if !sample.page.is_known() {
             return;
         }
         let first_byte = sample.first_byte.instant().unwrap_or(sample.due);
@@ -151,7 +151,7 @@ mod tests {
         Sample { user, class, page, first_byte, outcome, ..sample(due * MS, done * MS) }
     }
 
-    fn told(samples: &[Sample]) -> Pages {
+    fn recorded(samples: &[Sample]) -> Pages {
         let at = |ms: u64| Instant::from_ns(ms * MS);
         let window = Window { measure_from: at(0), measure_to: at(1000) };
         let mut pages = Pages::of_classes(2);
@@ -161,20 +161,20 @@ mod tests {
 
     #[test]
     fn a_page_is_timed_from_its_first_request_to_its_last() {
-        use PagePart::{Apart, Begins, Ends, Inside, Whole};
+        use PagePart::{Begins, Ends, Inside, Untracked, Whole};
         let samples = [
             part(1, Begins, [10, 20, 30], Outcome::Ok),
             part(2, Begins, [10, 20, 30], Outcome::Ok),
             part(1, Inside, [30, 55, 58], Outcome::Ok),
             part(2, Ends, [30, 31, 32], Outcome::TimedOut),
             part(3, Whole, [40, 45, 47], Outcome::Ok),
-            part(4, Apart, [0, 900, 900], Outcome::Ok),
+            part(4, Untracked, [0, 900, 900], Outcome::Ok),
             part(1, Ends, [30, 50, 70], Outcome::Ok),
             part(5, Whole, [1000, 1001, 1002], Outcome::Ok),
             part(6, Inside, [30, 31, 33], Outcome::Ok),
             part(6, Whole, [10, 29, 34], Outcome::Ok),
         ];
-        let pages = told(&samples);
+        let pages = recorded(&samples);
         let times = pages.timed().expect("pages");
         assert_eq!((times.response.count(), times.failed, times.requests), (3, 1, 8));
         let ms = |ms| Some(Duration::from_ms(ms));
@@ -191,12 +191,12 @@ mod tests {
             part(3, Begins, [1000, 1010, 1500], Outcome::Unfinished),
         ];
         let window = Window { measure_from: Instant::ZERO, measure_to: Instant::from_ns(1000 * MS) };
-        let unfinished = |class| told(&open).unfinished(window, class);
+        let unfinished = |class| recorded(&open).unfinished(window, class);
         assert_eq!([unfinished(None), unfinished(Some(0)), unfinished(Some(1))], [2, 1, 1]);
         let of = |rest| samples.into_iter().filter(|sample| sample.user % 2 == rest).collect::<Vec<_>>();
-        let mut merged = told(&of(0));
-        merged.merge(&told(&of(1)));
+        let mut merged = recorded(&of(0));
+        merged.merge(&recorded(&of(1)));
         assert_eq!(merged, pages);
-        assert_eq!(told(&samples[5..6]).timed(), None);
+        assert_eq!(recorded(&samples[5..6]).timed(), None);
     }
 }

@@ -121,7 +121,7 @@ impl Series {
         self.outside += other.outside;
     }
 
-    /// Events that lay past the longest series and are in no row.
+    /// EventCounts that lay past the longest series and are in no row.
     pub fn outside(&self) -> u64 {
         self.outside
     }

@@ -142,7 +142,7 @@ mod tests {
 
     fn fold(notes: &[Note]) -> Fold {
         let names = ["home", "buy"].map(str::to_owned).to_vec();
-        let mut fold = Fold::new(window(10, 20)).telling_states(names);
+        let mut fold = Fold::new(window(10, 20)).naming_states(names);
         notes.iter().for_each(|note| fold.note(note));
         fold
     }

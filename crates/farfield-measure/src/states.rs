@@ -4,8 +4,8 @@
 //! count as requests, since each is asked and answered on its own. A histogram is 304 KiB: only a state that was asked for
 //! gets one, and no more than [`States::MAX`] states are told apart.
 
-use crate::censored::{self, Ages};
-use crate::fold::Part;
+use crate::censored::{self, CensoredAges};
+use crate::fold::PhaseStats;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
 use crate::timing::Timing;
@@ -27,8 +27,8 @@ pub struct StateCount {
     pub outcomes: [u64; Outcome::ALL.len()],
     /// Response times of those that went well.
     pub response: Histogram,
-    /// Ages of those that were given up or were open at the end of the run.
-    pub censored: Ages,
+    /// CensoredAges of those that were given up or were open at the end of the run.
+    pub censored: CensoredAges,
 }
 
 impl StateCount {
@@ -47,9 +47,9 @@ impl StateCount {
         Estimate::of(&self.response, self.censored.histogram()?)
     }
 
-    /// The share that went wrong, as [`Part::error_share`] has it.
+    /// The share that went wrong, as [`PhaseStats::error_share`] has it.
     pub fn error_share(&self, ignores_unfinished: bool) -> Option<f64> {
-        Part::error_share_of(&self.outcomes, ignores_unfinished)
+        PhaseStats::error_share_of(&self.outcomes, ignores_unfinished)
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     fn fold(samples: &[Sample]) -> Fold {
         let names = ["home", "never", "buy"].map(str::to_owned).to_vec();
-        let mut fold = Fold::new(window(10, 20)).telling_states(names);
+        let mut fold = Fold::new(window(10, 20)).naming_states(names);
         samples.iter().for_each(|sample| fold.record(sample));
         fold
     }
@@ -151,13 +151,13 @@ mod tests {
     fn a_state_counts_its_requests_of_the_measured_part() {
         let fold = fold(&samples());
         let counted: Vec<_> = fold.states().counted().collect();
-        let told = counted.iter().map(|(name, state)| {
+        let shown = counted.iter().map(|(name, state)| {
             let state = state.map(|state| (state.requests(), state.error_share(false), state.response.max()));
             (*name, state)
         });
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            shown.collect::<Vec<_>>(),
             [("home", Some((4, Some(0.5), ms(5)))), ("never", None), ("buy", Some((1, Some(0.0), ms(7))))]
         );
     }

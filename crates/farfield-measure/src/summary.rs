@@ -18,7 +18,7 @@ pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
 use crate::change;
-use crate::facts::{EngineFacts, ServerLimits};
+use crate::engine_stats::{EngineStats, ServerLimits};
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::reuse::ReuseClass;
@@ -209,9 +209,9 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// What a summary is made of, besides the fold and the engine's facts.
+/// What a summary is made of, besides the fold and the engine's stats.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct SummaryContext<'a> {
     /// What the run was.
     pub heading: &'a Heading,
     /// The limits of the verdict.
@@ -224,30 +224,30 @@ pub struct Asked<'a> {
 
 impl Summary {
     /// The summary of a run that ended at `until`.
-    pub fn new(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
-        let mut summary = Summary::pausing(asked, fold, facts, until, &|| {});
+    pub fn new(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
+        let mut summary = Summary::pausing(context, fold, stats, until, &|| {});
         summary.warnings.extend(change::warning(fold, until));
         summary
     }
 
     fn pausing(
-        asked: Asked<'_>,
+        context: SummaryContext<'_>,
         fold: &Fold,
-        facts: &EngineFacts,
+        stats: &EngineStats,
         until: Instant,
         pause: &dyn Fn(),
     ) -> Summary {
-        let verdict = Verdict::judge(asked, fold, facts, until);
+        let verdict = Verdict::judge(context, fold, stats, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, until);
         Summary {
             schema_version: SCHEMA_VERSION,
-            heading: asked.heading.clone(),
+            heading: context.heading.clone(),
             complete: incomplete_reason.is_none(),
             incomplete_reason,
             phases,
-            thresholds: asked.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
+            thresholds: context.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
             steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause),
             classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
@@ -255,20 +255,20 @@ impl Summary {
             states: StateSummary::of_all(fold, pause),
             sessions: SessionsSummary::of(fold),
             failures: FailureSummary::of_all(fold),
-            failures_file: asked
+            failures_file: context
                 .series_file
                 .and_then(|_| (fold.failures().kept() > 0).then(|| FAILURES_FILE.to_owned())),
             drained_requests: fold.drained(),
-            connections: connections(fold, facts),
-            content: (facts.coded_bytes > 0).then_some(ContentSummary {
-                coded_bytes: facts.coded_bytes,
-                decoded_bytes: facts.decoded_bytes,
+            connections: connections(fold, stats),
+            content: (stats.coded_bytes > 0).then_some(ContentSummary {
+                coded_bytes: stats.coded_bytes,
+                decoded_bytes: stats.decoded_bytes,
             }),
-            generator: generator(facts, phases),
-            network: facts.network.as_ref().map(NetworkSummary::of),
-            server_limits: facts.server_limits,
-            series_file: asked.series_file.map(str::to_owned),
-            warnings: warnings(fold, facts, &verdict, until),
+            generator: generator(stats, phases),
+            network: stats.network.as_ref().map(NetworkSummary::of),
+            server_limits: stats.server_limits,
+            series_file: context.series_file.map(str::to_owned),
+            warnings: warnings(fold, stats, &verdict, until),
             verdict,
         }
     }
@@ -276,17 +276,17 @@ impl Summary {
     /// The summary so far of a run that still goes on: what is left behind if it is killed. `pause` is called between
     /// pieces of work, tens of microseconds each.
     pub fn checkpoint(
-        asked: Asked<'_>,
+        context: SummaryContext<'_>,
         fold: &Fold,
-        facts: &mut EngineFacts,
+        stats: &mut EngineStats,
         until: Instant,
         pause: &dyn Fn(),
     ) -> Summary {
-        // The facts hold histograms, which are too much to copy.
+        // The stats hold histograms, which are too much to copy.
         let so_far = "the run had not ended when this was written".to_owned();
-        let interrupted = facts.interrupted.replace(so_far);
-        let summary = Summary::pausing(asked, fold, facts, until, pause);
-        facts.interrupted = interrupted;
+        let interrupted = stats.interrupted.replace(so_far);
+        let summary = Summary::pausing(context, fold, stats, until, pause);
+        stats.interrupted = interrupted;
         summary
     }
 
@@ -317,52 +317,52 @@ fn phases(fold: &Fold, until: Instant) -> Phases {
     }
 }
 
-fn connections(fold: &Fold, facts: &EngineFacts) -> ConnectionsSummary {
+fn connections(fold: &Fold, stats: &EngineStats) -> ConnectionsSummary {
     let (warm_up, steady) = (&fold.warm_up().events, &fold.steady().events);
     let reuse = fold.reuse();
     let used = reuse.connections();
     ConnectionsSummary {
         attempts: warm_up.connects_begun + steady.connects_begun,
         established: warm_up.connected + steady.connected,
-        open_max: facts.connections_open.iter().copied().max(),
+        open_max: stats.connections_open.iter().copied().max(),
         used,
         requests_mean: (used > 0).then(|| reuse.requests() as f64 / used as f64),
         requests_max: reuse.most(),
         requests_per_connection: reuse.classes(),
-        resent_requests: facts.resent,
+        resent_requests: stats.resent,
     }
 }
 
-fn generator(facts: &EngineFacts, phases: Phases) -> GeneratorSummary {
-    let cpu = facts.workers.iter().fold(Duration::ZERO, |sum, worker| sum + worker.cpu);
-    let in_system = facts.in_system_ns as f64 / phases.steady_ns as f64;
+fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
+    let cpu = stats.workers.iter().fold(Duration::ZERO, |sum, worker| sum + worker.cpu);
+    let in_system = stats.in_system_ns as f64 / phases.steady_ns as f64;
     GeneratorSummary {
-        plane: facts.plane.clone(),
-        processors: facts.processors.clone(),
-        placement: facts.placement.clone(),
-        worker_busy: facts.workers.iter().map(|worker| worker.busy()).collect(),
+        plane: stats.plane.clone(),
+        processors: stats.processors.clone(),
+        placement: stats.placement.clone(),
+        worker_busy: stats.workers.iter().map(|worker| worker.busy()).collect(),
         cpu_ns: cpu.as_ns(),
-        lateness: TimingSummary::of(&facts.lateness),
-        loop_lag: TimingSummary::of(&facts.loop_lag),
-        arrivals: facts.arrivals.map(|arrivals| ArrivalsSummary {
+        lateness: TimingSummary::of(&stats.lateness),
+        loop_lag: TimingSummary::of(&stats.loop_lag),
+        arrivals: stats.arrivals.map(|arrivals| ArrivalsSummary {
             expected: arrivals.expected,
             scheduled: arrivals.scheduled,
             begun: arrivals.begun,
             dropped: arrivals.dropped,
         }),
         in_system_mean: (phases.steady_ns > 0).then_some(in_system),
-        writer_stalls: facts.writer_stalls,
-        samples_lost: facts.samples_lost,
+        writer_stalls: stats.writer_stalls,
+        samples_lost: stats.samples_lost,
     }
 }
 
-fn warnings(fold: &Fold, facts: &EngineFacts, verdict: &Verdict, until: Instant) -> Vec<String> {
-    let mut warnings = facts.warnings.clone();
+fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant) -> Vec<String> {
+    let mut warnings = stats.warnings.clone();
     let judged = verdict
         .checks
         .iter()
         .any(|check| check.name == "server-silent" && check.state != CheckState::Skipped);
-    warnings.extend(silence::warning(fold, facts, until, judged));
+    warnings.extend(silence::warning(fold, stats, until, judged));
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));
@@ -376,22 +376,22 @@ fn warnings(fold: &Fold, facts: &EngineFacts, verdict: &Verdict, until: Instant)
     if other_kinds > 0 {
         warnings.push(format!("{other_kinds} failures in sessions are of more kinds than are told apart."));
     }
-    if facts.unasked > 0 {
+    if stats.unasked > 0 {
         warnings.push(format!(
             "{} connections were given up: bytes came on them that no request had asked for.",
-            facts.unasked
+            stats.unasked
         ));
     }
-    if facts.objects_left_out > 0 {
+    if stats.objects_left_out > 0 {
         warnings.push(format!(
             "{} objects were not fetched: their pages embed more than a user fetches of one.",
-            facts.objects_left_out
+            stats.objects_left_out
         ));
     }
-    if facts.forms_unlike > 0 {
+    if stats.forms_unlike > 0 {
         warnings.push(format!(
             "{} forms were sent with fields or a button that their page does not have: `farfield try` names them.",
-            facts.forms_unlike
+            stats.forms_unlike
         ));
     }
     warnings.extend(only_redirects(fold));

@@ -21,7 +21,7 @@
 //!
 //! A metric with nothing to measure does not pass: what cannot be shown is not kept.
 
-use crate::fold::{Fold, Part};
+use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
 use crate::quantile::Quantile;
@@ -210,7 +210,7 @@ impl Threshold {
 
 impl Metric {
     /// Of a part that has lasted for `elapsed`.
-    fn measure(self, steady: &Part, elapsed: Duration) -> Option<Measured> {
+    fn measure(self, steady: &PhaseStats, elapsed: Duration) -> Option<Measured> {
         match self {
             Metric::Time(statistic, timing) => statistic.measure(steady, timing),
             Metric::Errors => steady.error_share().map(Measured::exactly),
@@ -299,7 +299,7 @@ impl Measured {
 
 impl Statistic {
     /// Of the times, with those of which only an age is known where there are any.
-    fn measure(self, steady: &Part, timing: Timing) -> Option<Measured> {
+    fn measure(self, steady: &PhaseStats, timing: Timing) -> Option<Measured> {
         self.measure_times(steady.times.of(timing), steady.estimate(timing))
     }
 
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_state_is_measured_alone() {
         let names = ["home", "login", "never"].map(str::to_owned).to_vec();
-        let mut fold = Fold::new(window(0, 1000)).telling_states(names);
+        let mut fold = Fold::new(window(0, 1000)).naming_states(names);
         for n in 0..100 {
             let (request, outcome) =
                 (u32::from(n >= 90), if n == 99 { Outcome::TimedOut } else { Outcome::Ok });

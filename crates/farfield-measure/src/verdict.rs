@@ -21,10 +21,10 @@ mod unfinished;
 
 pub use limits::{ChangedLimit, VerdictLimits};
 
-use crate::facts::{Arrivals, EngineFacts};
+use crate::engine_stats::{Arrivals, EngineStats};
 use crate::fold::Fold;
-use crate::summary::Asked;
-use advice::Situation;
+use crate::summary::SummaryContext;
+use advice::RunView;
 use farfield_base::{Instant, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,36 +97,36 @@ pub struct Verdict {
 
 impl Verdict {
     /// Judges the run that ended (or has come) at `until`.
-    pub fn judge(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Verdict {
-        let limits = asked.limits;
-        let situation = Situation { asked, fold, facts, until };
+    pub fn judge(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
+        let limits = context.limits;
+        let run = RunView { context, fold, stats, until };
         let mut checks = vec![
-            completed(facts, fold, until),
-            generator_lacked(fold, facts, limits),
-            server::ended(facts),
-            server::silent(&situation),
-            machine::busy(&situation),
-            machine::steal(&situation),
-            timing::worker_busy(&situation),
-            timing::longest_stall(&situation),
-            timing::loop_lag(&situation),
-            timing::send_lateness(&situation),
-            timing::departure_lateness(&situation),
-            timing::arrival_lateness(&situation),
-            timing::crossing_lateness(&situation),
-            timing::gateway_overruns(&situation),
-            dropped_arrivals(facts, limits),
-            achieved_rate(&situation),
-            samples_lost(facts),
-            littles_law(fold, facts, limits),
+            completed(stats, fold, until),
+            generator_lacked(fold, stats, limits),
+            server::ended(stats),
+            server::silent(&run),
+            machine::busy(&run),
+            machine::steal(&run),
+            timing::worker_busy(&run),
+            timing::longest_stall(&run),
+            timing::loop_lag(&run),
+            timing::send_lateness(&run),
+            timing::departure_lateness(&run),
+            timing::arrival_lateness(&run),
+            timing::crossing_lateness(&run),
+            timing::gateway_overruns(&run),
+            dropped_arrivals(stats, limits),
+            achieved_rate(&run),
+            samples_lost(stats),
+            littles_law(fold, stats, limits),
             something_measured(fold),
-            succeeded::something_succeeded(asked, fold),
-            response_time_law::response_time_law(asked, fold, facts, until),
+            succeeded::something_succeeded(context, fold),
+            response_time_law::response_time_law(context, fold, stats, until),
             unfinished::unfinished(fold),
         ];
-        let explains = |cause: &str, check: &str| machine::explains(&situation, cause, check);
+        let explains = |cause: &str, check: &str| machine::explains(&run, cause, check);
         machine::excuse_punctual(&mut checks, explains);
-        causes::name(&mut checks, explains);
+        causes::note_causes(&mut checks, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);
         Verdict { valid, checks, changed_limits: limits.changed() }
     }
@@ -190,13 +190,13 @@ impl Check {
     }
 }
 
-fn completed(facts: &EngineFacts, fold: &Fold, until: Instant) -> Check {
+fn completed(stats: &EngineStats, fold: &Fold, until: Instant) -> Check {
     let what = "The run went to its end.";
     let window = fold.window();
     // A load that ended of its own closes the window; so does one whose window has no end.
-    let short = !facts.load_ended && window.measure_to != Instant::MAX && until < window.measure_to;
+    let short = !stats.load_ended && window.measure_to != Instant::MAX && until < window.measure_to;
     let note =
-        facts.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
+        stats.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
     let check = Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count);
     check.noted(note).advised(|| "run again, and let it go to its end".to_owned())
 }
@@ -211,11 +211,11 @@ fn something_measured(fold: &Fold) -> Check {
 const CLOSED_ONLY: &str = "users of this load do not come back when they are answered";
 const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
 
-fn achieved_rate(situation: &Situation<'_>) -> Check {
+fn achieved_rate(run: &RunView<'_>) -> Check {
     let what = "As many arrivals were begun as the load scheduled.";
-    let (facts, limit) = (situation.facts, situation.asked.limits.rate_error.as_f64());
+    let (stats, limit) = (run.stats, run.context.limits.rate_error.as_f64());
     let skip = |why| Check::skipped("achieved-rate", what, limit, Unit::Share, why);
-    match facts.arrivals {
+    match stats.arrivals {
         None => skip(CLOSED),
         Some(arrivals) if arrivals.scheduled == 0 && arrivals.begun == 0 => skip("no arrival was scheduled"),
         Some(arrivals) => {
@@ -223,15 +223,15 @@ fn achieved_rate(situation: &Situation<'_>) -> Check {
             let error = (begun - scheduled).abs() / scheduled.max(1.0);
             let note = (error > limit).then(|| format!("{begun} of {scheduled} arrivals were begun"));
             let check = Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note);
-            check.advised(|| situation.keep_up())
+            check.advised(|| run.keep_up())
         }
     }
 }
 
-fn dropped_arrivals(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "No arrival was dropped for want of users.";
     let limit = limits.dropped_arrivals as f64;
-    match facts.arrivals {
+    match stats.arrivals {
         Some(arrivals) => {
             let check = Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, Unit::Count);
             check.advised(|| {
@@ -252,7 +252,7 @@ fn dropped_arrivals(facts: &EngineFacts, limits: &VerdictLimits) -> Check {
 /// from due to done **as far as it lies inside the part**: that cuts off what requests of the warm-up and
 /// of the drain reach in from either edge, so that the law holds exactly for any load, also for a queue
 /// that grows. What remains is samples lost, made up or wrongly timed.
-fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "Little's law holds: the requests counted in the system are those that the samples tell of.";
     let limit = limits.littles_law.as_f64();
     let skip = |why: &str| Check::skipped("littles-law", what, limit, Unit::Share, why);
@@ -260,7 +260,7 @@ fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Chec
     if residence.requests < LITTLE_REQUESTS_MIN {
         return skip(&format!("fewer than {LITTLE_REQUESTS_MIN} requests were in the system"));
     }
-    let (counted, sampled) = (facts.in_system_ns as f64, residence.total_ns as f64);
+    let (counted, sampled) = (stats.in_system_ns as f64, residence.total_ns as f64);
     let residual = (counted - sampled).abs() / counted.max(1.0);
     Check::at_most("littles-law", what, residual, limit, Unit::Share).advised(|| {
         "what was counted while running and what was recorded disagree: report this with the run directory"
@@ -268,21 +268,21 @@ fn littles_law(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Chec
     })
 }
 
-fn samples_lost(facts: &EngineFacts) -> Check {
+fn samples_lost(stats: &EngineStats) -> Check {
     let what = "No sample was lost on its way to the record.";
-    let check = Check::at_most("samples-lost", what, facts.samples_lost as f64, 0.0, Unit::Count);
-    check.noted(facts.samples_refused.clone()).advised(|| {
+    let check = Check::at_most("samples-lost", what, stats.samples_lost as f64, 0.0, Unit::Count);
+    check.noted(stats.samples_refused.clone()).advised(|| {
         "free the disk, or keep fewer samples with `output.samples` or `output.disk-budget`".to_owned()
     })
 }
 
 /// Requests that failed for want of something on this machine, in the warm-up as well: users were not who they were
 /// meant to be.
-fn generator_lacked(fold: &Fold, facts: &EngineFacts, limits: &VerdictLimits) -> Check {
+fn generator_lacked(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "No request failed for want of a descriptor or a local address, and memory was not short.";
     let both = |outcome| fold.warm_up().count(outcome) + fold.steady().count(outcome);
     let [descriptors, addresses] = [Outcome::NoDescriptor, Outcome::NoAddress].map(both);
-    let short = facts.memory_short.as_deref();
+    let short = stats.memory_short.as_deref();
     let lacked = (descriptors + addresses + u64::from(short.is_some())) as f64;
     let limit = limits.generator_lacked as f64;
     let check = Check::at_most("generator-lacked", what, lacked, limit, Unit::Count);

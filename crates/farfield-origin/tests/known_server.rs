@@ -112,9 +112,9 @@ fn connections_beyond_the_limit_wait_until_one_closes() {
 fn the_last_reply_of_a_connection_says_so() {
     let origin = start(OriginConfig { keep_alive_requests: at_most(3), ..OriginConfig::default() });
     let mut client = Client::connect(origin.address());
-    let told: Vec<bool> =
+    let failed: Vec<bool> =
         (0..3).map(|_| client.get("/bytes/1").header("connection") == Some("close")).collect();
-    assert_eq!(told, [false, false, true]);
+    assert_eq!(failed, [false, false, true]);
     assert!(client.is_closed());
 }
 
@@ -204,7 +204,7 @@ fn waiting_ends_when_it_is_stopped() {
 }
 
 #[test]
-fn a_taken_port_is_told_with_its_remedy() {
+fn a_taken_port_is_reported_with_its_remedy() {
     let origin = start(OriginConfig::default());
     let error =
         Origin::start(OriginConfig { bind: origin.address(), ..OriginConfig::default() }).unwrap_err();

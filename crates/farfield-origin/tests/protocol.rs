@@ -140,7 +140,7 @@ fn statuses_come_as_asked() {
 }
 
 #[test]
-fn wrong_paths_are_told_what_would_do() {
+fn wrong_paths_are_reported_what_would_do() {
     let (_origin, mut client) = origin();
     let check = |reply: Reply, status, hint| {
         assert_eq!(reply.status, status);
@@ -173,7 +173,7 @@ fn a_body_where_none_is_wanted_does_not_cost_the_connection() {
 }
 
 #[test]
-fn a_client_that_expects_to_be_told_to_continue_is() {
+fn a_client_that_expects_to_be_reported_to_continue_is() {
     let (_origin, mut client) = origin();
     client.send("POST /echo-length HTTP/1.1\r\nHost: o\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     assert_eq!(client.read_head().status, 100);

@@ -12,7 +12,7 @@ mod states;
 
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use farfield_base::printable;
-use farfield_measure::facts::ServerLimits;
+use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
 };

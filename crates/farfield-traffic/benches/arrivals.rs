@@ -1,4 +1,5 @@
-//! Arrivals a second that each process makes on one core, drawn and thrown away: `cargo bench -p farfield-traffic`.
+//! Arrivals a second that each process makes on one core, drawn and thrown away: `cargo bench -p
+//! farfield-traffic`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 

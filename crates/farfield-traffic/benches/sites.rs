@@ -1,5 +1,5 @@
-//! Pages and requests a second that each order makes on one core, drawn and thrown away, and what a site takes to
-//! generate: `cargo bench -p farfield-traffic --bench sites`.
+//! Pages and requests a second that each order makes on one core, drawn and thrown away, and what a site
+//! takes to generate: `cargo bench -p farfield-traffic --bench sites`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 

@@ -1,5 +1,5 @@
-//! Choosing among weighted things in constant time: Walker's alias method, with the tables built as Vose (1991,
-//! "A linear algorithm for generating random numbers with a given distribution") builds them.
+//! Choosing among weighted things in constant time: Walker's alias method, with the tables built as Vose
+//! (1991, "A linear algorithm for generating random numbers with a given distribution") builds them.
 //!
 //! A draw takes two random numbers and one look-up, however many things there are, and allocates nothing.
 
@@ -12,14 +12,15 @@ pub struct AliasTable {
     columns: Vec<Column>,
 }
 
-/// One of `len` equally likely columns: it keeps a draw with probability `keeps` and else gives it to `alias`.
+/// Column of `len` equally likely ones: it keeps a draw with probability `keeps` and else gives it to
+/// `alias`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Column {
     keeps: f64,
     alias: u32,
 }
 
-/// Why weights do not make a choice.
+/// Error of weights that make no choice.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum WeightError {
     /// A weight is negative or not finite.
@@ -52,8 +53,8 @@ impl AliasTable {
                 small.push(rich);
             }
         }
-        // What is left over has a share of one but for rounding, and already keeps all of it. A thing of weight
-        // zero cannot be left over: the others, each at most one, could not make up its share.
+        // What is left over has a share of one but for rounding, and already keeps all of it. A thing of
+        // weight zero cannot be left over: the others, each at most one, could not make up its share.
         debug_assert!(small.iter().all(|i| weights[*i as usize] > 0.0));
         Ok(AliasTable { columns })
     }

@@ -1,7 +1,7 @@
 //! A number that may carry its unit: `0.3`, `"300ms"`, `"64KiB"`.
 //!
-//! A distribution does not care what it is a distribution of, but its user does. So a parameter keeps its
-//! dimension as far as the unit tells it, for the place that wants times to refuse sizes, and keeps its
+//! A distribution has no unit, but its use has one. So a parameter keeps its
+//! dimension as far as the unit has one, for the place that wants times to refuse sizes, and keeps its
 //! spelling, for the resolved scenario to read like the one that was written.
 
 use farfield_base::{Bytes, Duration};
@@ -20,7 +20,7 @@ pub enum Amount {
     Size(Bytes),
 }
 
-/// What an amount is an amount of.
+/// Dimension of an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// Seconds.
@@ -29,7 +29,7 @@ pub enum Dimension {
     Size,
 }
 
-/// Why an amount could not be read.
+/// Error of a text that is no amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is neither a number, nor a time such as `300ms`, nor a size such as `64KiB`")]
 pub struct AmountError {
@@ -46,7 +46,7 @@ impl Amount {
         }
     }
 
-    /// What the unit says it is, if there is one.
+    /// Dimension of the unit, if there is one.
     pub fn dimension(self) -> Option<Dimension> {
         match self {
             Amount::Number(_) => None,

@@ -1,16 +1,17 @@
 //! Arrival processes: the instants at which requests (open load) or sessions (hybrid load) come.
 //!
-//! A process with a known rate, constant or not, is one mechanism: events that are evenly spaced or Poisson at
-//! rate one, put through the inverse of the cumulative rate (Çinlar 1975, "Introduction to Stochastic
-//! Processes", section 4.7). So a ramp is exactly a ramp, nothing is thinned, and the n-th instant follows from
-//! n or from one running sum of the unit process, never from a sum of rounded gaps: a billion arrivals do not
-//! drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of instants
-//! stand beside it, and processes with structure: where the rate is itself random, the same inversion is done
-//! step by step as the rate unfolds (fractional Gaussian noise, Markov-modulated, ON/OFF sources, M/G/∞).
+//! A process with a known rate, constant or not, is one mechanism: events that are evenly spaced or Poisson
+//! at rate one, put through the inverse of the cumulative rate (Çinlar 1975, "Introduction to Stochastic
+//! Processes", section 4.7). So a ramp is exactly a ramp, nothing is thinned, and the n-th instant follows
+//! from n or from one running sum of the unit process, never from a sum of rounded gaps: a billion arrivals
+//! do not drift (an `f64` holds nanoseconds exactly for the first 104 days). Renewal processes and files of
+//! instants stand beside it, and processes with structure: where the rate is itself random, the same
+//! inversion is done step by step as the rate unfolds (fractional Gaussian noise, Markov-modulated, ON/OFF
+//! sources, M/G/∞).
 //!
-//! Drawing an arrival allocates nothing (but where the number of sessions under way reaches a new height, or one
-//! block of noise ends and the next is drawn). The random stream belongs to the process: however many workers
-//! [share](Arrivals::share) it, together they see what one would.
+//! Drawing an arrival allocates nothing (but where the number of sessions under way reaches a new height, or
+//! one block of noise ends and the next is drawn). The random stream belongs to the process: any number of
+//! workers that [share](Arrivals::share) it see together the arrivals that one would see.
 
 mod carry;
 mod curve;
@@ -41,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trace::Trace;
 
-/// How arrivals lie where the rate is given.
+/// Spacing of arrivals where the rate is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
@@ -61,8 +62,8 @@ pub struct ArrivalProcess {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Process {
-    /// With `gaps`, these scaled to a mean of one are what lies between arrivals in units of the cumulative
-    /// rate.
+    /// Arrivals at a rate that follows a curve. With `gaps`, these, scaled to a mean of one, separate
+    /// arrivals in units of the cumulative rate.
     Curve {
         curve: Arc<Curve>,
         spacing: Spacing,
@@ -150,7 +151,8 @@ impl ArrivalProcess {
     }
 
     /// The Hurst parameter of the counts, as theory has it: ½ without memory over long times. `None` where
-    /// there is none to tell: the rate follows a curve, the instants a file, or gaps have an infinite variance.
+    /// there is none: the rate follows a curve, the instants a file, or gaps have an infinite
+    /// variance.
     pub fn hurst(&self) -> Option<f64> {
         match &self.process {
             Process::Modulated { environment, .. } => Some(environment.hurst()),
@@ -160,9 +162,10 @@ impl ArrivalProcess {
         }
     }
 
-    /// How many arrivals to expect in [`from`, `to`): the integral of the rate; of a file, the count itself; of
-    /// a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives, from
-    /// the start on, around which a self-similar process may stay for a long time. `None` where that is not known.
+    /// Expected number of arrivals in [`from`, `to`): the integral of the rate; of a file, the count itself;
+    /// of a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives,
+    /// from the start on, around which a self-similar process may stay for a long time. `None` where that is
+    /// not known.
     pub fn expected(&self, from: Instant, to: Instant) -> Option<f64> {
         match &self.process {
             Process::Curve { curve, .. } => Some((curve.cumulative(to) - curve.cumulative(from)).max(0.0)),
@@ -239,7 +242,7 @@ impl Iterator for Arrivals {
     }
 }
 
-/// One worker's part of the arrivals, each with its index among all of them.
+/// Arrivals of one worker, each with its index among all of them.
 #[derive(Debug, Clone)]
 pub struct WorkerArrivals {
     arrivals: Arrivals,

@@ -1,17 +1,23 @@
-//! Distributions as values: the law that a think time, a gap or a count follows.
+//! Distributions of think times, gaps and counts, as values.
 //!
-//! A [`DistributionSpec`] is what a scenario says; [resolved](DistributionSpec::resolve), it is a
-//! [`Distribution`], which draws. Every law documents its density, parameters, mean, variance and support, and
-//! is tested against them. A draw allocates nothing; random numbers come from the stream that is handed in.
+//! A [`DistributionSpec`] is the form of a scenario; [resolved](DistributionSpec::resolve), it is a
+//! [`Distribution`], which draws. A [`Model`] is a parametric distribution or mixture as functions: density,
+//! distribution function and tail. Every distribution documents its density, parameters, mean, variance and
+//! support, and is tested against them. A draw allocates nothing; random numbers come from the stream passed
+//! in.
 //!
-//! Times are in seconds and sizes in bytes: a law knows numbers only.
+//! Times are in seconds and sizes in bytes: a distribution has numbers only.
 
 mod continuous;
 mod discrete;
 mod empirical;
+mod family;
 mod mixture;
+mod model;
 mod power;
+mod quadrature;
 mod spec;
+pub mod special;
 mod tails;
 mod truncated;
 mod wanted;
@@ -19,7 +25,10 @@ mod wanted;
 pub use continuous::{Constant, Exponential, Gamma, InverseGaussian, Lognormal, Normal, Uniform, Weibull};
 pub use discrete::{Geometric, Zipf};
 pub use empirical::Empirical;
+pub use family::{Component, Family};
 pub use mixture::Mixture;
+pub use model::{Model, probability};
+pub use quadrature::{GAUSS_2, GAUSS_4, integrated};
 pub use spec::{DistributionSpec, SpecError};
 pub use tails::{BoundedPareto, Pareto};
 pub use truncated::Truncated;
@@ -29,9 +38,9 @@ use crate::amount::Amount;
 use farfield_base::random::Stream;
 use farfield_base::{Bytes, Duration};
 
-/// What every law can tell and do.
-pub trait Law {
-    /// Draws one value, within [`support`](Law::support).
+/// A distribution of one variable: draws, moments, support.
+pub trait Univariate {
+    /// Draws one value, within [`support`](Univariate::support).
     fn sample(&self, rng: &mut Stream) -> f64;
     /// The mean; infinite where it is.
     fn mean(&self) -> f64;
@@ -41,28 +50,28 @@ pub trait Law {
     fn support(&self) -> (f64, f64);
 }
 
-/// A parameter that its law does not allow.
+/// A parameter that its distribution does not allow.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`{parameter}` of the {law} law is {given}; {expected}")]
+#[error("`{parameter}` of the {distribution} distribution is {given}; {expected}")]
 pub struct ParameterError {
-    /// The law.
-    pub law: &'static str,
+    /// The distribution.
+    pub distribution: &'static str,
     /// The parameter, as a scenario spells it.
     pub parameter: &'static str,
-    /// What it was given.
+    /// The value given.
     pub given: f64,
-    /// What would do.
+    /// Values that are valid.
     pub expected: &'static str,
 }
 
-/// A law with its parameters, ready to draw. Cheap to clone.
+/// A distribution with its parameters, ready to draw. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A single value.
     Constant(Constant),
-    /// Anything between two bounds alike.
+    /// Uniform between two bounds.
     Uniform(Uniform),
-    /// Without memory.
+    /// Exponential, memoryless.
     Exponential(Exponential),
     /// The bell curve.
     Normal(Normal),
@@ -82,18 +91,18 @@ pub enum Distribution {
     Geometric(Geometric),
     /// Ranks by popularity.
     Zipf(Zipf),
-    /// Values that were measured.
+    /// Measured values.
     Empirical(Empirical),
-    /// Each of several laws with its probability.
+    /// Several distributions, each with its probability.
     Mixture(Mixture),
-    /// What lies between two thresholds of another one.
+    /// Another distribution between two thresholds.
     Truncated(Truncated),
 }
 
 impl Distribution {
     /// Draws one value.
     pub fn sample(&self, rng: &mut Stream) -> f64 {
-        self.law().sample(rng)
+        self.univariate().sample(rng)
     }
 
     /// Draws a time: seconds, rounded to the nanosecond, negative ones clipped to zero.
@@ -108,41 +117,41 @@ impl Distribution {
 
     /// The mean; infinite where it is. Of the values as drawn, before any clipping.
     pub fn mean(&self) -> f64 {
-        self.law().mean()
+        self.univariate().mean()
     }
 
     /// The variance; infinite where it, or the mean, is.
     pub fn variance(&self) -> f64 {
-        self.law().variance()
+        self.univariate().variance()
     }
 
     /// The least value, or minus infinity.
     pub fn minimum(&self) -> f64 {
-        self.law().support().0
+        self.univariate().support().0
     }
 
     /// The largest value, or infinity.
     pub fn maximum(&self) -> f64 {
-        self.law().support().1
+        self.univariate().support().1
     }
 
-    fn law(&self) -> &dyn Law {
+    fn univariate(&self) -> &dyn Univariate {
         match self {
-            Distribution::Constant(law) => law,
-            Distribution::Uniform(law) => law,
-            Distribution::Exponential(law) => law,
-            Distribution::Normal(law) => law,
-            Distribution::Lognormal(law) => law,
-            Distribution::Weibull(law) => law,
-            Distribution::Pareto(law) => law,
-            Distribution::BoundedPareto(law) => law,
-            Distribution::InverseGaussian(law) => law,
-            Distribution::Gamma(law) => law,
-            Distribution::Geometric(law) => law,
-            Distribution::Zipf(law) => law,
-            Distribution::Empirical(law) => law,
-            Distribution::Mixture(law) => law,
-            Distribution::Truncated(law) => law,
+            Distribution::Constant(distribution) => distribution,
+            Distribution::Uniform(distribution) => distribution,
+            Distribution::Exponential(distribution) => distribution,
+            Distribution::Normal(distribution) => distribution,
+            Distribution::Lognormal(distribution) => distribution,
+            Distribution::Weibull(distribution) => distribution,
+            Distribution::Pareto(distribution) => distribution,
+            Distribution::BoundedPareto(distribution) => distribution,
+            Distribution::InverseGaussian(distribution) => distribution,
+            Distribution::Gamma(distribution) => distribution,
+            Distribution::Geometric(distribution) => distribution,
+            Distribution::Zipf(distribution) => distribution,
+            Distribution::Empirical(distribution) => distribution,
+            Distribution::Mixture(distribution) => distribution,
+            Distribution::Truncated(distribution) => distribution,
         }
     }
 }
@@ -161,7 +170,7 @@ impl From<Bytes> for Distribution {
     }
 }
 
-/// Refusals that several laws share. Each names the law and the parameter.
+/// Refusals that several distributions share. Each names the distribution and the parameter.
 struct Check(&'static str);
 
 impl Check {
@@ -172,7 +181,11 @@ impl Check {
         holds: bool,
         expected: &'static str,
     ) -> Result<f64, ParameterError> {
-        if holds { Ok(given) } else { Err(ParameterError { law: self.0, parameter, given, expected }) }
+        if holds {
+            Ok(given)
+        } else {
+            Err(ParameterError { distribution: self.0, parameter, given, expected })
+        }
     }
 
     fn finite(&self, parameter: &'static str, given: f64) -> Result<f64, ParameterError> {

@@ -1,35 +1,34 @@
-//! The files that a scenario names: how their text comes in, how it splits into entries, and what is wrong with
-//! them.
+//! Files that a scenario names: loading, splitting into entries, and errors.
 //!
-//! Opening a file is the business of whoever wires the run; here it is a function that is handed in, so that a
-//! test hands in text.
+//! Opening a file is left to the caller, as a function that is passed in, so that a test can pass text.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
+/// Loader of a file's bytes: `&mut |path| std::fs::read(path)`; the caller decides what paths are relative
+/// to.
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
 
-/// Why a file that the scenario names does not do. The sentence names the file and, if it is one line's fault,
-/// the line.
+/// Error of a file that the scenario names. The sentence names the file and, where one line is wrong, the
+/// line.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It could not be read at all.
+    /// The file could not be read.
     #[error("{}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// One line does not do.
+    /// A line is invalid.
     #[error("{}:{line}: {problem}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it, and what would do.
+        /// The problem, and what to write.
         problem: String,
     },
     /// The file as a whole does not do.
@@ -37,7 +36,7 @@ pub enum FileError {
     Whole {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what would do.
+        /// The problem, and what to write.
         problem: String,
     },
 }
@@ -102,10 +101,10 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let told = |text| numbers(text).expect_err(text).to_string();
-        assert_eq!(told("1\n# two\nthree\n"), "n.txt:3: `three` is no number");
-        assert_eq!(told("1\n2#3\n"), "n.txt:2: `2#3` is no number");
-        assert_eq!(told("# nothing\n"), "n.txt: holds no entry; write one number a line");
+        let error_of = |text| numbers(text).expect_err(text).to_string();
+        assert_eq!(error_of("1\n# two\nthree\n"), "n.txt:3: `three` is no number");
+        assert_eq!(error_of("1\n2#3\n"), "n.txt:2: `2#3` is no number");
+        assert_eq!(error_of("# nothing\n"), "n.txt: holds no entry; write one number a line");
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! When users come and what they ask for.
+//! Load: arrivals, requests, sessions and sites, and the distributions that they follow.
 //!
-//! - [`distribution`]: the laws that think times, gaps and counts follow;
+//! - [`distribution`]: distributions of think times, gaps and counts, and their families as functions;
 //! - [`arrival`]: the instants at which requests or sessions come;
-//! - [`request`]: what is asked for, and in which order;
+//! - [`request`]: requests, the pages that they make up, and their order;
 //! - [`site`]: objects, pages, links and popularity, from models and from files;
 //! - [`session`]: sessions whose requests depend on replies;
-//! - [`load`]: the models of load, which put the three together;
-//! - [`fit`]: models from access logs;
-//! - [`series`]: what counts of requests over time tell: dispersion, memory, the Hurst parameter.
+//! - [`load`]: the models of load, which put the three together.
 //!
-//! Each comes in two forms. What a scenario says is a *spec*: it reads from TOML, refuses what cannot be meant
-//! in one sentence, and writes back to what reads as the same value. A spec may name files. `resolve` hands
-//! them in through a [loader](file::Load), and gives the form that draws: without files, I/O or failure, and
-//! without allocation in a draw.
+//! Each comes in two forms. The *spec* is the form of a scenario: it is read from TOML, refuses invalid
+//! values with one sentence, and is written back to text that reads as the same value. A spec may name files.
+//! `resolve` reads them through a [loader](file::Load) and returns the form that draws: without files, I/O or
+//! failure, and without allocation in a draw.
+//!
+//! Models are fitted to logs in `farfield-fit`; recorded sessions read access logs with `farfield-log`.
 //!
 //! Nothing here reads a clock or opens a file, and nothing knows HTTP's bytes or the network.
 
@@ -21,10 +21,8 @@ pub mod amount;
 pub mod arrival;
 pub mod distribution;
 pub mod file;
-pub mod fit;
 pub mod load;
 pub mod request;
-pub mod series;
 pub mod session;
 pub mod site;
 

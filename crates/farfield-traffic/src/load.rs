@@ -1,16 +1,16 @@
-//! The models of load: what makes the next request come.
+//! Models of load: the times of requests.
 //!
-//! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary tale"):
-//! in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an *open* load
-//! requests arrive whatever became of those before; a *hybrid* (partly open) load has sessions that arrive
-//! openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and Druschel
-//! (1999, section 4): attempts to connect at a rate that no server can hold back.
+//! The terms are those of Schroeder, Wierman and Harchol-Balter (2006, "Open versus closed: a cautionary
+//! tale"): in a *closed* load a fixed number of users each wait for a reply, think and ask again; in an
+//! *open* load requests arrive independently of earlier ones; a *hybrid* (partly open) load has sessions
+//! that arrive openly, inside of which requests wait for each other. *Overload* is the S-Client of Banga and
+//! Druschel (1999, section 4): attempts to connect at a rate that no server can hold back.
 //!
-//! A user equivalent of SURGE (Barford and Crovella 1998) is a user of a closed or a hybrid load who is ON while it
-//! fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an *inactive OFF time*, the
-//! think time, after it.
+//! A user equivalent of SURGE (Barford and Crovella 1998) is a user of a closed or a hybrid load who is ON
+//! while it fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an
+//! *inactive OFF time*, the think time, after it.
 //!
-//! These are models, not modes: they say when, and never how the bytes travel.
+//! These are models, not modes: they decide times, never how the bytes travel.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -19,17 +19,17 @@ use farfield_base::{Duration, Instant, Rate};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::num::NonZeroU32;
 
-/// A model of load as a scenario writes it, told apart by its `model` key.
+/// A model of load as a scenario writes it, distinguished by its `model` key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum LoadSpec {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed(ClosedSpec),
     /// Pages arrive.
     Open(OpenSpec),
     /// Sessions arrive, and wait inside.
     Hybrid(Box<HybridSpec>),
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 
@@ -37,18 +37,18 @@ pub enum LoadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClosedSpec {
-    /// How many users there are; 10 unless said.
+    /// Number of users; 10 by default.
     #[serde(default = "ten", deserialize_with = "users")]
     pub users: NonZeroU32,
-    /// The time from the end of one page to the beginning of the user's next; none unless said.
+    /// The time from the end of one page to the beginning of the user's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
-    /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its place, on each of
-    /// a user's connections; none unless said.
+    /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its
+    /// place, on each of a user's connections; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// The time over which the users begin, evenly; all at once if it is 0. Unless said it is chosen by whoever knows how long
-    /// a user's cycle takes, and all at once where nobody does.
+    /// The time over which the users begin, evenly; all at once if it is 0. By default it is chosen from
+    /// the length of a user's cycle where that is known, and 0 elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Duration>,
 }
@@ -59,7 +59,7 @@ pub struct ClosedSpec {
 pub struct OpenSpec {
     /// When pages arrive.
     pub arrivals: ArrivalSpec,
-    /// How many may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    /// Limit of users at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
@@ -70,22 +70,22 @@ pub struct OpenSpec {
 pub struct HybridSpec {
     /// When sessions arrive.
     pub arrivals: ArrivalSpec,
-    /// Pages a session, each with what is embedded in it; geometric with mean 5 unless said.
+    /// Pages a session, each with what is embedded in it; geometric with mean 5 by default.
     #[serde(default = "five_pages")]
     pub requests: CountsSpec,
-    /// The time from the end of one page to the beginning of the session's next; none unless said.
+    /// The time from the end of one page to the beginning of the session's next; none by default.
     #[serde(default = "no_time")]
     pub think: TimesSpec,
-    /// SURGE's active OFF time, as in a closed load; none unless said.
+    /// SURGE's active OFF time, as in a closed load; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
-    /// How many sessions may be under way at once; arrivals beyond are dropped and counted. No limit unless said.
+    /// Limit of sessions at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
     pub users_max: Option<NonZeroU32>,
 }
 
 /// `model = "overload"`: D descriptors keep trying to connect. An attempt that is not answered within T is
-/// dropped without a word and started anew. A connection that is established goes on beside them and never
+/// dropped silently and started anew. A connection that is established goes on beside them and never
 /// holds back a new attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -93,15 +93,15 @@ pub struct Overload {
     /// D: descriptors that try to connect.
     #[serde(deserialize_with = "descriptors")]
     pub descriptors: NonZeroU32,
-    /// T: how long an attempt may go unanswered. Above the largest round trip of the path, or else attempts are
-    /// dropped that the server is about to answer (section 4.2). 500 ms unless said, as in the paper.
+    /// T: timeout of an attempt. Above the largest round trip of the path, or else attempts
+    /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
     /// When a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
-    /// How many established connections may be open at once; attempts answered beyond are closed at once. No
-    /// limit unless said.
+    /// Limit of established connections at once; attempts answered beyond are closed at once. No
+    /// limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "established_max")]
     pub established_max: Option<NonZeroU32>,
 }
@@ -113,17 +113,17 @@ pub enum Restart {
     /// Every T exactly, answered or not: the attempt rate is D / T whatever the server does.
     #[default]
     Paced,
-    /// As soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T for a
-    /// server that answers nothing, and above it for one that answers.
+    /// Attempt as soon as the last was answered or T has passed, the paper's loop: the attempt rate is D / T
+    /// for a server that answers nothing, and above it for one that answers.
     AtOnce,
 }
 
 /// A model of load, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
-    /// So many users, each with one page at a time.
+    /// A fixed number of users, each with one page at a time.
     Closed {
-        /// How many users there are.
+        /// Number of users.
         users: NonZeroU32,
         /// Seconds from the end of one page to the beginning of the user's next.
         think: Distribution,
@@ -136,7 +136,7 @@ pub enum LoadModel {
     Open {
         /// When pages arrive.
         arrivals: ArrivalProcess,
-        /// How many may be under way at once.
+        /// Limit of users at once.
         users_max: Option<NonZeroU32>,
     },
     /// Sessions arrive, and wait inside.
@@ -149,10 +149,10 @@ pub enum LoadModel {
         think: Distribution,
         /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
         active_off: Option<Distribution>,
-        /// How many sessions may be under way at once.
+        /// Limit of sessions at once.
         users_max: Option<NonZeroU32>,
     },
-    /// Attempts to connect, however the server does.
+    /// Attempts to connect, independent of the server's replies.
     Overload(Overload),
 }
 
@@ -170,7 +170,7 @@ impl LoadModel {
         }
     }
 
-    /// The law of what a user waits before each object that a page embeds, in seconds.
+    /// The distribution of what a user waits before each object that a page embeds, in seconds.
     pub fn active_off(&self) -> Option<&Distribution> {
         match self {
             LoadModel::Closed { active_off, .. } | LoadModel::Hybrid { active_off, .. } => {
@@ -253,8 +253,8 @@ impl Overload {
             .expect("a finite number of descriptors over a time above zero")
     }
 
-    /// The attempts of a paced overload: evenly spaced at [`attempt_rate`](Self::attempt_rate), the n-th that of
-    /// descriptor n modulo D, so that each descriptor has one every T.
+    /// The attempts of a paced overload: evenly spaced at [`attempt_rate`](Self::attempt_rate), the n-th that
+    /// of descriptor n modulo D, so that each descriptor has one every T.
     pub fn attempts(&self) -> ArrivalProcess {
         ArrivalProcess::steady(self.attempt_rate(), Spacing::Even)
     }
@@ -270,7 +270,7 @@ fn no_time() -> TimesSpec {
 
 fn five_pages() -> CountsSpec {
     let pages = DistributionSpec::geometric(5.0).expect("five is a mean above one");
-    CountsSpec::try_from(pages).expect("a geometric law has no unit")
+    CountsSpec::try_from(pages).expect("a geometric distribution has no unit")
 }
 
 fn half_a_second() -> Duration {

@@ -1,10 +1,11 @@
-//! What is asked for: requests, the pages they make up, and the order in which users ask for pages.
+//! Requests, the pages they make up, and the order in which users ask for pages.
 //!
 //! A page is a main request and what is embedded in it, which the user fetches after it over its parallel
-//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is a place in it: what a sample's
-//! `request` field holds. Choosing a page takes constant time and allocates nothing.
+//! connections. All requests of a set lie in one flat list, and a [`RequestId`] is an index into it, the
+//! value of a sample's `request` field. Choosing a page takes constant time and allocates nothing.
 //!
-//! How a request becomes bytes (Host, Content-Length, the version) is the business of HTTP, not of this module.
+//! How a request becomes bytes (Host, Content-Length, the version) is left to HTTP, not this
+//! module.
 
 mod parts;
 mod site;
@@ -28,12 +29,13 @@ use views::Views;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u32);
 
-/// One request, ready to be written.
+/// A request, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: Method,
-    /// What is asked for, in origin form (`/page?q`), absolute form (`http://host/page`) or, for OPTIONS, `*`.
+    /// The target, in origin form (`/page?q`), absolute form (`http://host/page`) or, for OPTIONS,
+    /// `*`.
     pub path: String,
     /// Header fields beside those that HTTP itself needs, in order.
     pub headers: Vec<(HeaderName, HeaderValue)>,
@@ -44,9 +46,9 @@ pub struct Request {
 /// A main request and what is embedded in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// What is asked for first.
+    /// The main request.
     pub main: RequestId,
-    /// What is asked for once the main reply is there, in order.
+    /// Requests sent once the main reply is there, in order.
     pub embedded: Vec<RequestId>,
 }
 
@@ -56,7 +58,7 @@ pub struct RequestSet {
     requests: Vec<Request>,
     pages: Vec<Page>,
     choice: Choice,
-    /// Where a page that is chosen is one of several of the list.
+    /// Views of the pages, where a chosen page is one of several of the list.
     views: Option<Views>,
 }
 
@@ -64,19 +66,22 @@ pub struct RequestSet {
 enum Choice {
     Weighted(AliasTable),
     InOrder,
-    /// Places in the list of pages, gone through as the list itself is in order. Shared, so that a clone costs nothing.
+    /// Places in the list of pages, gone through as the list itself is in order. Shared, so that a clone
+    /// costs nothing.
     Sequence(Arc<[u32]>),
     Walk(Arc<Walk>),
 }
 
-/// Where the `turn`-th turn of `client` among `clients` is in a list of `of` places that all go through together.
+/// Index of the `turn`-th turn of `client` among `clients` in a list of `of` entries that all go through
+/// together.
 fn place(client: u64, clients: u64, turn: u64, of: usize) -> usize {
     let of = of as u64; // below 2³², so that nothing here overflows
     ((client % of + (turn % of) * (clients % of)) % of) as usize
 }
 
 impl RequestSet {
-    /// These requests, and pages of them that are gone through in order; nothing if there are more than numbers, or none.
+    /// These requests, and pages of them that are gone through in order; nothing if there are more than
+    /// numbers, or none.
     pub(crate) fn in_order(requests: Vec<Request>, pages: Vec<Page>) -> Option<RequestSet> {
         let numbered = u32::try_from(requests.len()).is_ok() && u32::try_from(pages.len()).is_ok();
         (numbered && !pages.is_empty()).then_some(RequestSet {
@@ -92,8 +97,8 @@ impl RequestSet {
         &self.requests
     }
 
-    /// All pages, in the order of the scenario. Pages of a site that are seen in several ways stand there once for each,
-    /// one after the other.
+    /// All pages, in the order of the scenario. Pages of a site that are seen in several ways stand there
+    /// once for each, one after the other.
     pub fn pages(&self) -> &[Page] {
         &self.pages
     }
@@ -109,13 +114,13 @@ impl RequestSet {
     /// clients) modulo the number of pages, so that:
     /// - in a closed load, with the user's number and the number of users, the users together go through the
     ///   list once before any begins anew, each taking every `clients`-th page;
-    /// - in an open load, with the arrival's index as `client`, 1 as `clients` and 0 as `turn`, arrivals take one
-    ///   page after the other;
+    /// - in an open load, with the arrival's index as `client`, 1 as `clients` and 0 as `turn`, arrivals take
+    ///   one page after the other;
     /// - in a hybrid load, with the session's index as `client` and 1 as `clients`, a session begins one page
     ///   after the session before it, and goes on from there.
     ///
-    /// With stack distances, the same, in a list in which each page stands as often as it is asked for. On a walk, it is
-    /// one that a session starts with; [`next`](Self::next) goes on from there.
+    /// With stack distances: as in order, in a list in which each page stands as often as it is asked for. On
+    /// a walk, it is one that a session starts with; [`next`](Self::next) goes on from there.
     pub fn page(&self, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> &Page {
         &self.pages[self.next(None, client, clients, turn, rng) as usize]
     }
@@ -133,7 +138,7 @@ impl RequestSet {
         self.views.as_ref().map_or(self.pages.len(), Views::pages)
     }
 
-    /// The same where each page is seen in one way.
+    /// The next page where each page has one view.
     fn choose(&self, before: Option<u32>, client: u64, clients: u64, turn: u64, rng: &mut Stream) -> u32 {
         match (&self.choice, before) {
             (Choice::Weighted(table), _) => table.sample(rng) as u32,

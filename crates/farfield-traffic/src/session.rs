@@ -1,12 +1,14 @@
-//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the next.
+//! Sessions with dependencies: what a user does, state after state, and what it takes from each reply for the
+//! next.
 //!
-//! A session is a way through states ([`path`]): a list, a weighted choice, or a Markov table. A state ([`state`]) is a
-//! request whose parts have holes ([`template`]), what is taken from its reply and held against it ([`extract`]), and what
-//! happens when that fails. Rows of data ([`data`]) give each session a user's name and password of its own.
+//! A session is a path through states ([`path`]): a list, a weighted choice, or a Markov table. A state
+//! ([`state`]) is a request whose parts have placeholders ([`template`]), the extractions from its reply and
+//! the checks of it ([`extract`]), and the reaction to a failure. Rows of data ([`data`]) give each session
+//! a user's name and password of its own.
 //!
-//! [`SessionSpec`] is what a scenario says; [`SessionSpec::resolve`] gives the [`Session`], in which names have become
-//! numbers. A name that nothing defines, or nothing that can come before, is refused there. How requests become bytes,
-//! and how values are found in replies, is the runtime's.
+//! [`SessionSpec`] is the form of a scenario; [`SessionSpec::resolve`] returns the [`Session`], in which
+//! names have become numbers. A name that no earlier state can define is an error there. How requests become
+//! bytes, and how values are found in replies, is left to the runtime.
 
 pub mod around;
 pub mod course;
@@ -35,7 +37,7 @@ use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use field::FieldSpec;
 use http::Method;
-use path::{EntrySpec, PathSpec, Route, TransitionsSpec};
+use path::{EntrySpec, PathSpec, StatePath, TransitionsSpec};
 use query::{Css, Lookup, Pattern, Pointer};
 use replay::{Replay, ReplaySpec};
 use secret::Secret;
@@ -49,7 +51,7 @@ use wanted::ReadyCheck;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SessionSpec {
-    /// The way through the states: a list, or weights; all states in order unless said.
+    /// The way through the states: a list, or weights; by default all states in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
     /// States that are asked for once, before the load. What they extract, all sessions know.
@@ -64,16 +66,16 @@ pub struct SessionSpec {
     /// States that are asked for once, behind the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tear_down: Vec<String>,
-    /// Where a table of transitions begins; in the first state unless said.
+    /// Entry of a table of transitions; by default the first state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntrySpec>,
-    /// Pages of a session at most; as far as its way goes unless said.
+    /// Pages of a session at most; by default as far as its path goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clicks: Option<CountsSpec>,
-    /// How long the user thinks after a page; the load's think time unless said.
+    /// Think time after a page; by default that of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
-    /// What happens when a page's request, a check or an extraction failed.
+    /// Reaction to a page's request, a check or an extraction that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
     /// Whether the user keeps cookies.
@@ -82,7 +84,7 @@ pub struct SessionSpec {
     /// Redirects of one request that are followed.
     #[serde(default = "ten")]
     pub redirects: u8,
-    /// What is fetched with a page.
+    /// Requests made with a page.
     #[serde(default)]
     pub page_load: PageLoad,
     /// Whether the user keeps embedded objects, and asks again only when they are stale.
@@ -105,14 +107,14 @@ pub struct SessionSpec {
     pub replay: Option<ReplaySpec>,
 }
 
-/// What is fetched with a page.
+/// Requests made with a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageLoad {
-    /// What the state lists.
+    /// Those that the state lists.
     #[default]
     Listed,
-    /// That, and what the page's HTML embeds, found as it arrives.
+    /// Those, and the objects that the page's HTML embeds, found as it arrives.
     Browser,
 }
 
@@ -128,13 +130,13 @@ fn one_mebibyte() -> Bytes {
     Bytes(1 << 20)
 }
 
-/// Why a session cannot be meant: where it says so, and what would do.
+/// Error of an invalid session: the key, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {sentence}")]
 pub struct SessionError {
     /// The key, below `session`: `state[2].path`.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem.
     pub sentence: String,
 }
 
@@ -153,22 +155,22 @@ impl SessionError {
     }
 }
 
-/// What users do, ready to run: names are numbers, files are read.
+/// A session ready to run: names are numbers, files are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// The states, by number.
     pub states: Vec<State>,
     /// The way through them.
-    pub route: Route,
-    /// Those that stand around it.
+    pub route: StatePath,
+    /// States outside the path.
     pub around: Around,
-    /// What variables are before anything is asked for, by number: what the set-up extracted.
+    /// Initial values of variables, by number: those that the set-up extracted.
     pub given: Vec<Option<Box<[u8]>>>,
     /// Rows of data.
     pub data: Vec<Data>,
     /// The names of variables, by number.
     pub variables: Vec<String>,
-    /// What texts need of the environment, by number.
+    /// Environment variables that texts need, by number.
     pub environment: Vec<Secret>,
     /// The forms that states send, by number.
     pub forms: Vec<FormOf>,
@@ -180,24 +182,24 @@ pub struct Session {
     pub cookies: bool,
     /// Redirects of one request that are followed.
     pub redirects: u8,
-    /// What is fetched with a page.
+    /// Requests made with a page.
     pub page_load: PageLoad,
     /// Whether users keep embedded objects.
     pub cache: bool,
     /// Bytes of a body that are kept at most, where one is looked at.
     pub body_limit: usize,
-    /// What should be known of it before a run.
+    /// Warnings for the user before a run.
     pub warnings: Vec<String>,
 }
 
 /// A state, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
-    /// Its name.
+    /// Name of the state.
     pub name: String,
     /// The method, where no form says.
     pub method: Method,
-    /// What is asked for; a form's own action if absent.
+    /// The target; a form's own action if absent.
     pub path: Option<Text>,
     /// Header fields, by name in lower case.
     pub headers: Vec<(String, Text)>,
@@ -205,21 +207,21 @@ pub struct State {
     pub body: Option<Text>,
     /// The form that is sent, by number.
     pub form: Option<u16>,
-    /// What is fetched with the page.
+    /// Targets fetched with the page.
     pub embedded: Vec<String>,
     /// The number of the first of these as a request.
     pub embedded_first: u32,
     /// Seconds that the user thinks after this page.
     pub think: Option<Distribution>,
-    /// What is taken from the reply, in order.
+    /// Extractions from the reply, in order.
     pub extract: Vec<Extraction>,
-    /// What must hold of the reply.
+    /// Checks of the reply.
     pub check: Check,
-    /// What happens when something fails.
+    /// Reaction to a failure.
     pub on_failure: OnFailure,
-    /// What must hold for the state to be asked for.
+    /// Conditions under which the state is requested.
     pub conditions: Vec<Condition>,
-    /// How often it is asked for in a row, if not once.
+    /// Repetition of the request, if any.
     pub repeat: Option<Repeat>,
     /// The forms that states after this one send, which are kept from its reply.
     pub forms_kept: Vec<u16>,
@@ -230,27 +232,27 @@ pub struct State {
 pub struct Extraction {
     /// The number of the variable that keeps it.
     pub variable: u16,
-    /// Where it stands.
+    /// Source of the value.
     pub from: ValueSource,
-    /// Which, where there are several.
+    /// Choice among several values.
     pub pick: Pick,
     /// The value where there is none. Without one, that is a failure.
     pub default: Option<String>,
 }
 
-/// Where in a reply a value stands: an [`extract::Source`], ready to run.
+/// Source of a value in a reply: an [`extract::Source`], ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueSource {
-    /// What this group of each match has.
+    /// This group of each match.
     Regex {
         /// The expression.
         pattern: Lookup<Pattern>,
         /// The group; 0 is the whole match.
         group: usize,
     },
-    /// What this JSON pointer leads to.
+    /// Value at this JSON pointer.
     Json(Lookup<Pointer>),
-    /// Of each element, an attribute or, without one, its text.
+    /// An attribute of each element or, without one, its text.
     Css {
         /// The elements.
         select: Lookup<Css>,
@@ -266,13 +268,13 @@ pub enum ValueSource {
 /// A form, and what is filled into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormOf {
-    /// Which forms it may be, in the words of the scenario.
+    /// Selector of the forms, as the scenario has it.
     pub name: String,
-    /// Which forms it may be.
+    /// Selector of the forms.
     pub select: Lookup<Css>,
-    /// Which of these it is.
+    /// Choice among the selected forms.
     pub pick: Pick,
-    /// What is filled in, by field; one that has several values stands there as often.
+    /// Values by field; a field with several values is listed once for each.
     pub fields: Vec<(String, Text)>,
     /// Fields that are not sent.
     pub left_out: Vec<String>,
@@ -282,10 +284,10 @@ pub struct FormOf {
     pub submit: Option<String>,
 }
 
-/// What must hold of a reply.
+/// Checks of a reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Check {
-    /// As written; what may have holes is in the lists below.
+    /// As written; checks with placeholders are in the lists below.
     pub spec: CheckSpec,
     /// Texts that the body must have in it.
     pub contains: Vec<Text>,
@@ -306,13 +308,13 @@ pub struct Text(pub Box<[Piece]>);
 /// A piece of a [`Text`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is.
+    /// Literal text.
     Plain(Box<str>),
     /// A value, and how it is written.
     Value(Value, Escape),
 }
 
-/// What fills a hole.
+/// Value of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A variable.
@@ -337,7 +339,7 @@ pub enum Value {
 }
 
 impl Text {
-    /// The text, if there is no hole in it: then it is one piece at most.
+    /// The text, if it has no placeholder: then it is one piece at most.
     pub fn constant(&self) -> Option<&str> {
         match &self.0[..] {
             [] => Some(""),
@@ -348,8 +350,8 @@ impl Text {
 }
 
 impl Session {
-    /// How many numbers of requests there are: the states' own, those of what they list, and one for each state that
-    /// stands for what a browser finds in its page.
+    /// Number of request ids: the states' own, those of what they list, and one for each
+    /// state that stands for what a browser finds in its page.
     pub fn requests(&self) -> u32 {
         self.found_first() + self.states.len() as u32
     }
@@ -359,26 +361,26 @@ impl Session {
         self.found_first() + u32::from(state)
     }
 
+    /// Leaves think times out, and ends a session that would not end by itself after as many pages as there are states.
+    pub fn go_once(&mut self) {
+        self.think = None;
+        for state in &mut self.states {
+            state.think = None;
+        }
+        if matches!(self.route, Route::Choice { .. }) && self.clicks.is_none() {
+            let states = (0..self.states.len() as u16).filter(|state| self.around.list_of(*state).is_none());
+            let pages = DistributionSpec::constant(Amount::Number(states.count() as f64));
+            let pages = pages.resolve(&mut |_| unreachable!("a constant names no file"));
+            self.clicks = Some(pages.expect("a constant names no file"));
+        }
+    }
+
     fn found_first(&self) -> u32 {
         self.states.last().map_or(0, |last| last.embedded_first + last.embedded.len() as u32)
     }
 }
 
 impl SessionSpec {
-    /// Leaves think times out, and has a session that would not end by itself end after as many pages as there are states.
-    pub fn go_once(&mut self) {
-        self.think = None;
-        for state in &mut self.state {
-            state.think = None;
-        }
-        if matches!(self.path, Some(PathSpec::Choice(_))) && self.clicks.is_none() {
-            let around = self.set_up.len() + self.first.len() + self.last.len() + self.tear_down.len();
-            let states = self.state.len().saturating_sub(around);
-            let pages = DistributionSpec::constant(Amount::Number(states as f64));
-            self.clicks = Some(pages.try_into().expect("a number of states is a count"));
-        }
-    }
-
     /// The recording that is asked for again, if one is; read through `load`.
     pub fn resolve_replay(&self, load: &mut Load<'_>) -> Result<Option<Replay>, SessionError> {
         let Some(spec) = &self.replay else { return Ok(None) };
@@ -418,11 +420,17 @@ impl SessionSpec {
             resolved.map_err(|error| SessionError::file(format!("data[{number}].file"), &error))
         });
         let data: Vec<Data> = data.collect::<Result<_, _>>()?;
-        let law = |key: &str, times: Result<Option<Distribution>, FileError>| {
+        let resolved = |key: &str, times: Result<Option<Distribution>, FileError>| {
             times.map_err(|error| SessionError::file(key, &error))
         };
-        let clicks = law("clicks", self.clicks.as_ref().map(|law| law.resolve(load)).transpose())?;
-        let think = law("think", self.think.as_ref().map(|law| law.resolve(load)).transpose())?;
+        let clicks = resolved(
+            "clicks",
+            self.clicks.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
+        let think = resolved(
+            "think",
+            self.think.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
+        )?;
         let names = names::Names::new(&self.state, &data)?;
         let mut session = Session {
             states: Vec::new(),
@@ -501,7 +509,7 @@ impl SessionSpec {
             let name = name.as_str().to_owned();
             text(&format!("headers.{name}"), template).map(|text| (name, text))
         });
-        let think = spec.think.as_ref().map(|law| law.resolve(load)).transpose();
+        let think = spec.think.as_ref().map(|distribution| distribution.resolve(load)).transpose();
         let regexes = spec.check.regex.iter().map(|regex| regex.resolve(&key("check.regex"), names));
         let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
         Ok(State {
@@ -531,7 +539,7 @@ impl SessionSpec {
     }
 }
 
-/// Has each state keep the forms that a state after it may send.
+/// Marks in each state the forms that a state after it may send.
 fn keep_forms(session: &mut Session) {
     for (from, to) in session.follows() {
         if let Some(form) = session.states[usize::from(to)].form {

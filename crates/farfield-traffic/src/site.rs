@@ -1,16 +1,17 @@
-//! Sites: the objects that a server has, the pages that they make up, the links between pages, and how often each is
-//! asked for.
+//! Sites: the objects that a server has, the pages that they make up, the links between pages, and their
+//! popularity.
 //!
-//! - [`model`]: a site as a few laws, and the presets with the papers' parameters;
+//! - [`model`]: a site as a few distributions, and the presets with the papers' parameters;
 //! - [`generate`]: a site from a model and a seed;
-//! - [`figures`]: what a site is in numbers, to hold against what a paper prints;
+//! - [`figures`]: statistics of a site, for comparison with those of a paper;
 //! - [`content`], [`html`]: the bytes of each object, of exactly its size;
-//! - [`files`]: a site as files, and a site read from files; [`path`]: where each object lies among them;
-//! - [`locality`], [`walk`]: in which order its pages are asked for.
+//! - [`files`]: a site as files, and a site read from files; [`path`]: the location of each object among
+//!   them;
+//! - [`locality`], [`walk`]: the order of requests for its pages.
 //!
-//! A site takes some 120 bytes an object, 4 an embedded reference and 16 a link; at most [`Site::OBJECTS_MAX`] objects
-//! and [`Site::REFERENCES_MAX`] references and links, so that none exceeds half a gigabyte. Contents are not held:
-//! they follow from the seed.
+//! A site takes some 120 bytes an object, 4 an embedded reference and 16 a link; at most
+//! [`Site::OBJECTS_MAX`] objects and [`Site::REFERENCES_MAX`] references and links, so that none exceeds half
+//! a gigabyte. Contents are not held: they follow from the seed.
 
 pub mod content;
 pub mod figures;
@@ -31,10 +32,10 @@ use farfield_base::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What an object is to a browser.
+/// Kind of an object, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ObjectKind {
     /// HTML.
     Html,
     /// A style sheet.
@@ -47,17 +48,17 @@ pub enum Kind {
     Other,
 }
 
-/// One file of a site.
+/// A file of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
-    /// Its path, from the `/`.
+    /// Path, from the `/`.
     pub path: String,
-    /// What it is.
-    pub kind: Kind,
+    /// Kind of the object.
+    pub kind: ObjectKind,
     /// The size of its body.
     pub size: Bytes,
-    /// How long a server works on it, beside sending it; none for a file.
+    /// Work of a server on it, beside sending it; none for a file.
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: Duration,
 }
@@ -66,33 +67,35 @@ fn is_free(cost: &Duration) -> bool {
     cost.is_zero()
 }
 
-/// What users ask for by a click: an object with what it embeds and where it leads.
+/// Page: an object that users click, with its embedded objects and links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SitePage {
-    /// Its place among the objects.
+    /// Index among the objects.
     pub object: u32,
-    /// How often it is asked for, in any unit: from 0 up.
+    /// Frequency of requests, in any unit: from 0 up.
     pub weight: f64,
-    /// How often a walk starts with it, in any unit that all pages share: from 0 up. As it weighs unless said.
+    /// Frequency of walks that start with it, in any unit that all pages share: from 0 up. Its weight by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<f64>,
     /// The places of the objects that it embeds, in the order in which a browser comes upon them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<u32>,
-    /// Where its links lead.
+    /// Links to other pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// What looks at it fetch, where caches hold a part: one of these each time. All that it embeds, if there is none.
+    /// Views: sets of objects of which each visit fetches one, as caches hold a part. Without any, a visit
+    /// fetches all embedded objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<View>,
 }
 
-/// What one kind of look at a page fetches beside the page itself.
+/// View of a page: objects fetched beside the page itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
-    /// How often it happens, in any unit that the page's views share: from 0 up.
+    /// Frequency, in any unit that the page's views share: from 0 up.
     pub weight: f64,
     /// The places of the objects, in the order in which they are asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,7 +108,7 @@ pub struct View {
 pub struct Link {
     /// The page's place among the pages.
     pub page: u32,
-    /// How often it is followed, in any unit: from 0 up.
+    /// Frequency with which it is followed, in any unit: from 0 up.
     pub weight: f64,
 }
 
@@ -119,16 +122,16 @@ pub struct Site {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    /// Where contents come from.
+    /// Seed of the contents.
     seed: u64,
-    /// How far back in the stack the next request reaches.
+    /// Distribution of stack distances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     distances: Option<DistributionSpec>,
     objects: Vec<Object>,
     pages: Vec<SitePage>,
 }
 
-/// Why objects and pages make no site.
+/// Error of objects and pages that make no site.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SiteError {
     /// No page.
@@ -170,7 +173,7 @@ impl SitePage {
         SitePage { object, weight, starts: None, embedded, links, views: Vec::new() }
     }
 
-    /// How often a walk starts with it.
+    /// Frequency of walks that start with it.
     pub fn starting(&self) -> f64 {
         self.starts.unwrap_or(self.weight)
     }
@@ -182,8 +185,8 @@ impl Site {
     /// Embedded references and links that it has at most together: 2²⁴.
     pub const REFERENCES_MAX: usize = 1 << 24;
 
-    /// A site of `objects` and `pages`, with contents from `seed` and, where its requests have temporal locality, the
-    /// law of their stack distances.
+    /// A site of `objects` and `pages`, with contents from `seed` and, where its requests have temporal
+    /// locality, the distribution of their stack distances.
     pub fn new(
         seed: u64,
         objects: Vec<Object>,
@@ -213,7 +216,7 @@ impl Site {
         &self.written.objects[page.object as usize]
     }
 
-    /// The law of stack distances, if the model has one.
+    /// The distribution of stack distances, if the model has one.
     pub fn distances(&self) -> Option<&DistributionSpec> {
         self.written.distances.as_ref()
     }
@@ -299,28 +302,28 @@ impl From<Site> for Written {
     }
 }
 
-impl Kind {
+impl ObjectKind {
     /// The end of a file's name, without its dot.
     pub const fn extension(self) -> &'static str {
         match self {
-            Kind::Html => "html",
-            Kind::StyleSheet => "css",
-            Kind::Script => "js",
-            Kind::Image => "png",
-            Kind::Other => "bin",
+            ObjectKind::Html => "html",
+            ObjectKind::StyleSheet => "css",
+            ObjectKind::Script => "js",
+            ObjectKind::Image => "png",
+            ObjectKind::Other => "bin",
         }
     }
 
     /// The kind that a path's end says.
-    pub fn of_path(path: &str) -> Kind {
+    pub fn of_path(path: &str) -> ObjectKind {
         let name = path.rsplit('/').next().unwrap_or(path);
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         match extension.to_ascii_lowercase().as_str() {
-            "html" | "htm" | "xhtml" => Kind::Html,
-            "css" => Kind::StyleSheet,
-            "js" | "mjs" => Kind::Script,
-            "png" | "gif" | "jpg" | "jpeg" | "webp" | "avif" | "svg" | "ico" | "bmp" => Kind::Image,
-            _ => Kind::Other,
+            "html" | "htm" | "xhtml" => ObjectKind::Html,
+            "css" => ObjectKind::StyleSheet,
+            "js" | "mjs" => ObjectKind::Script,
+            "png" | "gif" | "jpg" | "jpeg" | "webp" | "avif" | "svg" | "ico" | "bmp" => ObjectKind::Image,
+            _ => ObjectKind::Other,
         }
     }
 }
@@ -330,7 +333,7 @@ mod tests {
     use super::*;
 
     fn object(path: &str) -> Object {
-        let kind = Kind::of_path(path);
+        let kind = ObjectKind::of_path(path);
         Object { path: path.to_owned(), kind, size: Bytes(1_000), cost: Duration::ZERO }
     }
 
@@ -352,34 +355,34 @@ mod tests {
 
     #[test]
     fn what_is_no_site_is_refused() {
-        let told = |paths: &[&str], pages| site(paths, pages).expect_err("no site");
-        assert_eq!(told(&["/a"], vec![]), SiteError::Empty);
-        assert_eq!(told(&["a"], vec![page(0, &[], &[])]), SiteError::Path("a".into()));
+        let error_of = |paths: &[&str], pages| site(paths, pages).expect_err("no site");
+        assert_eq!(error_of(&["/a"], vec![]), SiteError::Empty);
+        assert_eq!(error_of(&["a"], vec![page(0, &[], &[])]), SiteError::Path("a".into()));
         for path in ["/a/", "/"] {
             assert!(site(&[path], vec![page(0, &[], &[])]).is_ok(), "{path} is a folder's index");
         }
         for path in ["//", "/../b", "/%2e%2e/b", "/a?b", "/a//b", "/a//", "/a b", "/a\"b"] {
-            assert_eq!(told(&[path], vec![page(0, &[], &[])]), SiteError::Path(path.into()));
+            assert_eq!(error_of(&[path], vec![page(0, &[], &[])]), SiteError::Path(path.into()));
         }
-        assert_eq!(told(&["/a", "/a"], vec![page(0, &[], &[])]), SiteError::Twice("/a".into()));
-        assert_eq!(told(&["/a"], vec![page(1, &[], &[])]), SiteError::NoObject(1));
-        assert_eq!(told(&["/a"], vec![page(0, &[2], &[])]), SiteError::NoObject(2));
-        assert_eq!(told(&["/a"], vec![page(0, &[], &[1])]), SiteError::NoPage(1));
-        assert_eq!(told(&["/a"], vec![page(0, &[], &[]), page(0, &[], &[])]), SiteError::TwoPages(0));
-        assert_eq!(told(&["/a"], vec![page(0, &[0], &[])]), SiteError::Nested(0));
+        assert_eq!(error_of(&["/a", "/a"], vec![page(0, &[], &[])]), SiteError::Twice("/a".into()));
+        assert_eq!(error_of(&["/a"], vec![page(1, &[], &[])]), SiteError::NoObject(1));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[2], &[])]), SiteError::NoObject(2));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[], &[1])]), SiteError::NoPage(1));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[], &[]), page(0, &[], &[])]), SiteError::TwoPages(0));
+        assert_eq!(error_of(&["/a"], vec![page(0, &[0], &[])]), SiteError::Nested(0));
         let weighs = |weight| vec![SitePage { weight, ..page(0, &[], &[]) }];
-        assert_eq!(told(&["/a"], weighs(-1.0)), SiteError::Weight(-1.0));
-        assert_eq!(told(&["/a"], weighs(0.0)), SiteError::Empty);
+        assert_eq!(error_of(&["/a"], weighs(-1.0)), SiteError::Weight(-1.0));
+        assert_eq!(error_of(&["/a"], weighs(0.0)), SiteError::Empty);
         assert_eq!(
-            told(&["/a"], vec![SitePage { starts: Some(0.0), ..page(0, &[], &[]) }]),
+            error_of(&["/a"], vec![SitePage { starts: Some(0.0), ..page(0, &[], &[]) }]),
             SiteError::Empty
         );
         let viewed = |weight, at| {
             let views = vec![View { weight, embedded: vec![at] }];
             vec![SitePage { views, ..page(0, &[], &[]) }]
         };
-        assert_eq!(told(&["/a"], viewed(0.0, 0)), SiteError::Weight(0.0));
-        assert_eq!(told(&["/a"], viewed(1.0, 7)), SiteError::NoObject(7));
+        assert_eq!(error_of(&["/a"], viewed(0.0, 0)), SiteError::Weight(0.0));
+        assert_eq!(error_of(&["/a"], viewed(1.0, 7)), SiteError::NoObject(7));
         assert!(site(&["/a"], viewed(1.0, 0)).is_ok(), "a page that is asked for again at once");
     }
 }

@@ -73,7 +73,7 @@ fn constant_arrivals_are_even_to_the_nanosecond() {
 }
 
 #[test]
-fn renewal_gaps_follow_their_law() {
+fn renewal_gaps_follow_their_distribution() {
     let process = process("{ process = 'renewal', gaps = { law = 'weibull', shape = 0.6, scale = '2ms' } }");
     let instants = until(&process, 200.0);
     let weibull = Weibull::new(0.6, 2e-3).expect("good");
@@ -87,10 +87,12 @@ fn renewal_gaps_follow_their_law() {
 
 #[test]
 fn renewals_without_a_known_rate_say_so() {
-    for law in ["{ law = 'pareto', shape = 1, scale = 1 }", "{ law = 'normal', mean = 1, sigma = 1 }"] {
-        let process = process(&format!("{{ process = 'renewal', gaps = {law} }}"));
-        assert_eq!(process.mean_rate(), None, "{law}");
-        assert_eq!(process.expected(seconds(0.0), seconds(1.0)), None, "{law}");
+    for distribution in
+        ["{ law = 'pareto', shape = 1, scale = 1 }", "{ law = 'normal', mean = 1, sigma = 1 }"]
+    {
+        let process = process(&format!("{{ process = 'renewal', gaps = {distribution} }}"));
+        assert_eq!(process.mean_rate(), None, "{distribution}");
+        assert_eq!(process.expected(seconds(0.0), seconds(1.0)), None, "{distribution}");
     }
 }
 

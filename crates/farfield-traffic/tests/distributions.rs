@@ -1,5 +1,5 @@
-//! Every law against theory: mean and variance against moments worked out on another way than the crate's, draws
-//! against those moments and against the distribution function.
+//! Every distribution against theory: mean and variance against moments worked out on another way than the
+//! crate's, draws against those moments and against the distribution function.
 
 mod common;
 
@@ -10,13 +10,13 @@ use proptest::prelude::*;
 use statrs::distribution::ContinuousCDF;
 use statrs::function::{erf::erfc, gamma::gamma};
 
-fn law(text: &str) -> Distribution {
+fn distribution(text: &str) -> Distribution {
     read::<DistributionSpec>(text).resolve(&mut no_files).expect("no file")
 }
 
-fn draws(law: &Distribution, count: usize) -> Vec<f64> {
+fn draws(distribution: &Distribution, count: usize) -> Vec<f64> {
     let mut rng = stream(1);
-    (0..count).map(|_| law.sample(&mut rng)).collect()
+    (0..count).map(|_| distribution.sample(&mut rng)).collect()
 }
 
 /// Raw moments E[xʲ] for j = 1 … 4.
@@ -26,25 +26,33 @@ fn moments(of: impl Fn(i32) -> f64) -> Moments {
     [of(1), of(2), of(3), of(4)]
 }
 
-/// Asserts that the law tells mean and variance of `moments`, to rounding.
-fn tells(text: &str, [m1, m2, ..]: Moments) {
-    let (law, variance) = (law(text), m2 - m1 * m1);
-    assert!((law.mean() - m1).abs() <= 1e-9 * m1.abs(), "{text}: mean {} not {m1}", law.mean());
+/// Asserts that the distribution has the mean and variance of `moments`, to rounding.
+fn has_moments(text: &str, [m1, m2, ..]: Moments) {
+    let (distribution, variance) = (distribution(text), m2 - m1 * m1);
+    assert!(
+        (distribution.mean() - m1).abs() <= 1e-9 * m1.abs(),
+        "{text}: mean {} not {m1}",
+        distribution.mean()
+    );
     // The oracle's own subtraction loses digits in proportion to the second moment.
     let limit = 1e-9 * variance + 1e-12 * m2;
-    assert!((law.variance() - variance).abs() <= limit, "{text}: variance {} not {variance}", law.variance());
+    assert!(
+        (distribution.variance() - variance).abs() <= limit,
+        "{text}: variance {} not {variance}",
+        distribution.variance()
+    );
 }
 
-/// Asserts that a law's draws have the mean and variance of `moments`, each within five standard deviations of
-/// its estimator: √(σ²/n), and √((μ₄ − σ⁴)/n) with μ₄ the fourth central moment.
-fn draws_as_it_tells(text: &str, moments: Moments) {
+/// Asserts that a distribution's draws have the mean and variance of `moments`, each within five standard
+/// deviations of its estimator: √(σ²/n), and √((μ₄ − σ⁴)/n) with μ₄ the fourth central moment.
+fn draws_have_moments(text: &str, moments: Moments) {
     const DRAWS: usize = 200_000;
     const ROUNDING: f64 = 1e-9; // of adding up as many
-    tells(text, moments);
+    has_moments(text, moments);
     let [m1, m2, m3, m4] = moments;
     let variance = m2 - m1 * m1;
     let fourth = m4 - 4.0 * m3 * m1 + 6.0 * m2 * m1 * m1 - 3.0 * m1.powi(4);
-    let (mean_found, variance_found) = mean_and_variance(&draws(&law(text), DRAWS));
+    let (mean_found, variance_found) = mean_and_variance(&draws(&distribution(text), DRAWS));
     let n = DRAWS as f64;
     let limit = 5.0 * (variance / n).sqrt() + ROUNDING;
     assert!((mean_found - m1).abs() <= limit, "{text}: drew mean {mean_found}, not {m1} ± {limit}");
@@ -89,7 +97,7 @@ fn inverse_gaussian(m: f64, shape: f64) -> Moments {
         m.powi(4) * (1.0 + 6.0 * r + 15.0 * r * r + 15.0 * r * r * r),
     ]
 }
-fn gamma_law(shape: f64, scale: f64) -> Moments {
+fn gamma_distribution(shape: f64, scale: f64) -> Moments {
     moments(|j| (0..j).map(|i| scale * (shape + f64::from(i))).product())
 }
 fn discrete(probabilities: &[f64]) -> Moments {
@@ -110,35 +118,38 @@ fn mixture(parts: &[(f64, Moments)]) -> Moments {
 }
 
 #[test]
-fn draws_have_the_mean_and_variance_that_the_law_tells() {
-    draws_as_it_tells("\"300ms\"", moments(|j| 0.3f64.powi(j)));
-    draws_as_it_tells("{ law = 'constant', value = -2 }", moments(|j| (-2.0f64).powi(j)));
-    draws_as_it_tells("{ law = 'uniform', min = -1, max = 3 }", uniform(-1.0, 3.0));
-    draws_as_it_tells("{ law = 'exponential', mean = '20ms' }", exponential(0.02));
-    draws_as_it_tells("{ law = 'exponential', rate = '30/min' }", exponential(2.0));
-    draws_as_it_tells("{ law = 'normal', mean = 3, sigma = 0.5 }", normal(3.0, 0.5));
-    draws_as_it_tells("{ law = 'lognormal', mu = -0.5, sigma = 0.4 }", lognormal(-0.5, 0.4));
-    draws_as_it_tells("{ law = 'weibull', shape = 0.8, scale = '2s' }", weibull(0.8, 2.0));
-    draws_as_it_tells("{ law = 'weibull', shape = 3, scale = 5 }", weibull(3.0, 5.0));
-    draws_as_it_tells("{ law = 'pareto', shape = 9, scale = '1KiB' }", pareto(9.0, 1024.0));
-    draws_as_it_tells(
+fn draws_have_the_mean_and_variance_of_the_distribution() {
+    draws_have_moments("\"300ms\"", moments(|j| 0.3f64.powi(j)));
+    draws_have_moments("{ law = 'constant', value = -2 }", moments(|j| (-2.0f64).powi(j)));
+    draws_have_moments("{ law = 'uniform', min = -1, max = 3 }", uniform(-1.0, 3.0));
+    draws_have_moments("{ law = 'exponential', mean = '20ms' }", exponential(0.02));
+    draws_have_moments("{ law = 'exponential', rate = '30/min' }", exponential(2.0));
+    draws_have_moments("{ law = 'normal', mean = 3, sigma = 0.5 }", normal(3.0, 0.5));
+    draws_have_moments("{ law = 'lognormal', mu = -0.5, sigma = 0.4 }", lognormal(-0.5, 0.4));
+    draws_have_moments("{ law = 'weibull', shape = 0.8, scale = '2s' }", weibull(0.8, 2.0));
+    draws_have_moments("{ law = 'weibull', shape = 3, scale = 5 }", weibull(3.0, 5.0));
+    draws_have_moments("{ law = 'pareto', shape = 9, scale = '1KiB' }", pareto(9.0, 1024.0));
+    draws_have_moments(
         "{ law = 'bounded-pareto', shape = 1.1, min = 1, max = 100 }",
         bounded_pareto(1.1, 1.0, 100.0),
     );
-    draws_as_it_tells("{ law = 'inverse-gaussian', mean = 3, shape = 5 }", inverse_gaussian(3.0, 5.0));
-    draws_as_it_tells("{ law = 'gamma', shape = 0.5, scale = 2 }", gamma_law(0.5, 2.0));
-    draws_as_it_tells("{ law = 'gamma', shape = 4, scale = '10ms' }", gamma_law(4.0, 0.01));
-    draws_as_it_tells("{ law = 'geometric', mean = 5 }", geometric(0.2));
-    draws_as_it_tells("{ law = 'geometric', p = 0.9 }", geometric(0.9));
-    draws_as_it_tells("{ law = 'geometric', mean = 1 }", moments(|_| 1.0));
-    draws_as_it_tells("{ law = 'zipf', n = 1000, exponent = 0.8 }", discrete(&zipf_probabilities(1000, 0.8)));
-    draws_as_it_tells("{ law = 'zipf', n = 50, exponent = 1 }", discrete(&zipf_probabilities(50, 1.0)));
-    draws_as_it_tells("{ law = 'zipf', n = 50, exponent = 0 }", discrete(&zipf_probabilities(50, 0.0)));
-    draws_as_it_tells(
+    draws_have_moments("{ law = 'inverse-gaussian', mean = 3, shape = 5 }", inverse_gaussian(3.0, 5.0));
+    draws_have_moments("{ law = 'gamma', shape = 0.5, scale = 2 }", gamma_distribution(0.5, 2.0));
+    draws_have_moments("{ law = 'gamma', shape = 4, scale = '10ms' }", gamma_distribution(4.0, 0.01));
+    draws_have_moments("{ law = 'geometric', mean = 5 }", geometric(0.2));
+    draws_have_moments("{ law = 'geometric', p = 0.9 }", geometric(0.9));
+    draws_have_moments("{ law = 'geometric', mean = 1 }", moments(|_| 1.0));
+    draws_have_moments(
+        "{ law = 'zipf', n = 1000, exponent = 0.8 }",
+        discrete(&zipf_probabilities(1000, 0.8)),
+    );
+    draws_have_moments("{ law = 'zipf', n = 50, exponent = 1 }", discrete(&zipf_probabilities(50, 1.0)));
+    draws_have_moments("{ law = 'zipf', n = 50, exponent = 0 }", discrete(&zipf_probabilities(50, 0.0)));
+    draws_have_moments(
         "{ law = 'empirical', values = [1, 3, 2, 2] }",
         moments(|j| (1.0 + 2.0 * 2.0f64.powi(j) + 3.0f64.powi(j)) / 4.0),
     );
-    draws_as_it_tells(
+    draws_have_moments(
         "{ law = 'mixture', parts = [{ weight = 3, of = { law = 'exponential', mean = 1 } }, { weight = 1, of = 10 }] }",
         mixture(&[(3.0, exponential(1.0)), (1.0, moments(|j| 10f64.powi(j)))]),
     );
@@ -146,27 +157,27 @@ fn draws_have_the_mean_and_variance_that_the_law_tells() {
 
 proptest! {
     #[test]
-    fn laws_tell_the_textbooks_mean_and_variance(
+    fn mean_and_variance_are_those_of_the_textbook(
         a in 0.05..20.0f64,
         b in 0.05..20.0f64,
         shape in 0.3..6.0f64,
         sigma in 0.1..2.0f64,
         n in 1u32..3_000,
     ) {
-        tells(&format!("{{ law = 'uniform', min = {a}, max = {} }}", a + b), uniform(a, a + b));
-        tells(&format!("{{ law = 'exponential', mean = {a} }}"), exponential(a));
-        tells(&format!("{{ law = 'exponential', rate = {a} }}"), exponential(1.0 / a));
-        tells(&format!("{{ law = 'normal', mean = {a}, sigma = {b} }}"), normal(a, b));
-        tells(&format!("{{ law = 'lognormal', mu = {}, sigma = {sigma} }}", a - b), lognormal(a - b, sigma));
-        tells(&format!("{{ law = 'weibull', shape = {shape}, scale = {a} }}"), weibull(shape, a));
-        tells(&format!("{{ law = 'pareto', shape = {}, scale = {a} }}", 2.1 + shape), pareto(2.1 + shape, a));
-        tells(&format!("{{ law = 'inverse-gaussian', mean = {a}, shape = {b} }}"), inverse_gaussian(a, b));
-        tells(&format!("{{ law = 'gamma', shape = {shape}, scale = {a} }}"), gamma_law(shape, a));
-        tells(&format!("{{ law = 'geometric', mean = {} }}", 1.0 + a), geometric(1.0 / (1.0 + a)));
-        tells(&format!("{{ law = 'zipf', n = {n}, exponent = {sigma} }}"), discrete(&zipf_probabilities(n, sigma)));
+        has_moments(&format!("{{ law = 'uniform', min = {a}, max = {} }}", a + b), uniform(a, a + b));
+        has_moments(&format!("{{ law = 'exponential', mean = {a} }}"), exponential(a));
+        has_moments(&format!("{{ law = 'exponential', rate = {a} }}"), exponential(1.0 / a));
+        has_moments(&format!("{{ law = 'normal', mean = {a}, sigma = {b} }}"), normal(a, b));
+        has_moments(&format!("{{ law = 'lognormal', mu = {}, sigma = {sigma} }}", a - b), lognormal(a - b, sigma));
+        has_moments(&format!("{{ law = 'weibull', shape = {shape}, scale = {a} }}"), weibull(shape, a));
+        has_moments(&format!("{{ law = 'pareto', shape = {}, scale = {a} }}", 2.1 + shape), pareto(2.1 + shape, a));
+        has_moments(&format!("{{ law = 'inverse-gaussian', mean = {a}, shape = {b} }}"), inverse_gaussian(a, b));
+        has_moments(&format!("{{ law = 'gamma', shape = {shape}, scale = {a} }}"), gamma_distribution(shape, a));
+        has_moments(&format!("{{ law = 'geometric', mean = {} }}", 1.0 + a), geometric(1.0 / (1.0 + a)));
+        has_moments(&format!("{{ law = 'zipf', n = {n}, exponent = {sigma} }}"), discrete(&zipf_probabilities(n, sigma)));
         // Away from shapes 1 and 2, at which the textbook's form divides by zero.
         prop_assume!((shape - 1.0).abs() > 1e-2 && (shape - 2.0).abs() > 1e-2);
-        tells(
+        has_moments(
             &format!("{{ law = 'bounded-pareto', shape = {shape}, min = {a}, max = {} }}", a * (2.0 + b)),
             bounded_pareto(shape, a, a * (2.0 + b)),
         );
@@ -175,16 +186,20 @@ proptest! {
 
 #[test]
 fn a_bounded_pareto_of_shape_one_has_the_logarithm_for_its_mean() {
-    let law = law("{ law = 'bounded-pareto', shape = 1, min = 2, max = 200 }");
+    let distribution = distribution("{ law = 'bounded-pareto', shape = 1, min = 2, max = 200 }");
     let mean = 2.0 * 100f64.ln() / (1.0 - 0.01);
-    assert!((law.mean() - mean).abs() < 1e-12 * mean, "{} not {mean}", law.mean());
-    assert!((law.variance() - (2.0 * 200.0 - mean * mean)).abs() < 1e-9, "{}", law.variance());
+    assert!((distribution.mean() - mean).abs() < 1e-12 * mean, "{} not {mean}", distribution.mean());
+    assert!(
+        (distribution.variance() - (2.0 * 200.0 - mean * mean)).abs() < 1e-9,
+        "{}",
+        distribution.variance()
+    );
 }
 
 #[test]
 fn heavy_tails_have_infinite_moments() {
     let check = |text, mean: f64, variance: f64| {
-        assert_eq!((law(text).mean(), law(text).variance()), (mean, variance), "{text}");
+        assert_eq!((distribution(text).mean(), distribution(text).variance()), (mean, variance), "{text}");
     };
     check("{ law = 'pareto', shape = 1, scale = 1 }", f64::INFINITY, f64::INFINITY);
     check("{ law = 'pareto', shape = 2, scale = 1 }", 2.0, f64::INFINITY);
@@ -194,11 +209,12 @@ fn heavy_tails_have_infinite_moments() {
     check(none, 1.0, 0.0);
 }
 
-/// Draws against the distribution function: statrs's where it has the law, else the closed form.
+/// Draws against the distribution function: statrs's where it has the distribution, else the closed form.
 #[test]
 fn draws_follow_the_distribution_function() {
     use statrs::distribution as other;
-    let check = |text: &str, cdf: &dyn Fn(f64) -> f64| follows(text, draws(&law(text), 100_000), cdf);
+    let check =
+        |text: &str, cdf: &dyn Fn(f64) -> f64| follows(text, draws(&distribution(text), 100_000), cdf);
     let uniform = other::Uniform::new(2.0, 3.0).expect("good");
     check("{ law = 'uniform', min = 2, max = 3 }", &|x| uniform.cdf(x));
     let exponential = other::Exp::new(50.0).expect("good");
@@ -264,25 +280,25 @@ fn draws_stay_in_their_support() {
         "{ law = 'empirical', values = [-1, 5] }",
         "{ law = 'mixture', parts = [{ weight = 1, of = -1 }, { weight = 1, of = 4 }] }",
     ] {
-        let law = law(text);
-        let inside = |x: &f64| (law.minimum()..=law.maximum()).contains(x);
-        let outside = draws(&law, 50_000).into_iter().find(|x| !inside(x));
-        assert_eq!(outside, None, "{text}: beyond {} to {}", law.minimum(), law.maximum());
+        let distribution = distribution(text);
+        let inside = |x: &f64| (distribution.minimum()..=distribution.maximum()).contains(x);
+        let outside = draws(&distribution, 50_000).into_iter().find(|x| !inside(x));
+        assert_eq!(outside, None, "{text}: beyond {} to {}", distribution.minimum(), distribution.maximum());
     }
 }
 
 #[test]
 fn times_are_clipped_at_zero_and_counts_at_one() {
     let mut rng = stream(3);
-    let below = law("-3");
+    let below = distribution("-3");
     assert_eq!(below.sample_duration(&mut rng), Duration::ZERO);
     assert_eq!(below.sample_count(&mut rng), 1);
-    assert_eq!(law("'1500us'").sample_duration(&mut rng), Duration::from_us(1_500));
-    assert_eq!(law("2.6").sample_count(&mut rng), 3);
+    assert_eq!(distribution("'1500us'").sample_duration(&mut rng), Duration::from_us(1_500));
+    assert_eq!(distribution("2.6").sample_count(&mut rng), 3);
 }
 
 #[test]
 fn a_stream_draws_the_same_again() {
-    let law = law("{ law = 'gamma', shape = 0.7, scale = 2 }");
-    assert_eq!(draws(&law, 1_000), draws(&law, 1_000));
+    let distribution = distribution("{ law = 'gamma', shape = 0.7, scale = 2 }");
+    assert_eq!(draws(&distribution, 1_000), draws(&distribution, 1_000));
 }

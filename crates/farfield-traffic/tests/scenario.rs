@@ -1,4 +1,4 @@
-//! What a scenario may say, that it reads back as written, and the sentences that refuse what cannot be meant.
+//! Keys of a scenario read back as written, and the sentences that refuse invalid ones.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn amounts() -> impl Strategy<Value = [String; 2]> {
     })
 }
 
-fn any_law() -> impl Strategy<Value = String> {
+fn any_distribution() -> impl Strategy<Value = String> {
     let simple = (number(), number(), amounts(), 1u64..1_000_000).prop_flat_map(|(x, y, [a, b], n)| {
         prop::sample::select(vec![
             x.clone(),
@@ -54,7 +54,7 @@ fn any_law() -> impl Strategy<Value = String> {
         ])
     });
     simple.prop_recursive(2, 8, 3, |inner| {
-        // A mixture's parts must go together too, so each part is the same law.
+        // A mixture's parts must go together too, so each part is the same distribution.
         (inner, 1u32..4).prop_map(|(part, weight)| {
             format!("{{ law = 'mixture', parts = [{{ weight = {weight}, of = {part} }}, {{ weight = 0, of = {part} }}] }}")
         })
@@ -63,7 +63,7 @@ fn any_law() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn distributions_read_back_as_written(text in any_law()) {
+    fn distributions_read_back_as_written(text in any_distribution()) {
         round_trip::<DistributionSpec>(&text);
     }
 
@@ -93,7 +93,7 @@ fn a_constant_keeps_its_unit() {
 }
 
 #[test]
-fn distributions_that_cannot_be_meant_are_refused() {
+fn invalid_distributions_are_refused() {
     let refused = refused::<DistributionSpec>;
     refused("'5 parsecs'", &["`5 parsecs`", "300ms", "64KiB"]);
     refused("inf", &["inf", "neither a number"]);
@@ -101,9 +101,18 @@ fn distributions_that_cannot_be_meant_are_refused() {
     refused("{ law = 'cauchy' }", &["cauchy", "lognormal"]);
     refused("{ law = 'weibull', shape = 1 }", &["missing field `scale`"]);
     refused("{ law = 'weibull', shape = 1, scale = 1, sigma = 1 }", &["unknown field `sigma`", "`shape`"]);
-    refused("{ law = 'weibull', shape = 0, scale = 1 }", &["`shape` of the weibull law is 0", "above 0"]);
-    refused("{ law = 'gamma', shape = 1, scale = -1 }", &["`scale` of the gamma law is -1", "above 0"]);
-    refused("{ law = 'uniform', min = 2, max = 2 }", &["`max` of the uniform law is 2", "above `min`"]);
+    refused(
+        "{ law = 'weibull', shape = 0, scale = 1 }",
+        &["`shape` of the weibull distribution is 0", "above 0"],
+    );
+    refused(
+        "{ law = 'gamma', shape = 1, scale = -1 }",
+        &["`scale` of the gamma distribution is -1", "above 0"],
+    );
+    refused(
+        "{ law = 'uniform', min = 2, max = 2 }",
+        &["`max` of the uniform distribution is 2", "above `min`"],
+    );
     refused("{ law = 'bounded-pareto', shape = 1, min = 0, max = 1 }", &["`min`", "above 0"]);
     refused("{ law = 'lognormal', mu = nan, sigma = 1 }", &["`mu`", "finite"]);
     refused("{ law = 'normal', mean = 1, sigma = 0 }", &["`sigma`", "above 0"]);
@@ -111,7 +120,7 @@ fn distributions_that_cannot_be_meant_are_refused() {
     refused("{ law = 'exponential', mean = 1, rate = 1 }", &["either `mean` or `rate`"]);
     refused("{ law = 'exponential', rate = '-1/s' }", &["-1/s", "500/s"]);
     refused("{ law = 'exponential', rate = 0 }", &["`rate`", "above 0"]);
-    refused("{ law = 'geometric', mean = 0.5 }", &["`mean` of the geometric law is 0.5", "from 1"]);
+    refused("{ law = 'geometric', mean = 0.5 }", &["`mean` of the geometric distribution is 0.5", "from 1"]);
     refused("{ law = 'geometric', p = 1.5 }", &["`p`", "up to 1"]);
     refused("{ law = 'zipf', n = 0, exponent = 1 }", &["`n`", "from 1"]);
     refused("{ law = 'zipf', n = 5, exponent = -1 }", &["`exponent`", "from 0"]);
@@ -129,12 +138,12 @@ fn distributions_that_cannot_be_meant_are_refused() {
 #[test]
 fn a_file_of_values_is_read_when_it_is_resolved() {
     let spec: DistributionSpec = read("{ law = 'empirical', file = 'v.txt' }");
-    let law = spec.resolve(&mut holding("# seconds\n1\n3 # slow\n")).expect("a good file");
-    assert_eq!((law.mean(), law.variance()), (2.0, 1.0));
-    let told = |text: &str| spec.resolve(&mut holding(text)).expect_err(text).to_string();
-    assert!(told("1\n\nfast\n").starts_with("v.txt:3: `fast` is not"), "{}", told("1\n\nfast\n"));
-    assert!(told("1\n2ms\n").starts_with("v.txt:2: `2ms` is not"));
-    assert!(told("\n").starts_with("v.txt: holds no entry"));
+    let distribution = spec.resolve(&mut holding("# seconds\n1\n3 # slow\n")).expect("a good file");
+    assert_eq!((distribution.mean(), distribution.variance()), (2.0, 1.0));
+    let error_of = |text: &str| spec.resolve(&mut holding(text)).expect_err(text).to_string();
+    assert!(error_of("1\n\nfast\n").starts_with("v.txt:3: `fast` is not"), "{}", error_of("1\n\nfast\n"));
+    assert!(error_of("1\n2ms\n").starts_with("v.txt:2: `2ms` is not"));
+    assert!(error_of("\n").starts_with("v.txt: holds no entry"));
     let gone = spec.resolve(&mut |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound)));
     assert!(gone.expect_err("there is none").to_string().starts_with("v.txt: "));
     let mixed: DistributionSpec = read(
@@ -175,7 +184,7 @@ fn arrivals_read_back_as_written() {
 }
 
 #[test]
-fn arrivals_that_cannot_be_meant_are_refused() {
+fn invalid_arrivals_are_refused() {
     let refused = refused::<ArrivalSpec>;
     refused("'-5/s'", &["-5/s", "500/s"]);
     refused("0", &["`rate` is 0", "500/s"]);
@@ -204,7 +213,7 @@ fn arrivals_that_cannot_be_meant_are_refused() {
 }
 
 #[test]
-fn structure_that_cannot_be_meant_is_refused() {
+fn invalid_structure_is_refused() {
     let refused = |process: &str, keys: &str, parts: &[&str]| {
         refused::<ArrivalSpec>(&format!("{{ process = '{process}', {keys} }}"), parts);
     };
@@ -231,8 +240,8 @@ fn structure_that_cannot_be_meant_is_refused() {
     );
     refused("markov-modulated", "rates = [1, 2], transitions = [[0, 1], [0, 0]]", &["get stuck"]);
     refused("markov-modulated", "rates = [0, 0], transitions = [[0, 1], [1, 0]]", &["`rate` is 0"]);
-    let on = |law: &str| {
-        format!("rate = 1, sources = 2, off = {{ law = 'exponential', mean = '1s' }}, on = {law}")
+    let on = |distribution: &str| {
+        format!("rate = 1, sources = 2, off = {{ law = 'exponential', mean = '1s' }}, on = {distribution}")
     };
     refused("on-off", &on("{ law = 'pareto', shape = 1, scale = '1s' }"), &["`on`", "inf", "above 1"]);
     refused("on-off", &on("{ law = 'pareto', shape = 1, mean = '1s' }"), &["`on`", "above 1"]);
@@ -297,10 +306,10 @@ fn a_file_of_requests_goes_in_order() {
     let set = spec.resolve(&mut holding("/a # first\nHEAD /b\n\nPOST\t/c?d=e\n"), Seed(1)).expect("reads");
     let lines: Vec<String> = set.requests().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
     assert_eq!(lines, ["GET /a", "HEAD /b", "POST /c?d=e"]);
-    let told = |text: &str| spec.resolve(&mut holding(text), Seed(1)).expect_err(text).to_string();
-    assert!(told("/a\nb\n").starts_with("urls.txt:2: `b` is not a path"));
-    assert!(told("get /a\n").starts_with("urls.txt:1: `get` is not a method"));
-    assert!(told("/a b\n").starts_with("urls.txt:1: `/a` is not a method"));
+    let error_of = |text: &str| spec.resolve(&mut holding(text), Seed(1)).expect_err(text).to_string();
+    assert!(error_of("/a\nb\n").starts_with("urls.txt:2: `b` is not a path"));
+    assert!(error_of("get /a\n").starts_with("urls.txt:1: `get` is not a method"));
+    assert!(error_of("/a b\n").starts_with("urls.txt:1: `/a` is not a method"));
 }
 
 /// As browsers and curl send it.
@@ -319,7 +328,7 @@ fn one_request_makes_a_set() {
 }
 
 #[test]
-fn requests_that_cannot_be_meant_are_refused() {
+fn invalid_requests_are_refused() {
     refused::<RequestSetSpec>("{}", &["no request", "[[request]]"]);
     refused::<RequestSetSpec>("{ order = 'random', file = 'f' }", &["random", "`in-order`"]);
     let request = |keys: &str, parts: &[&str]| {
@@ -369,7 +378,7 @@ fn loads_read_back_as_written() {
 }
 
 #[test]
-fn loads_have_the_defaults_that_they_tell() {
+fn loads_have_their_defaults() {
     assert_eq!(read::<LoadSpec>("{ model = 'closed', users = 10, think = '0s' }"), LoadSpec::default());
     let hybrid =
         read::<LoadSpec>("{ model = 'hybrid', arrivals = '5/s' }").resolve(&mut no_files).expect("no file");
@@ -384,7 +393,7 @@ fn loads_have_the_defaults_that_they_tell() {
 }
 
 #[test]
-fn loads_that_cannot_be_meant_are_refused() {
+fn invalid_loads_are_refused() {
     let refused = refused::<LoadSpec>;
     refused("{ users = 10 }", &["missing field `model`"]);
     refused("{ model = 'opne' }", &["opne", "`open`", "`overload`"]);

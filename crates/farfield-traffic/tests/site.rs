@@ -1,15 +1,15 @@
-//! Generated sites against the numbers that the papers print, over several seeds where one site is too few, and the
-//! orders in which their pages are asked for. Tolerances are five standard errors unless said otherwise.
+//! Generated sites against the numbers that the papers print, over several seeds where one site is too few,
+//! and the orders in which their pages are asked for. Tolerances are five standard errors unless stated
+//! otherwise.
 
 mod common;
 
 use common::{follows, read, refused, round_trip, stream};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration};
-use farfield_traffic::fit::locality::StackDistances;
 use farfield_traffic::request::{Order, RequestSetSpec};
 use farfield_traffic::site::walk::Walk;
-use farfield_traffic::site::{Kind, Link, Object, Preset, Site, SiteFigures, SitePage, View, locality};
+use farfield_traffic::site::{Link, Object, ObjectKind, Preset, Site, SiteFigures, SitePage, View};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 use std::collections::BTreeMap;
 
@@ -37,9 +37,9 @@ fn has_zipf(site: &Site, exponent: f64) {
 }
 
 fn body_cdf(mu: f64, sigma: f64, until: f64) -> impl Fn(f64) -> f64 {
-    let law = LogNormal::new(mu, sigma).expect("good parameters");
+    let distribution = LogNormal::new(mu, sigma).expect("good parameters");
     // Sizes are rounded to whole bytes.
-    move |x: f64| (law.cdf(x.floor() + 0.5) / law.cdf(until)).min(1.0)
+    move |x: f64| (distribution.cdf(x.floor() + 0.5) / distribution.cdf(until)).min(1.0)
 }
 
 fn tail_cdf(shape: f64, from: f64, max: f64) -> impl Fn(f64) -> f64 {
@@ -50,11 +50,11 @@ fn tail_cdf(shape: f64, from: f64, max: f64) -> impl Fn(f64) -> f64 {
 /// Sizes of all but pages, which must have room for what they name.
 fn sizes(sites: &[Site]) -> Vec<f64> {
     let all = sites.iter().flat_map(|site| site.objects());
-    all.filter(|object| object.kind != Kind::Html).map(|object| object.size.0 as f64).collect()
+    all.filter(|object| object.kind != ObjectKind::Html).map(|object| object.size.0 as f64).collect()
 }
 
 #[test]
-fn surge_has_the_papers_laws() {
+fn surge_has_the_papers_distributions() {
     let sites = sites(Preset::Surge, 10);
     for site in &sites {
         let figures = SiteFigures::of(site);
@@ -105,12 +105,12 @@ fn surge_matches_popularity_with_the_sizes_of_requests() {
                 shares.iter().map(|(object, share)| (size(object), share / total)).collect();
             files.sort_by(|a, b| a.0.total_cmp(&b.0));
             let largest = files[files.len() - 1].0;
-            let law = |x: f64| (1.0 - 1e3 / x.max(1e3)) / (1.0 - 1e3 / largest);
+            let distribution = |x: f64| (1.0 - 1e3 / x.max(1e3)) / (1.0 - 1e3 / largest);
             let (mut reached, mut distance) = (0.0, 0.0_f64);
             for (size, share) in &files {
-                let before = (law(*size) - reached).abs();
+                let before = (distribution(*size) - reached).abs();
                 reached += share;
-                distance = distance.max(before).max((law(*size) - reached).abs());
+                distance = distance.max(before).max((distribution(*size) - reached).abs());
             }
             let step = files.iter().map(|(_, share)| *share).fold(0.0, f64::max);
             assert!(distance >= step / 2.0 - 1e-9, "{what}: {distance} is below what is possible");
@@ -119,39 +119,6 @@ fn surge_matches_popularity_with_the_sizes_of_requests() {
             assert!(distance < most, "{what}: {distance} with steps up to {step}");
         }
     }
-}
-
-#[test]
-fn surge_requests_have_its_stack_distances_and_its_popularity() {
-    let site = &sites(Preset::Surge, 1)[0];
-    let law = site.distances().expect("a law").resolve(&mut common::no_files).expect("no file");
-    let asked = locality::sequence(site, &law, locality::SEQUENCE, &mut stream(1));
-    let counts = |asked: &[u32]| {
-        let mut counts = vec![0u32; site.pages().len()];
-        asked.iter().for_each(|page| counts[*page as usize] += 1);
-        counts
-    };
-    let whole = counts(&asked);
-    for (count, page) in whole.iter().zip(site.pages()) {
-        assert!((f64::from(*count) - page.weight * locality::SEQUENCE as f64).abs() <= 1.1);
-    }
-    // A window in the middle has the same mixture, but for what a begin of a round that is elsewhere brings in.
-    let window = counts(&asked[10 * locality::ROUND..14 * locality::ROUND]);
-    for (count, all) in window.iter().zip(&whole) {
-        let eighth = f64::from(*all) / 8.0;
-        assert!((f64::from(*count) - eighth).abs() <= 4.0 + 0.1 * eighth, "{count} of {all}");
-    }
-    let mut stack = StackDistances::new(whole.len());
-    let mut distances: Vec<u32> = asked.iter().filter_map(|page| stack.take(*page)).collect();
-    distances.sort_unstable();
-    let lognormal = LogNormal::new(1.5, 0.8).expect("good parameters");
-    let n = distances.len() as f64;
-    let off = (1..40).map(|k| {
-        let found = distances.partition_point(|distance| *distance <= k) as f64 / n;
-        (found - lognormal.cdf(f64::from(k) + 0.5)).abs()
-    });
-    let off = off.fold(0.0, f64::max);
-    assert!(off < 0.06, "{off}");
 }
 
 #[test]
@@ -178,7 +145,7 @@ fn wagon_has_the_papers_table() {
     let sites = sites(Preset::Wagon, 10);
     let figures: Vec<SiteFigures> = sites.iter().map(SiteFigures::of).collect();
     assert!(figures.iter().all(|f| (f.objects, f.html_pages, f.pages) == (10_627, 1_024, 1_828)));
-    // Standard errors from the laws' variances, over 10 sites.
+    // Standard errors from the distributions' variances, over 10 sites.
     let error = |deviation: f64, of: f64| 5.0 * deviation / (10.0 * of).sqrt();
     near("bytes", mean_of(&figures, |f| f.bytes_mean), 7_500.0, error(19e3, 10_627.0));
     near("HTML bytes", mean_of(&figures, |f| f.html_bytes_mean), 4_000.0, error(5.2e3, 1_024.0));
@@ -235,11 +202,11 @@ fn walks_start_and_go_on_with_the_sites_probabilities() {
     }
 }
 
-/// Two pages and a picture. Walks start with the second page, which a look fetches with the picture in a quarter of all cases,
-/// and has no link; the first page has one to it, and is asked for as often.
+/// Two pages and a picture. Walks start with the second page, which a look fetches with the picture in a
+/// quarter of all cases, and has no link; the first page has one to it, and is asked for as often.
 fn viewed() -> Site {
     let object = |path: &str| {
-        let (kind, size) = (Kind::of_path(path), Bytes(500));
+        let (kind, size) = (ObjectKind::of_path(path), Bytes(500));
         Object { path: path.to_owned(), kind, size, cost: Duration::ZERO }
     };
     let views = vec![View { weight: 3.0, embedded: vec![] }, View { weight: 1.0, embedded: vec![2] }];
@@ -306,17 +273,17 @@ fn a_site_is_a_set_of_requests() {
 }
 
 #[test]
-fn sets_of_sites_that_cannot_be_meant_are_refused() {
+fn invalid_sets_of_sites_are_refused() {
     refused::<RequestSetSpec>("{ site = 'surg' }", &["`surg` names no site", "`wagon`"]);
     refused::<RequestSetSpec>("{ site = 'surge', file = 'f' }", &["leave out `file`"]);
     refused::<RequestSetSpec>("{ file = 'f', order = 'walk' }", &["is about a `site`"]);
     refused::<RequestSetSpec>("{ file = 'f', site-seed = 2 }", &["`site-seed` is about a `site`"]);
-    let told = |text: &str, holds: &str| {
+    let error_of = |text: &str, holds: &str| {
         let spec: RequestSetSpec = read(text);
         spec.resolve(&mut common::holding(holds), Seed(1)).expect_err(text).to_string()
     };
-    assert!(told("{ site = 'm.toml' }", "pages = 1").contains("m.toml: missing field `sizes`"));
-    assert!(told("{ site = 's.json' }", "{}").contains("s.json: missing field `seed`"));
+    assert!(error_of("{ site = 'm.toml' }", "pages = 1").contains("m.toml: missing field `sizes`"));
+    assert!(error_of("{ site = 's.json' }", "{}").contains("s.json: missing field `seed`"));
     let wagon = "{ site = 'wagon', order = 'stack-distance' }";
-    assert!(told(wagon, "").contains("wagon: has no law of `distances`"));
+    assert!(error_of(wagon, "").contains("wagon: has no distribution of `distances`"));
 }

@@ -1,7 +1,7 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use farfield_http::http1::{Answering, ReplyReader};
 use smallvec::SmallVec;
 
@@ -79,8 +79,8 @@ pub(crate) struct Connection {
     pub ending: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
-    /// Its TCP counters, once it is given up.
-    pub tcp: Option<TcpFacts>,
+    /// Its TCP statistics, once it is given up.
+    pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
@@ -166,7 +166,7 @@ impl Connection {
             status: 0,
             outcome: Outcome::Ok,
             tcp: self.tcp,
-            page: PagePart::Apart,
+            page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::slots::{ConnectionSlot, UserSlot};
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Outcome, Sample, TcpFacts};
+use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
 
 /// The key by which a host knows a connection of a population.
 ///
@@ -113,9 +113,9 @@ pub trait Host {
     /// Schedules `wake` at `at`: it is handed in then, or as soon after as can be.
     fn wake_at(&mut self, at: Instant, wake: Wake);
 
-    /// TCP counters of the connection so far, where the plane has them. Asked for while the connection is still the user's,
+    /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is still the user's,
     /// or when its failure is handed in.
-    fn tcp_counters(&self, _connection: ConnectionKey) -> Option<TcpFacts> {
+    fn tcp_stats(&self, _connection: ConnectionKey) -> Option<TcpStats> {
         None
     }
 

@@ -38,7 +38,7 @@ use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_traffic::distribution::Distribution;
-use farfield_traffic::session::path::Route;
+use farfield_traffic::session::path::StatePath;
 use farfield_traffic::session::query::Css;
 use farfield_traffic::session::{PageLoad, Session};
 use form::FormParts;
@@ -185,7 +185,7 @@ impl Sessions {
 
     /// Whether sessions end by themselves: a choice among states goes on for ever.
     pub(crate) fn end(&self) -> bool {
-        self.session.clicks.is_some() || !matches!(self.session.route, Route::Choice { .. })
+        self.session.clicks.is_some() || !matches!(self.session.route, StatePath::Choice { .. })
     }
 
     /// Counters of what was done with replies so far.
@@ -195,7 +195,7 @@ impl Sessions {
 
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.
     pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, rng: &mut Stream) -> Option<u64> {
-        let endless = matches!(self.session.route, Route::Choice { .. });
+        let endless = matches!(self.session.route, StatePath::Choice { .. });
         let pages = self.session.clicks.as_ref().or(of_load.filter(|_| endless));
         pages.map(|pages| pages.sample_count(rng))
     }

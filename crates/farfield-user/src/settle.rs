@@ -89,7 +89,7 @@ impl Population {
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
-        sample.tcp = host.tcp_counters(ConnectionKey { slot, serial: connection.serial });
+        sample.tcp = host.tcp_stats(ConnectionKey { slot, serial: connection.serial });
         let kept = reply.persistent && exchange.number + 1 < max;
         let unasked = unasked && kept;
         self.tally.unasked += u64::from(unasked);
@@ -183,7 +183,7 @@ impl Population {
         user.unfinished -= 1;
         let page = match self.records_pages {
             true => PagePart::of(job.first, user.unfinished == 0),
-            false => PagePart::Apart,
+            false => PagePart::Untracked,
         };
         self.count_queued(now, queued, held);
         (outcome, page)
@@ -243,7 +243,7 @@ impl Population {
 
     /// The place of an unfinished request in its page, which is not over either.
     fn page_left_open(&self, job: Job) -> PagePart {
-        if self.records_pages { PagePart::of(job.first, false) } else { PagePart::Apart }
+        if self.records_pages { PagePart::of(job.first, false) } else { PagePart::Untracked }
     }
 }
 
@@ -272,7 +272,7 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         status: 0,
         outcome,
         tcp: None,
-        page: PagePart::Apart,
+        page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }
 }

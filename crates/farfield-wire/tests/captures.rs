@@ -156,7 +156,7 @@ fn everything(writer: &mut Writer<Vec<u8>>) -> usize {
 #[test]
 fn tshark_finds_nothing_wrong() {
     if Command::new("tshark").arg("--version").output().is_err() {
-        return skip("tshark_finds_nothing_wrong", "no tshark");
+        return farfield_testkit::skip("tshark_finds_nothing_wrong", "no tshark");
     }
     let mut writer = Writer::new(Vec::new(), "farfield").unwrap();
     let id = writer.add_interface(&interface("gateway", 0)).unwrap();
@@ -201,13 +201,4 @@ fn tshark_finds_nothing_wrong() {
         "every segment's checksum is checked"
     );
     assert_eq!(whole.lines().count(), 2, "tshark puts the fragments together");
-}
-
-fn skip(name: &str, reason: &str) {
-    eprintln!("SKIPPED {name}: {reason}");
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut file =
-            std::fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
-        std::io::Write::write_all(&mut file, format!("{name}: {reason}\n").as_bytes()).expect("one line");
-    }
 }

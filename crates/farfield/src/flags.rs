@@ -5,6 +5,7 @@ pub mod site;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use farfield_scenario::Overlay;
 use std::path::PathBuf;
 use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count};
 
@@ -168,6 +169,49 @@ pub struct RunFlags {
     /// Print the scenario as farfield understands it, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
+}
+
+impl RunFlags {
+    /// The flags that are short for keys of the scenario.
+    pub fn overlay(&self) -> Overlay {
+        Overlay {
+            users: self.users,
+            duration: self.duration.clone(),
+            rate: self.rate.clone(),
+            requests: self.requests,
+            sessions: self.sessions,
+            workers: self.workers,
+            warm_up: self.warm_up.clone(),
+            think: self.think.clone(),
+            target: self.target.clone(),
+            policy: self.policy.clone(),
+            parallel: self.parallel,
+            plane: self.plane.clone(),
+            clients: self.clients,
+            rtt: self.rtt.clone(),
+            access: self.access.clone(),
+            server: self.server.clone(),
+            server_cpu: self.server_cpu,
+            server_memory: self.server_memory.clone(),
+            server_user: self.server_user.clone(),
+            shards: self.shards,
+            gateway: self.gateway.clone(),
+            capture: self.capture,
+            http: self.http.clone(),
+            method: self.method.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            sources: self.sources.clone(),
+            processors: self.processors.clone(),
+            seed: self.seed,
+            sets: self.sets.clone(),
+            thresholds: self.thresholds.clone(),
+            aborts: self.aborts.clone(),
+            out: self.out.clone(),
+            samples: self.samples.clone(),
+            once: false,
+        }
+    }
 }
 
 /// `farfield try`

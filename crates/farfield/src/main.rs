@@ -1,18 +1,14 @@
 //! farfield: a web-server benchmark that tells the truth.
 //!
-//! The command line: what was typed ([`flags`]) becomes what is meant ([`scenario`]), which is wired to an engine
+//! The command line: what was typed ([`flags`]) becomes what is meant ([`farfield_scenario`]), which is wired to an engine
 //! and ends in an [exit code](exit). Everything of substance lives in the crates beside this one.
 
 mod commands;
 mod exit;
 mod flags;
-mod inputs;
 mod output;
-mod overlay;
 mod problem;
 mod progress;
-mod scenario;
-mod site_folder;
 
 use clap::Parser;
 use flags::{Command, Flags};

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output;
+use farfield_scenario::ScenarioError;
 use std::fmt;
 
 /// A sentence, and the exit code that goes with it.
@@ -42,6 +43,15 @@ impl Problem {
     pub fn tell(&self) -> Exit {
         output::tell(format_args!("farfield: {}\n", self.sentence));
         self.exit
+    }
+}
+
+impl From<ScenarioError> for Problem {
+    fn from(error: ScenarioError) -> Problem {
+        match error {
+            ScenarioError::Invalid(_) => Problem::usage(error),
+            ScenarioError::Unavailable(_) => Problem::failed(error),
+        }
     }
 }
 

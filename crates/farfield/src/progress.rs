@@ -53,12 +53,12 @@ impl Progress {
         (self.ended_before, self.told_at) = (ended, run.now);
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
-        let standing = run.standing;
+        let live = run.live;
         let line = format!(
             "{phase}, {:.0} s left: {rate:.0} requests/s{p99}, {} connections, {} waiting",
             left.as_secs_f64(),
-            standing.connections,
-            standing.in_system
+            live.connections,
+            live.in_system
         );
         output::tell_progress(&line, self.terminal);
     }

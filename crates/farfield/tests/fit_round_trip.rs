@@ -4,9 +4,9 @@ mod common;
 
 use common::{Ended, Place};
 use farfield_base::{Instant, Sample};
+use farfield_fit::report::CurvePoint;
+use farfield_fit::{Estimate, FitReport, Variable, VariableFit};
 use farfield_traffic::Site;
-use farfield_traffic::fit::report::CurvePoint;
-use farfield_traffic::fit::{Estimate, FitReport, Variable, VariableFit};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ mod common;
 
 use common::wan::{Kind, Wan};
 use common::{Ended, Place, skip};
-use farfield_measure::facts::ServerLimits;
+use farfield_measure::engine_stats::ServerLimits;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;

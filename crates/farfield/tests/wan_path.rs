@@ -135,7 +135,7 @@ fn pings(test: &str, ping: &str, busy_poll: bool) -> bool {
         assert!(least >= -3.0, "{rtt} ms: {} µs too soon", -least);
         // For a machine that does much else meanwhile.
         assert!(
-            least < 1_000.0 && median < 20_000.0,
+            least < 20_000.0 && median < 100_000.0,
             "{rtt} ms: {least} µs late at best, {median} at the median"
         );
     }
@@ -179,11 +179,12 @@ fn the_topology_is_seen_from_the_server() {
     let tools = ["ping", "traceroute", "tracepath"].map(|tool| find(test, tool));
     let [Some(ping), Some(traceroute), Some(tracepath)] = tools else { return };
     let [ping, traceroute, tracepath] = [ping, traceroute, tracepath].map(|path| path.display().to_string());
+    // Six probes a hop, one after another: the shortest of their times is what counts, and one of them meets no other work.
     let asks = [
         ("ping far", format!("{ping} -n -c 1 198.18.0.1")),
         ("ping six", format!("{ping} -6 -n -c 1 2001:2:0:1::1")),
-        ("route far", format!("{traceroute} -n -m 8 198.18.0.1")),
-        ("route six", format!("{traceroute} -6 -n -m 8 2001:2:0:1::1")),
+        ("route far", format!("{traceroute} -n -m 8 -q 6 -N 1 198.18.0.1")),
+        ("route six", format!("{traceroute} -6 -n -m 8 -q 6 -N 1 2001:2:0:1::1")),
         ("path far", format!("{tracepath} -n -m 8 198.18.0.1")),
         ("path thin", format!("{tracepath} -n -m 8 198.18.1.1")),
         ("path six", format!("{tracepath} -6 -n -m 8 2001:2:0:1::1")),

@@ -159,7 +159,7 @@ impl<'a> Far<'a> {
         let folder = lab.scratch().join("far");
         fs::create_dir_all(&folder)?;
         let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
-        let nginx = crate::system::find("nginx").context("nginx is missing")?;
+        let nginx = xtask::system::find("nginx").context("nginx is missing")?;
         let policy = match self.reuse {
             Reuse::OneRequest => "one-request",
             Reuse::KeepAlive => "persistent",

@@ -7,11 +7,11 @@ use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
-use crate::process;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use xtask::process;
 
 /// Runs of each command.
 const RUNS: usize = 10;

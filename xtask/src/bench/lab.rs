@@ -2,12 +2,8 @@
 
 use super::generator::farfield::{self, Summary};
 use super::generator::{Generator, Report, Work};
-use super::hold;
 use super::host::Host;
 use super::server::Server;
-use super::usage::Usage;
-use crate::process;
-use crate::system;
 use anyhow::{Context, Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -15,6 +11,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use xtask::hold;
+use xtask::hold::usage::Usage;
+use xtask::process;
+use xtask::system;
 
 /// The exit code of a farfield that has measured and doubts itself: on one processor at full speed, rightly.
 const MEASURED_BUT_INVALID: i32 = 3;

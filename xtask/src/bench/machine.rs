@@ -1,19 +1,24 @@
 //! Names the machine, the software and the commit that a result comes from.
 
-use crate::process;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use xtask::process;
 
 /// One line on the machine: processor, how many, memory, kernel.
 pub fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let model = field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| "unknown processor".to_owned());
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let processors = processors();
     let memory = field(&read("/proc/meminfo"), "MemTotal");
     let kib: f64 = memory.and_then(|text| text.split(' ').next()?.parse().ok()).unwrap_or(0.0);
     let kernel = read("/proc/sys/kernel/osrelease");
     format!("{model}, {processors} processors, {:.0} GiB, Linux {}", kib / 1048576.0, kernel.trim())
+}
+
+/// Processors that programs may run on.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The commit that is measured, with a mark if files differ from it.

@@ -149,8 +149,8 @@ fn percent(share: Spread) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::generator::Report;
-    use super::super::usage::Usage;
     use super::*;
+    use xtask::hold::usage::Usage;
 
     fn measured(per_s: f64) -> Measured {
         let usage = Usage { user_us: 4000, system_us: 1000, peak_kib: 0 };

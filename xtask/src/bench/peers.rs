@@ -1,9 +1,9 @@
 //! Generators that Debian does not have, installed on request into the build folder, where nothing else sees them.
 
-use crate::process;
-use crate::system;
 use anyhow::Result;
 use std::process::Command;
+use xtask::process;
+use xtask::system;
 
 /// Versions that the parsers were written for.
 const OHA: &str = "1.16.0";

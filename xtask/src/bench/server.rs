@@ -2,8 +2,6 @@
 //!
 //! A server listens on a free loopback port, is awaited, and ends with the value that holds it.
 
-use super::hold;
-use crate::nginx;
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -12,6 +10,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use xtask::hold;
+use xtask::nginx;
 
 /// The size of the object that is asked for, in bytes.
 const OBJECT_BYTES: usize = 1024;

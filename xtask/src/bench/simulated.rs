@@ -6,9 +6,9 @@ use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
-use crate::process;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
+use xtask::process;
 
 /// The curve, and how short it may be to see that all works.
 const CLIENTS: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];

@@ -13,7 +13,7 @@ use std::cell::Cell;
 
 /// Work without a pause while nothing waits: so much later than meant may a worker send.
 const WORK: Duration = Duration::from_us(25);
-/// Parcels that may come without a wait between them before the collector pauses no more.
+/// Chunks that may come without a wait between them before the collector pauses no more.
 const BEHIND: u32 = 16;
 
 /// When the collector paused last, and whether it has time to.
@@ -36,12 +36,12 @@ impl Pace {
         Pace { clock: None, worked_from: Cell::new(Instant::ZERO), at_once: Cell::new(0) }
     }
 
-    /// A parcel came while the last one was looked at.
+    /// A chunk came while the last one was looked at.
     pub fn came_at_once(&self) {
         self.at_once.set(self.at_once.get().saturating_add(1));
     }
 
-    /// How many parcels came without a wait between them.
+    /// How many chunks came without a wait between them.
     pub fn at_once(&self) -> u32 {
         self.at_once.get()
     }
@@ -58,7 +58,7 @@ impl Pace {
         let behind = self.at_once.get();
         let worked = clock.now().since(self.worked_from.get());
         if behind < BEHIND && worked >= WORK.times(u64::from(behind) + 1) {
-            processors::step_aside();
+            processors::yield_briefly();
             self.work_begins();
         }
     }

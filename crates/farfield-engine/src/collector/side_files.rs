@@ -13,7 +13,7 @@ use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
 use farfield_measure::hlog::{self, Line};
 use farfield_measure::series::{self, SeriesRow};
-use farfield_measure::{EngineFacts, Fold};
+use farfield_measure::{EngineStats, Fold};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::Builder;
@@ -60,7 +60,7 @@ impl SideFiles {
         let (done, encoded) = channel();
         Builder::new().name("side-files".to_owned()).spawn(move || {
             // Where it is refused, the thread takes its share of a processor for some milliseconds a second.
-            let _ = processors::idle_only();
+            let _ = processors::set_idle();
             for copied in to_encode {
                 // What fails here fails at the end of the run as well, where it is reported.
                 let Ok(encoded) = encode(copied) else { return };
@@ -73,13 +73,13 @@ impl SideFiles {
     }
 
     /// Copies what was measured until `now`, if the last copy has been written and was long enough ago.
-    pub fn copy(&mut self, fold: &Fold, facts: &EngineFacts, now: Instant, pause: &dyn Fn()) {
+    pub fn copy(&mut self, fold: &Fold, stats: &EngineStats, now: Instant, pause: &dyn Fn()) {
         if self.busy || now < self.next_copy {
             return;
         }
         self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
-        let rows = fold.series().rows_pausing(&facts.connections_open, pause);
-        let copied = Copied { rows, lines: hlog::snapshot(fold, facts, now, pause) };
+        let rows = fold.series().rows_pausing(&stats.connections_open, pause);
+        let copied = Copied { rows, lines: hlog::snapshot(fold, stats, now, pause) };
         self.busy = self.copies.send(copied).is_ok();
     }
 
@@ -123,7 +123,7 @@ mod tests {
         };
         let mut files = SideFiles::encoding_with(encode).expect("a thread");
         let window = Window { measure_from: Instant::ZERO, measure_to: Instant::from_ns(1_000_000_000) };
-        files.copy(&Fold::new(window), &EngineFacts::default(), Instant::from_ns(1), &|| {});
+        files.copy(&Fold::new(window), &EngineStats::default(), Instant::from_ns(1), &|| {});
         has_begun.recv().expect("the thread runs");
         drop(files);
         drop(release);

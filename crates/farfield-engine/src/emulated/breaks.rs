@@ -21,19 +21,19 @@ const SLEEP_LEAST: Duration = Duration::from_us(20);
 #[derive(Debug)]
 pub(crate) struct Breaks {
     /// Whether it must: nobody takes the processor from it.
-    has_precedence: bool,
+    real_time: bool,
     last: Instant,
 }
 
 impl Breaks {
     /// None, for a worker at a normal priority.
     pub fn none() -> Breaks {
-        Breaks { has_precedence: false, last: Instant::ZERO }
+        Breaks { real_time: false, last: Instant::ZERO }
     }
 
     /// Those of the calling thread, which from now on has a real-time priority, if it may.
-    pub fn with_precedence() -> Breaks {
-        Breaks { has_precedence: processors::take_precedence().is_ok(), last: Instant::ZERO }
+    pub fn at_real_time_priority() -> Breaks {
+        Breaks { real_time: processors::set_real_time().is_ok(), last: Instant::ZERO }
     }
 
     /// Notes that the worker slept from `since` until `now`.
@@ -45,13 +45,13 @@ impl Breaks {
 
     /// Whether a break is due.
     fn is_due(&self, now: Instant) -> bool {
-        self.has_precedence && now.since(self.last) >= STRETCH
+        self.real_time && now.since(self.last) >= STRETCH
     }
 
     /// Takes a break if one is due `now`; `clock` tells when it is over.
     pub fn take_if_due(&mut self, now: Instant, clock: impl Fn() -> Instant) {
         if self.is_due(now) {
-            processors::step_aside_for(BREAK);
+            processors::yield_for(BREAK);
             self.last = clock();
         }
     }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_break_is_due_where_the_worker_did_not_sleep() {
         let at = |us| Instant::ZERO + Duration::from_us(us);
-        let mut breaks = Breaks { has_precedence: true, last: Instant::ZERO };
+        let mut breaks = Breaks { real_time: true, last: Instant::ZERO };
         assert!(!breaks.is_due(at(499)));
         assert!(breaks.is_due(at(500)));
         breaks.slept(at(400), at(410));
@@ -74,7 +74,7 @@ mod tests {
         assert!(breaks.is_due(at(930)));
         breaks.take_if_due(at(930), || at(1_000));
         assert!(!breaks.is_due(at(1_499)));
-        breaks.has_precedence = false;
+        breaks.real_time = false;
         assert!(!breaks.is_due(at(5_000)));
     }
 }

@@ -1,19 +1,19 @@
 //! A worker of the emulated plane: one thread, its shard's event loop from the first arrival to the last reply.
 //!
-//! The loop does what is due, each thing at its own instant; hands to the server what has come to its door; takes what
+//! The loop does what is due, each thing at its own instant; hands to the server what has arrived at its gateway port; takes what
 //! the server sends; and sleeps until the next of either. Shortly before something is due it does not sleep any more:
 //! being woken takes longer. Where shards share links, the loop of the first does also what is due there, and all
 //! [exchange](super::exchange) packets.
 
-use crate::capture_file::CaptureInlet;
+use crate::capture_file::CaptureSender;
 use crate::emulated::breaks::Breaks;
-use crate::emulated::door::Door;
 use crate::emulated::exchange::Exchange;
-use crate::finished::{Finished, Network};
+use crate::emulated::gateway_port::GatewayPort;
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::{Beat, Outbox};
+use crate::sample_channel::{LiveCounts, SampleSender};
+use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::{Lateness, Packet, Shard};
 use farfield_measure::Histogram;
@@ -31,7 +31,7 @@ const READS_A_TURN: usize = 64;
 /// something due, and reads must go on.
 const STEPS_A_READ: usize = 4;
 /// The collector hears from a worker at least this often.
-const BEAT: Duration = Duration::from_ms(100);
+const HEARTBEAT: Duration = Duration::from_ms(100);
 /// What is due sooner than this is waited for without sleeping: being woken takes some 10 µs, and while the worker sleeps
 /// the collector, where it shares the processor, gets on with its work instead of taking the time for it when something
 /// is due.
@@ -39,32 +39,32 @@ const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
 
 pub(crate) struct Worker {
     shard: Shard,
-    door: Door,
+    port: GatewayPort,
     exchange: Option<Exchange>,
     /// It never sleeps.
     polls: bool,
     /// It asks for a real-time priority.
-    takes_precedence: bool,
+    real_time: bool,
     breaks: Breaks,
     clock: Clock,
     phases: Phases,
-    outbox: Outbox,
-    capture: Option<CaptureInlet>,
+    samples: SampleSender,
+    capture: Option<CaptureSender>,
     halt: Arc<AtomicBool>,
-    lags: Lags,
+    lateness: LatenessHistograms,
     turns: Histogram,
     meters: Meters,
     packets: Vec<Packet>,
-    next_beat: Instant,
+    next_heartbeat: Instant,
 }
 
-struct Lags {
+struct LatenessHistograms {
     window: Window,
     begun: Histogram,
     arrived: Histogram,
 }
 
-impl Lateness for Lags {
+impl Lateness for LatenessHistograms {
     fn begun(&mut self, due: Instant, late: Duration) {
         if self.window.contains(due) {
             self.begun.record(late);
@@ -81,31 +81,31 @@ impl Lateness for Lags {
 impl Worker {
     pub fn new(
         shard: Shard,
-        door: Door,
+        port: GatewayPort,
         clock: Clock,
         phases: Phases,
-        outbox: Outbox,
-        capture: Option<CaptureInlet>,
+        samples: SampleSender,
+        capture: Option<CaptureSender>,
         halt: Arc<AtomicBool>,
     ) -> Worker {
         let window = phases.window;
         Worker {
             shard,
-            door,
+            port,
             exchange: None,
             polls: false,
-            takes_precedence: false,
+            real_time: false,
             breaks: Breaks::none(),
             clock,
             phases,
-            outbox,
+            samples,
             capture,
             halt,
-            lags: Lags { window, begun: Histogram::new(), arrived: Histogram::new() },
+            lateness: LatenessHistograms { window, begun: Histogram::new(), arrived: Histogram::new() },
             turns: Histogram::new(),
             meters: Meters::new(window),
             packets: Vec::new(),
-            next_beat: Instant::ZERO + BEAT,
+            next_heartbeat: Instant::ZERO + HEARTBEAT,
         }
     }
 
@@ -120,16 +120,16 @@ impl Worker {
     }
 
     /// This worker at a real-time priority, if the system allows one.
-    pub fn taking_precedence(self, takes_precedence: bool) -> Worker {
-        Worker { takes_precedence, ..self }
+    pub fn at_real_time_priority(self, real_time: bool) -> Worker {
+        Worker { real_time, ..self }
     }
 
     /// Runs until the load is over and drained.
-    pub fn run(mut self) -> Finished {
+    pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::wake_sharply();
-        if self.takes_precedence {
-            self.breaks = Breaks::with_precedence();
+        let _ = processors::reduce_wake_latency();
+        if self.real_time {
+            self.breaks = Breaks::at_real_time_priority();
         }
         wait_for_start(self.clock);
         self.shard.start();
@@ -141,8 +141,8 @@ impl Worker {
                 break;
             }
             let worked = self.do_what_is_due();
-            self.post_samples();
-            self.beat(turn);
+            self.send_samples();
+            self.heartbeat(turn);
             let clock = self.clock;
             self.breaks.take_if_due(turn, || clock.now());
             match self.take_packets() {
@@ -151,7 +151,7 @@ impl Worker {
                     if self.phases.window.contains(turn) {
                         self.turns.record(turned.since(turn));
                     }
-                    self.meters.away(turn, turned);
+                    self.meters.record_stall(turn, turned);
                 }
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
@@ -177,11 +177,11 @@ impl Worker {
 
     /// Does the next thing that is due by `wall`, here or at the shared links that are held here.
     fn step(&mut self, wall: Instant) -> bool {
-        let (own, lags) = (&mut self.shard, &mut self.lags);
-        let Some(exchange) = &mut self.exchange else { return own.step(wall, lags) };
+        let (own, lateness) = (&mut self.shard, &mut self.lateness);
+        let Some(exchange) = &mut self.exchange else { return own.step(wall, lateness) };
         match (exchange.next_at(), own.next_at()) {
             (Some(links_at), own_at) if own_at.is_none_or(|own_at| links_at < own_at) => exchange.step(wall),
-            _ => own.step(wall, lags),
+            _ => own.step(wall, lateness),
         }
     }
 
@@ -195,13 +195,13 @@ impl Worker {
         }
     }
 
-    /// Hands over what has come to shared links, and to the server what has come to its door.
+    /// Hands over what has come to shared links, and to the server what has arrived at its gateway port.
     fn let_out(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             exchange.hand_over(&mut self.shard);
         }
         while let Some(departure) = self.shard.poll_departure() {
-            self.door.send(&departure);
+            self.port.send(&departure);
         }
     }
 
@@ -209,7 +209,7 @@ impl Worker {
     fn take_packets(&mut self) -> io::Result<bool> {
         for read in 0..READS_A_TURN {
             let packets = &mut self.packets;
-            if !self.door.receive(|packet| packets.push(packet))? {
+            if !self.port.receive(|packet| packets.push(packet))? {
                 return Ok(read > 0);
             }
             let at = self.catch_up(self.clock.now());
@@ -238,15 +238,15 @@ impl Worker {
         self.shard.next_at().map_or(now, |due| due.min(now))
     }
 
-    fn post_samples(&mut self) {
+    fn send_samples(&mut self) {
         if let Some(capture) = &self.capture {
             capture.push(self.shard.take_captured());
         }
         for sample in self.shard.take_samples() {
-            self.outbox.push(sample);
+            self.samples.push(sample);
         }
         for note in self.shard.take_notes() {
-            self.outbox.note(note);
+            self.samples.note(note);
         }
     }
 
@@ -270,10 +270,10 @@ impl Worker {
     fn sleep(&mut self, turn: Instant) {
         let before = self.clock.now();
         self.meters.slept = self.meters.slept + before.since(turn);
-        self.meters.away(turn, before);
+        self.meters.record_stall(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let next = self.shard.next_at().into_iter().chain(links_at).min();
-        let until = next.unwrap_or(Instant::MAX).min(self.next_beat);
+        let until = next.unwrap_or(Instant::MAX).min(self.next_heartbeat);
         let wait = until.since(before);
         if self.polls || wait <= TOO_SOON_TO_SLEEP {
             return;
@@ -281,7 +281,7 @@ impl Worker {
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
         let woken = self.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.away(until, woken);
+        self.meters.record_stall(until, woken);
         self.breaks.slept(before, woken);
     }
 
@@ -298,9 +298,9 @@ impl Worker {
             tv_sec: (wait.as_ns() / 1_000_000_000) as i64,
             tv_nsec: (wait.as_ns() % 1_000_000_000) as i64,
         };
-        let door = self.door.as_fd();
-        let mut listened = [Some(door), self.exchange.as_ref().map(Exchange::as_fd)]
-            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(door), PollFlags::IN));
+        let gateway = self.port.as_fd();
+        let mut listened = [Some(gateway), self.exchange.as_ref().map(Exchange::as_fd)]
+            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(gateway), PollFlags::IN));
         let sources = if self.exchange.is_some() { 2 } else { 1 };
         // Interrupted, it comes back with nothing, and the turn goes on.
         let _ = poll(&mut listened[..sources], Some(&timeout));
@@ -310,25 +310,25 @@ impl Worker {
         }
     }
 
-    fn beat(&mut self, now: Instant) {
-        if now < self.next_beat {
+    fn heartbeat(&mut self, now: Instant) {
+        if now < self.next_heartbeat {
             return;
         }
-        self.next_beat = now + BEAT;
-        self.meters.beat();
-        self.outbox.beat = self.standing();
-        self.outbox.post();
+        self.next_heartbeat = now + HEARTBEAT;
+        self.meters.heartbeat();
+        self.samples.live = self.live_counts();
+        self.samples.flush();
     }
 
-    fn standing(&self) -> Beat {
-        Beat {
+    fn live_counts(&self) -> LiveCounts {
+        LiveCounts {
             connections: self.shard.population().connections() as u64,
             in_system: self.shard.population().in_system(),
             connects: self.shard.connects(),
         }
     }
 
-    fn wind_up(mut self, failed: Option<io::Error>) -> Finished {
+    fn wind_up(mut self, failed: Option<io::Error>) -> WorkerReport {
         let now = self.clock.now();
         self.shard.cut(now);
         self.let_out();
@@ -336,23 +336,23 @@ impl Worker {
         if let Some(exchange) = &self.exchange {
             drops.add(&exchange.drops());
         }
-        self.post_samples();
-        self.outbox.beat = self.standing();
-        self.outbox.post();
-        Finished {
-            facts: self.meters.facts(now),
-            lateness: self.lags.begun,
+        self.send_samples();
+        self.samples.live = self.live_counts();
+        self.samples.flush();
+        WorkerReport {
+            stats: self.meters.stats(now),
+            lateness: self.lateness.begun,
             turns: self.turns,
             tally: self.shard.tally(),
             last_received: self.shard.population().last_received(),
             received: self.shard.population().received().clone(),
             in_system_area: self.shard.in_system_area(now),
-            stalls: self.outbox.stalls,
-            network: Some(Network {
-                departed: self.door.lateness,
-                arrived: self.lags.arrived,
+            stalls: self.samples.stalls,
+            network: Some(NetworkReport {
+                departed: self.port.lateness,
+                arrived: self.lateness.arrived,
                 crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
-                door: self.door.counts,
+                port: self.port.counts,
                 drops,
                 failed,
             }),

@@ -4,7 +4,7 @@
 //! may hold processes, below the nearest ancestor that passes the controllers on. Nothing of the machine's own groups
 //! is changed. A process joins by writing "0" to each of [`ControlGroup::entries`], which its children inherit.
 
-use crate::place::{LimitUse, Limits};
+use crate::testbed::{LimitUse, Limits};
 use farfield_base::{Bytes, Duration};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
@@ -349,7 +349,7 @@ impl<'a> Mount<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::{CpuLimit, MemoryLimit};
+    use crate::testbed::{CpuLimit, MemoryLimit};
 
     const ONE: &str = "\
         33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\

@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// What the server-to-be becomes between fork and exec.
 #[derive(Debug, Default)]
-pub struct Become {
+pub struct ChildSetup {
     /// The `cgroup.procs` of the control groups that it joins. The init, a copy of this process, stays outside: what it
     /// holds is not the server's.
     pub groups: Vec<OwnedFd>,
@@ -30,16 +30,16 @@ pub struct Become {
 /// # Errors
 /// When no descriptor is left.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be fit for it")]
-pub fn put_under_init(command: &mut Command, own_pid_namespace: bool, server: Become) -> io::Result<()> {
+pub fn put_under_init(command: &mut Command, own_pid_namespace: bool, server: ChildSetup) -> io::Result<()> {
     let owner = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty())?;
-    // SAFETY: `split` makes system calls only, allocates nothing and takes no lock, as is asked of what runs there.
-    unsafe { command.pre_exec(move || split(&owner, own_pid_namespace, &server)) };
+    // SAFETY: `fork_init` makes system calls only, allocates nothing and takes no lock, as is asked of what runs there.
+    unsafe { command.pre_exec(move || fork_init(&owner, own_pid_namespace, &server)) };
     Ok(())
 }
 
 /// Returns in the server-to-be, never in the init.
 #[expect(unsafe_code, reason = "fork has no safe wrapper")]
-fn split(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &Become) -> io::Result<()> {
+fn fork_init(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &ChildSetup) -> io::Result<()> {
     rustix::process::setsid()?;
     // In a PID namespace the init's death is everybody's. Else it gets a chance to take its group along.
     let on_death = if own_pid_namespace { Signal::KILL } else { Signal::HUP };
@@ -59,32 +59,32 @@ fn split(owner: &OwnedFd, own_pid_namespace: bool, server_to_be: &Become) -> io:
             if own_pid_namespace {
                 show_own_processes();
             }
-            server_to_be.take_on()?;
+            server_to_be.apply()?;
             unblock(&mask)
         }
         server => {
             close_all();
-            exit(watch(server, own_pid_namespace))
+            exit(run_init(server, own_pid_namespace))
         }
     }
 }
 
-impl Become {
+impl ChildSetup {
     /// Groups first: whoever is no longer root may not join them.
     #[expect(unsafe_code, reason = "signal-safe writes and raw calls, for between fork and exec")]
-    fn take_on(&self) -> io::Result<()> {
+    fn apply(&self) -> io::Result<()> {
         for group in &self.groups {
             // SAFETY: the buffer is a constant of one byte, the descriptor is open.
             if unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
                 return Err(io::Error::last_os_error());
             }
         }
-        self.user.as_ref().map_or(Ok(()), User::become_for_good)
+        self.user.as_ref().map_or(Ok(()), User::assume)
     }
 }
 
 /// The init's life. Returns what to exit with: as the server did, by the shell's custom for one that was killed.
-fn watch(server: i32, own_pid_namespace: bool) -> i32 {
+fn run_init(server: i32, own_pid_namespace: bool) -> i32 {
     let everybody = if own_pid_namespace { -1 } else { 0 };
     let mut code = 1;
     loop {

@@ -1,4 +1,4 @@
-//! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a place needs, each sent
+//! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a testbed needs, each sent
 //! and acknowledged before the call returns.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

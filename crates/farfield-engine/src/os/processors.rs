@@ -15,11 +15,11 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 
 /// Confines the calling thread, and those it starts, to `processors`.
 pub fn confine(processors: &[usize]) -> io::Result<()> {
-    put(None, processors)
+    set_affinity(None, processors)
 }
 
 /// Confines a thread, the calling one if absent, to `processors`.
-pub fn put(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
+pub fn set_affinity(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for cpu in processors {
         if *cpu >= CpuSet::MAX_CPU {
@@ -32,25 +32,25 @@ pub fn put(thread: Option<Pid>, processors: &[usize]) -> io::Result<()> {
 
 /// Has the calling thread woken when its timers are due, not up to the usual 50 µs later, and, on kernels that know
 /// of it, put before others that share its processor. Its share of the processor stays what it was.
-pub fn wake_sharply() -> io::Result<()> {
+pub fn reduce_wake_latency() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     schedule(&short_slices(Duration::from_us(100))?)
 }
 
 /// The processors of a thread, which are its again when this is dropped.
 #[derive(Debug)]
-pub struct Confinement {
+pub struct SavedAffinity {
     before: Option<CpuSet>,
 }
 
-impl Confinement {
+impl SavedAffinity {
     /// Remembers those of the calling thread.
-    pub fn remember() -> Confinement {
-        Confinement { before: sched_getaffinity(None).ok() }
+    pub fn save() -> SavedAffinity {
+        SavedAffinity { before: sched_getaffinity(None).ok() }
     }
 }
 
-impl Drop for Confinement {
+impl Drop for SavedAffinity {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // They were the thread's before, so that they are refused only if the machine has changed.
@@ -94,12 +94,12 @@ impl IdleTimes {
 }
 
 /// Leaves the processor for a moment, to whoever is ready, whatever it had before.
-pub fn step_aside() {
-    step_aside_for(Duration::from_us(20));
+pub fn yield_briefly() {
+    yield_for(Duration::from_us(20));
 }
 
 /// Leaves the processor for `moment`, less than a second, to whoever is ready.
-pub fn step_aside_for(moment: Duration) {
+pub fn yield_for(moment: Duration) {
     let moment = Timespec { tv_sec: 0, tv_nsec: moment.as_ns().min(999_999_999) as i64 };
     // Interrupted, it was a shorter moment.
     let _ = rustix::thread::nanosleep(&moment);
@@ -111,13 +111,13 @@ pub fn step_aside_for(moment: Duration) {
 /// # Errors
 /// `EPERM` without `CAP_SYS_NICE` or a limit that allows it (`RLIMIT_RTPRIO`), or where control groups give no time to
 /// real-time threads.
-pub fn take_precedence() -> io::Result<()> {
+pub fn set_real_time() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..normal() })
 }
 
-/// Whether [`take_precedence`] is allowed: a thread tries it and ends.
-pub fn may_take_precedence() -> bool {
-    std::thread::spawn(take_precedence).join().is_ok_and(|result| result.is_ok())
+/// Whether [`set_real_time`] is allowed: a thread tries it and ends.
+pub fn may_be_real_time() -> bool {
+    std::thread::spawn(set_real_time).join().is_ok_and(|result| result.is_ok())
 }
 
 /// Under EEVDF (Linux 6.12 and later) whoever asks for shorter slices is let on sooner when woken: the deadline
@@ -157,7 +157,7 @@ fn schedule_thread(thread: Option<Pid>, attributes: &libc::sched_attr) -> io::Re
 }
 
 /// Has the calling thread stand back for the workers where they share a processor.
-pub fn stand_back() -> io::Result<()> {
+pub fn set_background() -> io::Result<()> {
     // On Linux `nice` concerns the calling thread alone (sched(7)). At 15 its turn is over 28 times sooner than a
     // worker's would be, so that a worker that wakes is let on, and it still gets a thirtieth of a full processor. As a
     // batch thread it takes the processor from nobody when it wakes itself.
@@ -165,18 +165,18 @@ pub fn stand_back() -> io::Result<()> {
 }
 
 /// Has the calling thread run only where a processor would idle: whoever wakes there takes it over at once.
-pub fn idle_only() -> io::Result<()> {
+pub fn set_idle() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_IDLE as u32, ..normal() })
 }
 
 /// Has `thread` wait, when it is woken, until whoever runs sleeps or has had its turn: batch scheduling, sched(7). Its share of the
 /// processor stays what it was.
-pub fn take_turns(thread: Pid) -> io::Result<()> {
+pub fn set_batch(thread: Pid) -> io::Result<()> {
     schedule_thread(Some(thread), &libc::sched_attr { sched_policy: libc::SCHED_BATCH as u32, ..normal() })
 }
 
-/// Ends [`stand_back`], when the workers are gone. Only who may have any priority gets it back (`CAP_SYS_NICE`).
-pub fn come_forward() -> io::Result<()> {
+/// Ends [`set_background`], when the workers are gone. Only who may have any priority gets it back (`CAP_SYS_NICE`).
+pub fn set_normal() -> io::Result<()> {
     schedule(&normal())
 }
 
@@ -186,17 +186,17 @@ mod tests {
 
     #[test]
     fn a_thread_takes_precedence_where_it_may() {
-        let taken = std::thread::spawn(take_precedence).join().unwrap();
-        assert_eq!(may_take_precedence(), taken.is_ok());
+        let taken = std::thread::spawn(set_real_time).join().unwrap();
+        assert_eq!(may_be_real_time(), taken.is_ok());
     }
 
     #[test]
     fn a_worker_wakes_sharply_with_and_without_processors_of_its_own() {
         let scheduled = std::thread::spawn(|| {
             let first = allowed()?[0];
-            wake_sharply()?;
+            reduce_wake_latency()?;
             confine(&[first])?;
-            wake_sharply()
+            reduce_wake_latency()
         });
         scheduled.join().unwrap().unwrap();
     }

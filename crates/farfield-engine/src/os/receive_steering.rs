@@ -10,7 +10,7 @@ use std::io;
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN`, or in a user namespace without a full view of sysfs; `NotFound` from a kernel
 /// without receive packet steering; `EINVAL` or `EOVERFLOW` for a processor that is not there.
-pub fn put_on(interface: &str, queues: u32, processors: &[usize]) -> io::Result<()> {
+pub fn steer_to(interface: &str, queues: u32, processors: &[usize]) -> io::Result<()> {
     let (sysfs, mask) = (InterfaceSysfs::open()?, mask(processors));
     (0..queues).try_for_each(|queue| sysfs.write(interface, &format!("queues/rx-{queue}/rps_cpus"), &mask))
 }

@@ -21,7 +21,7 @@ pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Res
     // Interfaces of other namespaces may have the same name, and so threads of the same name.
     let before = threads_of(interface)?;
     sysfs.write(interface, "threaded", "1")?;
-    let placed = place(interface, queues, &before, processors);
+    let placed = place_threads(interface, queues, &before, processors);
     if placed.is_err() {
         // What cannot be placed would run beside a shard. If it cannot be stopped either, lateness shows it.
         let _ = sysfs.write(interface, "threaded", "0");
@@ -29,7 +29,7 @@ pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Res
     placed
 }
 
-fn place(interface: &str, queues: usize, before: &[Pid], processors: &[usize]) -> io::Result<()> {
+fn place_threads(interface: &str, queues: usize, before: &[Pid], processors: &[usize]) -> io::Result<()> {
     let mut threads = threads_of(interface)?;
     threads.retain(|thread| !before.contains(thread));
     if threads.len() < queues {
@@ -37,8 +37,8 @@ fn place(interface: &str, queues: usize, before: &[Pid], processors: &[usize]) -
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
     threads.into_iter().try_for_each(|thread| {
-        processors::put(Some(thread), processors)?;
-        processors::take_turns(thread)
+        processors::set_affinity(Some(thread), processors)?;
+        processors::set_batch(thread)
     })
 }
 

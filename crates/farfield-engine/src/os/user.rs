@@ -42,7 +42,7 @@ impl User {
     /// # Errors
     /// `EPERM` unless the process is root.
     #[expect(unsafe_code, reason = "raw calls, for between fork and exec")]
-    pub fn become_for_good(&self) -> io::Result<()> {
+    pub fn assume(&self) -> io::Result<()> {
         // SAFETY: the pointer is that of a live list of the given length; the other calls take numbers.
         let done = unsafe {
             libc::setgroups(self.groups.len(), self.groups.as_ptr()) == 0

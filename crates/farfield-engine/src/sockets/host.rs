@@ -2,7 +2,7 @@
 
 use crate::os::clock::Clock;
 use crate::os::socket::{Progress, begin_connect};
-use crate::outbox::Outbox;
+use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Sample};
@@ -21,8 +21,8 @@ pub(crate) struct SocketsHost {
     pub epoll: OwnedFd,
     pub wheel: Wheel<Wake>,
     /// What the kernel said at once; handed to the population once it has returned.
-    pub told: VecDeque<Told>,
-    pub outbox: Outbox,
+    pub upcalls: VecDeque<Upcall>,
+    pub samples: SampleSender,
     pub connects: u64,
     /// When something was last sent.
     pub last_sent: Instant,
@@ -43,7 +43,7 @@ struct Socket {
     serial: u32,
     connecting: bool,
     /// The poll also tells when it can be written.
-    told_writable: bool,
+    polls_writable: bool,
     unsent: VecDeque<Bytes>,
     /// What the kernel said when nothing more could be sent. It says so once, and then of a reset only that there is
     /// nothing more to read, once that is so.
@@ -54,7 +54,7 @@ struct Socket {
 
 /// Something that happened to a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Told {
+pub(crate) enum Upcall {
     Connected(ConnectionKey, Instant),
     Failed(ConnectionKey, Failure),
     /// Nothing more can be sent, and what the server sent before is still to be read.
@@ -76,14 +76,14 @@ impl SocketsHost {
         sources: Sources,
         no_delay: bool,
         open_max: u64,
-        outbox: Outbox,
+        samples: SampleSender,
     ) -> Result<SocketsHost, Errno> {
         Ok(SocketsHost {
             clock,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             wheel: Wheel::new(),
-            told: VecDeque::new(),
-            outbox,
+            upcalls: VecDeque::new(),
+            samples,
             connects: 0,
             last_sent: Instant::ZERO,
             quiet_until: Instant::ZERO,
@@ -167,7 +167,7 @@ impl SocketsHost {
             Err(errno) => {
                 socket.broken = Some(failure(errno));
                 socket.unsent.clear();
-                self.told.push_back(Told::Broken(key));
+                self.upcalls.push_back(Upcall::Broken(key));
                 return false;
             }
         };
@@ -175,11 +175,11 @@ impl SocketsHost {
             return true;
         }
         socket.unsent.push_front(bytes.slice(sent..));
-        if !socket.told_writable {
-            socket.told_writable = true;
+        if !socket.polls_writable {
+            socket.polls_writable = true;
             let interest = READABLE | EventFlags::OUT;
             if epoll::modify(&self.epoll, &socket.fd, data_of(key), interest).is_err() {
-                self.told.push_back(Told::Failed(key, Failure::NoDescriptor));
+                self.upcalls.push_back(Upcall::Failed(key, Failure::NoDescriptor));
             }
         }
         false
@@ -197,16 +197,16 @@ impl SocketsHost {
             fd,
             serial: key.serial,
             connecting,
-            told_writable: connecting,
+            polls_writable: connecting,
             unsent: VecDeque::new(),
             broken: None,
             unread: false,
         };
-        let place = key.slot.index();
-        if self.sockets.len() <= place {
-            self.sockets.resize_with(place + 1, || None);
+        let slot = key.slot.index();
+        if self.sockets.len() <= slot {
+            self.sockets.resize_with(slot + 1, || None);
         }
-        self.sockets[place] = Some(socket);
+        self.sockets[slot] = Some(socket);
         self.open += 1;
         Ok(progress)
     }
@@ -233,9 +233,9 @@ impl Host for SocketsHost {
         let begun = self.clock.now();
         self.connects += 1;
         match self.begin(key, user) {
-            Ok(Progress::Connected) => self.told.push_back(Told::Connected(key, self.clock.now())),
+            Ok(Progress::Connected) => self.upcalls.push_back(Upcall::Connected(key, self.clock.now())),
             Ok(Progress::UnderWay) => {}
-            Err(errno) => self.told.push_back(Told::Failed(key, failure(errno))),
+            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
         }
         begun
     }
@@ -270,11 +270,11 @@ impl Host for SocketsHost {
     }
 
     fn record(&mut self, sample: Sample) {
-        self.outbox.push(sample);
+        self.samples.push(sample);
     }
 
     fn note(&mut self, note: Note) {
-        self.outbox.note(note);
+        self.samples.note(note);
     }
 }
 
@@ -305,11 +305,11 @@ mod tests {
     #[test]
     fn a_wake_may_be_due_from_when_it_was_asked_for() {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        let (out, _parcels) = Outbox::channel(1);
-        let (outbox, _returns) = Outbox::new(0, out);
+        let (out, _parcels) = SampleSender::channel(1);
+        let (samples, _returns) = SampleSender::new(0, out);
         let target = SocketAddr::from(([127, 0, 0, 1], 80));
         let clock = Clock::starting_in(Duration::ZERO);
-        let mut host = SocketsHost::new(clock, target, Sources::default(), true, 1, outbox).unwrap();
+        let mut host = SocketsHost::new(clock, target, Sources::default(), true, 1, samples).unwrap();
         assert!(host.may_be_due(at(0)), "it has not looked yet");
         assert_eq!(host.look_ahead(), Instant::MAX);
         assert!(!host.may_be_due(at(1_000_000)));

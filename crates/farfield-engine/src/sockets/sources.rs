@@ -46,12 +46,12 @@ impl Sources {
 
     /// The address of client `number`, the addresses being taken in turn.
     pub fn address(&self, number: u32) -> Option<IpAddr> {
-        let mut place = u128::from(number) % self.count.max(1);
+        let mut index = u128::from(number) % self.count.max(1);
         for block in &self.blocks {
-            if place < block.count() {
-                return Some(block.address(place));
+            if index < block.count() {
+                return Some(block.address(index));
             }
-            place -= block.count();
+            index -= block.count();
         }
         None
     }
@@ -69,13 +69,13 @@ impl Block {
         }
     }
 
-    fn address(&self, place: u128) -> IpAddr {
+    fn address(&self, index: u128) -> IpAddr {
         match self.address {
             IpAddr::V4(first) => {
                 let skip_network = u32::from(self.prefix < 31);
-                IpAddr::V4(Ipv4Addr::from_bits(first.to_bits() + place as u32 + skip_network))
+                IpAddr::V4(Ipv4Addr::from_bits(first.to_bits() + index as u32 + skip_network))
             }
-            IpAddr::V6(first) => IpAddr::V6(Ipv6Addr::from_bits(first.to_bits() + place)),
+            IpAddr::V6(first) => IpAddr::V6(Ipv6Addr::from_bits(first.to_bits() + index)),
         }
     }
 }

@@ -15,12 +15,12 @@
 //! socket in error the kernel still gives what had come. And no connection is read for longer than a share of a turn:
 //! what is left waits in a list for the next, so that a reply without end holds up neither the others nor time limits.
 
-use crate::finished::Finished;
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
 use crate::os::processors;
-use crate::outbox::Beat;
-use crate::sockets::host::{Read, SocketsHost, Told};
+use crate::sample_channel::LiveCounts;
+use crate::sockets::host::{Read, SocketsHost, Upcall};
+use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_user::{ConnectionKey, Failure, Population};
@@ -42,7 +42,7 @@ const WELL_AHEAD: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// The collector hears from a worker at least this often.
-const BEAT: Duration = Duration::from_ms(100);
+const HEARTBEAT: Duration = Duration::from_ms(100);
 /// What is read in one turn before the users hear of it.
 const READ_BUFFER: usize = 512 * 1024;
 /// Room for a reply without which no further socket is read first.
@@ -63,7 +63,7 @@ pub(crate) struct Worker {
     heard: Vec<Heard>,
     /// Connections that may have more than was read.
     unread: VecDeque<ConnectionKey>,
-    next_beat: Instant,
+    next_heartbeat: Instant,
     meters: Meters,
 }
 
@@ -104,15 +104,15 @@ impl Worker {
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
             unread: VecDeque::new(),
-            next_beat: Instant::ZERO + BEAT,
+            next_heartbeat: Instant::ZERO + HEARTBEAT,
             meters: Meters::new(phases.window),
         }
     }
 
     /// Runs until the load is over and drained.
-    pub fn run(mut self) -> Finished {
+    pub fn run(mut self) -> WorkerReport {
         // Without it timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::wake_sharply();
+        let _ = processors::reduce_wake_latency();
         wait_for_start(self.host.clock);
         self.population.start(&mut self.host);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
@@ -123,22 +123,22 @@ impl Worker {
             if self.is_over(turn) {
                 break;
             }
-            self.beat(turn);
+            self.heartbeat(turn);
             self.sleep(turn, &mut events);
             let woken = self.host.clock.now();
             let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
-            let mut told = events.drain(..).peekable();
-            while told.peek().is_some() {
-                self.hear(&mut told, behind);
+            let mut ready = events.drain(..).peekable();
+            while ready.peek().is_some() {
+                self.hear(&mut ready, behind);
                 self.hand_on(behind);
             }
-            drop(told);
+            drop(ready);
             self.read_unread(behind);
             let handled = self.host.clock.now();
             if self.phases.window.contains(woken) {
                 self.turns.record(handled.since(woken));
             }
-            self.meters.away(woken, handled);
+            self.meters.record_stall(woken, handled);
         }
         self.wind_up()
     }
@@ -152,20 +152,20 @@ impl Worker {
                 self.lateness.record(now.since(due));
             }
             self.population.handle_wake(&mut self.host, now, due, wake);
-            self.tell();
+            self.deliver_upcalls();
         }
     }
 
     /// Hands on what the kernel said at once, while the population was asking for something else.
-    fn tell(&mut self) {
-        while let Some(told) = self.host.told.pop_front() {
-            match told {
-                Told::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
-                Told::Failed(key, failure) => {
+    fn deliver_upcalls(&mut self) {
+        while let Some(upcall) = self.host.upcalls.pop_front() {
+            match upcall {
+                Upcall::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
+                Upcall::Failed(key, failure) => {
                     let now = self.host.clock.now();
                     self.population.handle_failed(&mut self.host, now, key, failure);
                 }
-                Told::Broken(key) => {
+                Upcall::Broken(key) => {
                     self.population.handle_ending(key);
                     self.read_later(key);
                 }
@@ -245,7 +245,7 @@ impl Worker {
                     }
                 }
             }
-            self.tell();
+            self.deliver_upcalls();
             if !behind && self.host.may_be_due(at.max(self.host.last_sent) + WELL_AHEAD) {
                 self.fire_due(WAKES_A_REPLY);
             }
@@ -259,7 +259,7 @@ impl Worker {
             let Some(key) = self.unread.pop_front() else { return };
             self.host.note_unread(key, false);
             self.read_on(key);
-            self.tell();
+            self.deliver_upcalls();
             if !behind {
                 self.fire_due(WAKES_A_REPLY);
             }
@@ -313,8 +313,8 @@ impl Worker {
     /// Sleeps until something is due or comes, after the part of a turn from `turn` on in which wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
-        self.meters.away(turn, before);
-        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_beat);
+        self.meters.record_stall(turn, before);
+        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_heartbeat);
         // Who has something left to read does not wait.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
         let timeout = Timespec {
@@ -325,41 +325,41 @@ impl Worker {
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
         let woken = self.host.clock.now();
         self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.away(until.max(before), woken);
+        self.meters.record_stall(until.max(before), woken);
     }
 
-    fn beat(&mut self, now: Instant) {
-        if now < self.next_beat {
+    fn heartbeat(&mut self, now: Instant) {
+        if now < self.next_heartbeat {
             return;
         }
-        self.next_beat = now + BEAT;
-        self.meters.beat();
-        self.host.outbox.beat = self.standing();
-        self.host.outbox.post();
+        self.next_heartbeat = now + HEARTBEAT;
+        self.meters.heartbeat();
+        self.host.samples.live = self.live_counts();
+        self.host.samples.flush();
     }
 
-    fn standing(&self) -> Beat {
-        Beat {
+    fn live_counts(&self) -> LiveCounts {
+        LiveCounts {
             connections: self.population.connections() as u64,
             in_system: self.population.in_system(),
             connects: self.host.connects,
         }
     }
 
-    fn wind_up(mut self) -> Finished {
+    fn wind_up(mut self) -> WorkerReport {
         let now = self.host.clock.now();
         self.population.cut(&mut self.host, now);
-        self.host.outbox.beat = self.standing();
-        self.host.outbox.post();
-        Finished {
-            facts: self.meters.facts(now),
+        self.host.samples.live = self.live_counts();
+        self.host.samples.flush();
+        WorkerReport {
+            stats: self.meters.stats(now),
             lateness: self.lateness,
             turns: self.turns,
             tally: self.population.tally(),
             last_received: self.population.last_received(),
             received: self.population.received().clone(),
             in_system_area: self.population.in_system_area(now),
-            stalls: self.host.outbox.stalls,
+            stalls: self.host.samples.stalls,
             network: None,
         }
     }

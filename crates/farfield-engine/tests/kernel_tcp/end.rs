@@ -1,9 +1,9 @@
 //! The two kinds of ends: a connection of farfield's, and the kernel's behind a TUN in a namespace.
 
-use crate::place_scene::{packet, skip};
+use crate::testbed_scene::{packet, skip};
 use farfield_base::Instant;
 use farfield_emulator::convert::{repr_of, segment_of};
-use farfield_engine::place::{Device, Place, PlaceSpec, Queue, ServerTcp};
+use farfield_engine::testbed::{Device, Queue, ServerTcp, Testbed, TestbedSpec};
 use farfield_tcp::{Config, Connection, Event, Numbers, Segment, SeqNumber, State};
 use farfield_wire::{Addresses, IpPacket, Message, TcpRepr, Transport, VnetHeader};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
@@ -129,7 +129,7 @@ impl Ours {
 pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
 /// A namespace whose kernel does TCP like farfield's Reno with everything else that Linux has.
-pub fn place(test: &str, changes: &[(&str, &str)]) -> Option<Place> {
+pub fn testbed(test: &str, changes: &[(&str, &str)]) -> Option<Testbed> {
     let common = [
         ("net.ipv4.tcp_wmem", "4096 4000000 4000000"),
         ("net.ipv4.tcp_rmem", "4096 1000000 4000000"),
@@ -147,8 +147,8 @@ pub fn place(test: &str, changes: &[(&str, &str)]) -> Option<Place> {
         settings: settings.collect(),
         ..ServerTcp::default()
     };
-    let spec = PlaceSpec { device: Device::Tun, offload: false, tcp, ..PlaceSpec::default() };
-    crate::place_scene::place(test, &spec)
+    let spec = TestbedSpec { device: Device::Tun, offload: false, tcp, ..TestbedSpec::default() };
+    crate::testbed_scene::testbed(test, &spec)
 }
 
 /// Notes that the machine was too busy, so that a test shows neither that it holds nor that it does not.
@@ -170,19 +170,19 @@ pub struct Kernel {
 
 impl Kernel {
     /// Opens to farfield's end, or waits for it.
-    pub fn new(place: &Place, client: u128, opens: bool, application: Application) -> Kernel {
-        let spec = PlaceSpec::default();
+    pub fn new(testbed: &Testbed, client: u128, opens: bool, application: Application) -> Kernel {
+        let spec = TestbedSpec::default();
         let address: Ipv4Addr = spec.clients_v4.address(client);
         let server = spec.server_v4;
-        let queue = place.queues().remove(0);
+        let queue = testbed.queues().remove(0);
         let addresses = Addresses::V4 { source: address, destination: server };
         let (ours, theirs) = if opens { (PORT, None) } else { (OWN_PORT, Some(PORT)) };
         let mut kernel = Kernel { queue, addresses, ours, theirs, listener: None, application, app: None };
         if opens {
-            let stream = place.inside(|| connecting(SocketAddrV4::new(address, PORT))).unwrap().unwrap();
+            let stream = testbed.inside(|| connecting(SocketAddrV4::new(address, PORT))).unwrap().unwrap();
             kernel.begin(stream);
         } else {
-            let listener = place.inside(|| TcpListener::bind((server, PORT))).unwrap().unwrap();
+            let listener = testbed.inside(|| TcpListener::bind((server, PORT))).unwrap().unwrap();
             listener.set_nonblocking(true).unwrap();
             kernel.listener = Some(listener);
         }

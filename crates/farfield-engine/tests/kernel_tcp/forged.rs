@@ -4,7 +4,7 @@ use crate::end::{Application, Closes, Kernel, Ours, Packet, body};
 use crate::stage::Subject;
 use farfield_base::{Duration, Instant};
 use farfield_engine::os::clock::Clock;
-use farfield_engine::place::Place;
+use farfield_engine::testbed::Testbed;
 use farfield_tcp::{Config, Flags, Segment, SeqNumber, Timestamps};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
@@ -32,11 +32,11 @@ pub struct Forger {
 
 impl Forger {
     /// Before a SYN was sent.
-    pub fn new(subject: Subject, place: Option<&Place>, config: &Config) -> Forger {
+    pub fn new(subject: Subject, testbed: Option<&Testbed>, config: &Config) -> Forger {
         let application = Application { writes: 0, turns: &[], closes: Closes::Afterwards };
-        let end = match (subject, place) {
-            (Subject::Kernel, Some(place)) => {
-                End::Kernel(Box::new(Kernel::new(place, 9, false, application)))
+        let end = match (subject, testbed) {
+            (Subject::Kernel, Some(testbed)) => {
+                End::Kernel(Box::new(Kernel::new(testbed, 9, false, application)))
             }
             _ => End::Ours(Box::new(Ours::new(config, false, 1_000, application))),
         };

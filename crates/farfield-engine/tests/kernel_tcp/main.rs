@@ -9,10 +9,10 @@ mod forged;
 mod lacking;
 mod stage;
 
-#[path = "../place_scene/mod.rs"]
-mod place_scene;
+#[path = "../testbed_scene/mod.rs"]
+mod testbed_scene;
 
-use end::{Application, Closes, place};
+use end::{Application, Closes, testbed};
 use farfield_base::Duration;
 use farfield_tcp::{Algorithm, Config, Flags, SeqNumber, Timestamps};
 use forged::{Answer, Forger};
@@ -253,8 +253,8 @@ const FORGED: [Script; 14] = [
 #[test]
 fn forgeries_are_answered_alike() {
     for (name, script) in FORGED {
-        let Some(place) = place("forgeries_are_answered_alike", &[]) else { return };
-        let kernel = script(Forger::new(Subject::Kernel, Some(&place), &linux()));
+        let Some(testbed) = testbed("forgeries_are_answered_alike", &[]) else { return };
+        let kernel = script(Forger::new(Subject::Kernel, Some(&testbed), &linux()));
         let ours = script(Forger::new(Subject::Ours, None, &linux()));
         assert_eq!(kernel, ours, "{name}: the kernel's answers, and farfield's");
     }

@@ -1,7 +1,7 @@
 //! A path of 100 ms each way between a *subject*, which is the kernel or farfield, and farfield; what is lost or late
 //! on it is a script's. Farfield with itself plays in virtual time, the kernel in real time.
 
-use crate::end::{Application, Kernel, Ours, Packet, place, too_busy};
+use crate::end::{Application, Kernel, Ours, Packet, testbed, too_busy};
 use farfield_base::{Duration, Instant};
 use farfield_engine::os::clock::Clock;
 use farfield_tcp::{Config, Segment, SeqNumber};
@@ -118,8 +118,8 @@ impl Scene<'_> {
             return Some(self.play_once(None).0);
         }
         for _try in 0..TRIES {
-            let place = place(test, self.settings)?;
-            let (played, lag) = self.play_once(Some(&place));
+            let testbed = testbed(test, self.settings)?;
+            let (played, lag) = self.play_once(Some(&testbed));
             if lag <= LAG_MAX {
                 return Some(played);
             }
@@ -129,18 +129,18 @@ impl Scene<'_> {
         None
     }
 
-    fn play_once(&self, place: Option<&farfield_engine::place::Place>) -> (Played, Duration) {
+    fn play_once(&self, testbed: Option<&farfield_engine::testbed::Testbed>) -> (Played, Duration) {
         let ours =
             |opens, isn, application| End::Ours(Box::new(Ours::new(&self.config, opens, isn, application)));
         let other = ours(!self.subject_opens, 50_000, self.other);
-        let subject = match place {
-            Some(place) => End::Kernel(Box::new(Kernel::new(place, 5, self.subject_opens, self.subject))),
+        let subject = match testbed {
+            Some(testbed) => End::Kernel(Box::new(Kernel::new(testbed, 5, self.subject_opens, self.subject))),
             None => ours(self.subject_opens, 1_000, self.subject),
         };
         let mut stage = Stage {
             scene: self,
             now: Instant::ZERO,
-            clock: place.map(|_| Clock::starting_in(Duration::ZERO)),
+            clock: testbed.map(|_| Clock::starting_in(Duration::ZERO)),
             ends: [subject, other],
             isn: [None; 2],
             near: [(0, 0); 2],

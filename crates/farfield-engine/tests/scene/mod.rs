@@ -1,4 +1,4 @@
-//! The vocabulary of tests on the emulated plane: a place with nginx in it, and clients at a distance.
+//! The vocabulary of tests on the emulated plane: a testbed with nginx in it, and clients at a distance.
 //!
 //! Root and nginx are needed; a test that has not both skips by name.
 
@@ -10,8 +10,8 @@ use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::emulated::Emulated;
 use farfield_engine::os::clock::Readings;
-use farfield_engine::place::{Command, Place, PlaceSpec, Ready, RunningServer, ServerSpec};
 use farfield_engine::plane::{Capture, EmulatedNetwork};
+use farfield_engine::testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
 use farfield_http::http1::Version;
 use farfield_measure::samples::{Keep, read_samples};
@@ -21,7 +21,6 @@ use farfield_tcp::Config;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::{Itinerary, Policy, Target};
 use std::fs;
-use std::io::Write;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -41,7 +40,7 @@ pub struct Scene {
     pub tcp: Config,
     pub path: &'static str,
     pub duration: Duration,
-    pub place: PlaceSpec,
+    pub testbed: TestbedSpec,
     pub shards: NonZeroU32,
     pub capture: Option<Capture>,
     /// Where the capture goes at the end.
@@ -63,7 +62,7 @@ impl Default for Scene {
             tcp: Config::linux(),
             path: "/1k",
             duration: Duration::from_secs(2),
-            place: PlaceSpec::default(),
+            testbed: TestbedSpec::default(),
             shards: NonZeroU32::MIN,
             capture: None,
             keep: None,
@@ -82,7 +81,7 @@ pub struct Left {
     pub served: usize,
 }
 
-/// Why a test cannot run here; told to whoever counts.
+/// Whether this machine lacks what `test` needs; the test is then reported as skipped.
 pub fn skips(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let nginx = Path::new("/usr/sbin/nginx").exists();
@@ -91,11 +90,7 @@ pub fn skips(test: &str) -> bool {
         (false, _) => "needs root",
         (_, false) => "needs nginx",
     };
-    if let Some(file) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut file =
-            fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
-        writeln!(file, "{test}: {reason}").expect("the list of skips");
-    }
+    farfield_testkit::skip(test, reason);
     true
 }
 
@@ -103,9 +98,10 @@ impl Scene {
     /// Plays the scene against nginx.
     pub fn play(&self) -> Left {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place::build(&PlaceSpec { queues: self.shards, ..self.place.clone() }).expect("a place");
-        let server = self.nginx(&place, &folder);
-        let settings = self.settings(place, server, &folder);
+        let testbed =
+            Testbed::build(&TestbedSpec { queues: self.shards, ..self.testbed.clone() }).expect("a testbed");
+        let server = self.nginx(&testbed, &folder);
+        let settings = self.settings(testbed, server, &folder);
         let stop = Arc::new(AtomicBool::new(false));
         // Clocks that stand before and after the run, whatever sets this machine's meanwhile.
         let before = Readings::now();
@@ -127,7 +123,7 @@ impl Scene {
     fn network(&self, server: Ipv4Addr) -> NetworkPlan {
         let link = Arc::new(self.link.clone());
         NetworkPlan {
-            servers: Servers { v4: server, v6: self.place.server_v6, port: 80 },
+            servers: Servers { v4: server, v6: self.testbed.server_v6, port: 80 },
             classes: vec![ClassPlan {
                 name: "far".to_owned(),
                 tcp: Arc::new(self.tcp.clone()),
@@ -141,10 +137,10 @@ impl Scene {
         }
     }
 
-    fn emulated(&self, place: Place, server: RunningServer) -> Emulated {
+    fn emulated(&self, testbed: Testbed, server: RunningServer) -> Emulated {
         let round_trip = self.link.propagation().times(2);
         let network = EmulatedNetwork {
-            plan: Arc::new(self.network(self.place.server_v4)),
+            plan: Arc::new(self.network(self.testbed.server_v4)),
             nodes: Vec::new(),
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             shards: self.shards,
@@ -154,10 +150,10 @@ impl Scene {
             capture: self.capture.clone(),
         };
         let placement = Placement::unbound(self.shards.get() as usize);
-        Emulated { network, placement, server: Some(server), joined: None, place }
+        Emulated { network, placement, server: Some(server), joined: None, testbed }
     }
 
-    fn settings(&self, place: Place, server: RunningServer, folder: &TempDir) -> Settings {
+    fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> Settings {
         let load: LoadSpec = toml::from_str(&self.load).expect("a load");
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
@@ -179,7 +175,7 @@ impl Scene {
             seed: Seed(1),
             requests_max: None,
             sessions: farfield_user::SessionLimits::default(),
-            plane: Plane::Emulated(self.emulated(place, server).into()),
+            plane: Plane::Emulated(self.emulated(testbed, server).into()),
             workers: self.shards,
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
@@ -201,7 +197,7 @@ impl Scene {
         }
     }
 
-    fn nginx(&self, place: &Place, folder: &TempDir) -> RunningServer {
+    fn nginx(&self, testbed: &Testbed, folder: &TempDir) -> RunningServer {
         let at = folder.path().display();
         fs::create_dir(folder.path().join("site")).expect("own folder");
         for (name, len) in [("1k", 1_000), ("64k", 65_536), ("1m", 1 << 20)] {
@@ -221,6 +217,6 @@ impl Scene {
             processors: self.server_processors.clone(),
             ..ServerSpec::new(Command::Program(words.to_vec()), folder.path().join("server.log"))
         };
-        place.start_server(&spec).expect("nginx")
+        testbed.start_server(&spec).expect("nginx")
     }
 }

@@ -1,6 +1,11 @@
-//! The reader of replies, held to one rule above all: however a stream is cut into pieces, it tells the same.
+//! The reader of replies, held to one rule above all: however a stream is cut into pieces, the events are the same.
 
-mod corpus;
 mod properties;
-mod story;
 mod table;
+
+use farfield_testkit::{corpus, properties::replies};
+
+#[test]
+fn the_corpus_has_the_properties() {
+    corpus::check(&[("http1_reply", replies::of_stream, 20)]);
+}

@@ -1,7 +1,7 @@
 //! Streams that nobody thought of: bytes, bits of HTTP in any order, and valid replies of every framing.
 
-use crate::story::{TIGHT, Told, obeys_the_laws, told_however_cut};
 use farfield_http::http1::{Answering, Limits};
+use farfield_testkit::properties::replies::{ReplyEvent, TIGHT, of_stream, read_however_cut};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -22,7 +22,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_to_their_end(input in vec(any::<u8>(), 0..200)) {
-        obeys_the_laws(&input);
+        of_stream(&input);
     }
 
     #[test]
@@ -34,7 +34,7 @@ proptest! {
     ) {
         let answering = if head { Answering::Head } else { Answering::Other };
         let limits = if tight { TIGHT } else { Limits::default() };
-        told_however_cut(bits.concat().as_bytes(), answering, &limits, seed);
+        read_however_cut(bits.concat().as_bytes(), answering, &limits, seed);
     }
 
     #[test]
@@ -49,11 +49,11 @@ proptest! {
                 break;
             }
         }
-        let story = told_however_cut(&stream, Answering::Other, &Limits::default(), seed);
-        prop_assert_eq!(story.wrong, None);
-        let done: Vec<_> = story.told.into_iter().filter_map(|told| match told {
-            Told::Done { reply, body } => Some((reply.status, body, reply.reply_bytes)),
-            Told::Interim(_) | Told::Head(_) => None,
+        let reading = read_however_cut(&stream, Answering::Other, &Limits::default(), seed);
+        prop_assert_eq!(reading.wrong, None);
+        let done: Vec<_> = reading.events.into_iter().filter_map(|event| match event {
+            ReplyEvent::Done { reply, body } => Some((reply.status, body, reply.reply_bytes)),
+            ReplyEvent::Interim(_) | ReplyEvent::Head(_) => None,
         }).collect();
         prop_assert_eq!(done, expected);
     }

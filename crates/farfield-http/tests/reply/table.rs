@@ -1,42 +1,42 @@
-//! Replies of every shape and what is told of them. A row is a stream and its story; the server closes at the
-//! end of each.
+//! Replies of every shape and the events that a reader returns. A row is a stream and its events in words; the server closes
+//! at the end of each.
 //!
-//! A story reads: `interim 103`, then of a head `1.1 200 keep length 5` (version, status, `keep` or `close`,
+//! Events read: `interim 103`, then of a head `1.1 200 keep length 5` (version, status, `keep` or `close`,
 //! framing), then the body `<hello>` when the reply is over; at the end what was wrong, behind what had come of
 //! the body, if any: `<hel Truncated`.
 
-use crate::story::{Story, TIGHT, Told, told_however_cut};
 use farfield_http::http1::{Answering, Framing, Limits, Malformed, ReplyReader, Version};
+use farfield_testkit::properties::replies::{Reading, ReplyEvent, TIGHT, read_however_cut};
 
-fn check(stream: impl AsRef<[u8]>, story: &str) {
-    check_as(Answering::Other, &Limits::default(), stream, story);
+fn check(stream: impl AsRef<[u8]>, events: &str) {
+    check_as(Answering::Other, &Limits::default(), stream, events);
 }
 
-fn check_tight(stream: impl AsRef<[u8]>, story: &str) {
-    check_as(Answering::Other, &TIGHT, stream, story);
+fn check_tight(stream: impl AsRef<[u8]>, events: &str) {
+    check_as(Answering::Other, &TIGHT, stream, events);
 }
 
 #[track_caller]
 fn check_as(answering: Answering, limits: &Limits, stream: impl AsRef<[u8]>, expected: &str) {
     let stream = stream.as_ref();
-    let story = in_words(&told_however_cut(stream, answering, limits, 1));
-    assert_eq!(story, expected, "{}", stream.escape_ascii());
+    let events = in_words(&read_however_cut(stream, answering, limits, 1));
+    assert_eq!(events, expected, "{}", stream.escape_ascii());
 }
 
-fn in_words(story: &Story) -> String {
-    let mut words: Vec<String> = story.told.iter().map(told_in_words).collect();
-    if let Some(wrong) = story.wrong {
-        let unfinished = story.unfinished.escape_ascii();
-        let before = if story.unfinished.is_empty() { String::new() } else { format!("<{unfinished} ") };
+fn in_words(events: &Reading) -> String {
+    let mut words: Vec<String> = events.events.iter().map(event_in_words).collect();
+    if let Some(wrong) = events.wrong {
+        let unfinished = events.unfinished.escape_ascii();
+        let before = if events.unfinished.is_empty() { String::new() } else { format!("<{unfinished} ") };
         words.push(format!("{before}{wrong:?}"));
     }
     words.join(", ")
 }
 
-fn told_in_words(told: &Told) -> String {
-    match told {
-        Told::Interim(status) => format!("interim {status}"),
-        Told::Head(head) => {
+fn event_in_words(event: &ReplyEvent) -> String {
+    match event {
+        ReplyEvent::Interim(status) => format!("interim {status}"),
+        ReplyEvent::Head(head) => {
             let version = if head.version == Version::Http10 { "1.0" } else { "1.1" };
             let kept = if head.persistent { "keep" } else { "close" };
             let framing = match head.framing {
@@ -47,7 +47,7 @@ fn told_in_words(told: &Told) -> String {
             };
             format!("{version} {} {kept} {framing}", head.status)
         }
-        Told::Done { body, .. } => format!("<{}>", body.escape_ascii()),
+        ReplyEvent::Done { body, .. } => format!("<{}>", body.escape_ascii()),
     }
 }
 
@@ -157,24 +157,24 @@ fn chunks_that_are_none() {
 #[test]
 fn codings_besides_chunked() {
     let chunks = "1\r\na\r\n0\r\n\r\n";
-    let told = |fields: &str, story| check(ok(fields, chunks), story);
-    told("Transfer-Encoding: gzip, chunked", "1.1 200 keep chunked, <a>");
-    told("Transfer-Encoding: gzip|Transfer-Encoding: chunked", "1.1 200 keep chunked, <a>");
-    told("Transfer-Encoding: , chunked ,", "1.1 200 keep chunked, <a>");
-    told(
+    let row = |fields: &str, events| check(ok(fields, chunks), events);
+    row("Transfer-Encoding: gzip, chunked", "1.1 200 keep chunked, <a>");
+    row("Transfer-Encoding: gzip|Transfer-Encoding: chunked", "1.1 200 keep chunked, <a>");
+    row("Transfer-Encoding: , chunked ,", "1.1 200 keep chunked, <a>");
+    row(
         "Transfer-Encoding: foo;a=\"x, chunked\"",
         "1.1 200 close until-close, <1\\r\\na\\r\\n0\\r\\n\\r\\n>",
     );
     for coding in ["gzip", "identity", "chunked, gzip", "", "xchunked", "chunked foo"] {
-        told(
+        row(
             &format!("Transfer-Encoding: {coding}"),
             "1.1 200 close until-close, <1\\r\\na\\r\\n0\\r\\n\\r\\n>",
         );
     }
     for coding in ["chunked, chunked", "chunked;a=b", "gzip, chunked ;a"] {
-        told(&format!("Transfer-Encoding: {coding}"), "BadLength");
+        row(&format!("Transfer-Encoding: {coding}"), "BadLength");
     }
-    told("Transfer-Encoding: chunked|Transfer-Encoding: chunked", "BadLength");
+    row("Transfer-Encoding: chunked|Transfer-Encoding: chunked", "BadLength");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn replies_that_may_be_smuggling_are_the_last() {
 
 #[test]
 fn replies_without_a_body() {
-    let head = |stream: &str, story| check_as(Answering::Head, &Limits::default(), stream, story);
+    let head = |stream: &str, events| check_as(Answering::Head, &Limits::default(), stream, events);
     head(&ok("Content-Length: 5", ""), "1.1 200 keep no-body, <>");
     head(&ok("Transfer-Encoding: chunked", ""), "1.1 200 keep no-body, <>");
     head(&ok("", ""), "1.1 200 keep no-body, <>");
@@ -223,21 +223,21 @@ fn interim_replies_come_before_the_final_one() {
 
 #[test]
 fn whether_the_connection_lives() {
-    let told = |version, fields: &str, kept| {
+    let row = |version, fields: &str, kept| {
         let stream = ok(&format!("Content-Length: 0|{fields}"), "").replace("1.1", version);
         check(stream, &format!("{version} 200 {kept} length 0, <>"));
     };
-    told("1.1", "", "keep");
-    told("1.1", "Connection: close", "close");
-    told("1.1", "Connection: x, CLOSE", "close");
-    told("1.1", "Connection: x|Connection: close", "close");
-    told("1.1", "Connection: x\r\n  ,close", "close");
-    told("1.1", "Connection: closed", "keep");
-    told("1.1", "Connection: keep-alive, close", "close");
-    told("1.1", "X-Connection: close", "keep");
-    told("1.0", "", "close");
-    told("1.0", "Connection: Keep-Alive", "keep");
-    told("1.0", "Connection: keep-alive|Connection: close", "close");
+    row("1.1", "", "keep");
+    row("1.1", "Connection: close", "close");
+    row("1.1", "Connection: x, CLOSE", "close");
+    row("1.1", "Connection: x|Connection: close", "close");
+    row("1.1", "Connection: x\r\n  ,close", "close");
+    row("1.1", "Connection: closed", "keep");
+    row("1.1", "Connection: keep-alive, close", "close");
+    row("1.1", "X-Connection: close", "keep");
+    row("1.0", "", "close");
+    row("1.0", "Connection: Keep-Alive", "keep");
+    row("1.0", "Connection: keep-alive|Connection: close", "close");
 }
 
 #[test]

@@ -13,7 +13,7 @@
 //! | `user`, `number`, `request` | uint32 | as in the sample |
 //! | `connection` | uint32, null if none | as in the sample |
 //! | `class`, `status` | uint16 | as in the sample |
-//! | `syn_tries` | uint8, null if the plane does not tell | as in the sample's [`TcpFacts`](farfield_base::TcpFacts) |
+//! | `syn_tries` | uint8, null if the plane does not tell | as in the sample's [`TcpStats`](farfield_base::TcpStats) |
 //! | `retransmits`, `out_of_order` | uint16, null if the plane does not tell | the same |
 //! | `srtt_us` | uint32, null also if none was measured | the same |
 //! | `session` | uint32, null if none | as in the sample |

@@ -4,7 +4,7 @@ use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
 };
 use super::{Keep, RunLabel};
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -268,7 +268,7 @@ fn page(code: i32) -> Result<PagePart, SamplesError> {
     known.ok_or_else(|| SamplesError::Value { column: "page", found: code.to_string() })
 }
 
-fn tcp(row: &Row) -> Result<Option<TcpFacts>, SamplesError> {
+fn tcp(row: &Row) -> Result<Option<TcpStats>, SamplesError> {
     let Some(tries) = row.syn_tries else { return Ok(None) };
     let wrong = |column, found: Option<i32>| {
         let found = found.map_or("nothing".to_owned(), |found| found.to_string());
@@ -278,7 +278,7 @@ fn tcp(row: &Row) -> Result<Option<TcpFacts>, SamplesError> {
         found.and_then(|found| u16::try_from(found).ok()).ok_or_else(|| wrong(column, found))
     };
     let syn_tries = u8::try_from(tries).ok().and_then(NonZeroU8::new);
-    Ok(Some(TcpFacts {
+    Ok(Some(TcpStats {
         syn_tries: syn_tries.ok_or_else(|| wrong("syn_tries", Some(tries)))?,
         retransmits: count("retransmits", row.retransmits)?,
         out_of_order: count("out_of_order", row.out_of_order)?,

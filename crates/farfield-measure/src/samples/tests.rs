@@ -3,10 +3,10 @@
 use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpFacts};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
 use proptest::prelude::*;
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io;
 use std::num::{NonZeroU8, NonZeroU32};
 use std::path::Path;
 use std::process::Command;
@@ -44,7 +44,7 @@ fn sample(place: u64) -> Sample {
         class: (place % 2) as u16,
         status: if answered { 200 } else { 0 },
         outcome: if answered { Outcome::Ok } else { Outcome::TimedOut },
-        tcp: NonZeroU8::new((place % 4) as u8).map(|syn_tries| TcpFacts {
+        tcp: NonZeroU8::new((place % 4) as u8).map(|syn_tries| TcpStats {
             syn_tries,
             retransmits: (place % 3) as u16,
             out_of_order: (place % 5) as u16,
@@ -55,9 +55,9 @@ fn sample(place: u64) -> Sample {
     }
 }
 
-fn any_facts() -> impl Strategy<Value = Option<TcpFacts>> {
-    let facts = (any::<NonZeroU8>(), any::<u16>(), any::<u16>(), any_number());
-    prop::option::of(facts.prop_map(|(syn_tries, retransmits, out_of_order, srtt)| TcpFacts {
+fn any_tcp_stats() -> impl Strategy<Value = Option<TcpStats>> {
+    let stats = (any::<NonZeroU8>(), any::<u16>(), any::<u16>(), any_number());
+    prop::option::of(stats.prop_map(|(syn_tries, retransmits, out_of_order, srtt)| TcpStats {
         syn_tries,
         retransmits,
         out_of_order,
@@ -95,7 +95,7 @@ prop_compose! {
         session in any_number(),
         (class, status) in any::<(u16, u16)>(),
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
-        tcp in any_facts(),
+        tcp in any_tcp_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
@@ -347,7 +347,7 @@ impl SampleFile for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_leaves_the_last_checkpoint() {
+fn a_full_disk_is_reported_once_and_leaves_the_last_checkpoint() {
     let samples = run(0..GROUP_ROWS + 90_000);
     let mut whole = writer(Keep::All);
     whole.write(&samples).unwrap();
@@ -455,16 +455,6 @@ fn interpreter() -> Command {
     Command::new(std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into()))
 }
 
-/// Says that a test cannot run here, in the way that `cargo xtask test` counts.
-fn skip(name: &str, reason: &str) {
-    eprintln!("skipped: {name}: {reason}");
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut skips =
-            std::fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
-        writeln!(skips, "{name}: {reason}").expect("the file of skipped tests");
-    }
-}
-
 /// What `python3 -c script path` prints.
 fn python(script: &str, path: &Path) -> Option<String> {
     let output = interpreter().arg("-c").arg(script).arg(path).output().ok()?;
@@ -476,7 +466,10 @@ fn python(script: &str, path: &Path) -> Option<String> {
 fn other_reader(name: &str, modules: &str, script: &str) {
     let importable = interpreter().arg("-c").arg(format!("import {modules}")).output();
     if !importable.is_ok_and(|output| output.status.success()) {
-        return skip(&format!("samples::tests::{name}"), &format!("python3 cannot import {modules}"));
+        return farfield_testkit::skip(
+            &format!("samples::tests::{name}"),
+            &format!("python3 cannot import {modules}"),
+        );
     }
     // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at every edge.
     let mut samples = run(0..GROUP_ROWS + 20_000);

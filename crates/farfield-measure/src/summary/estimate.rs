@@ -1,7 +1,7 @@
 //! A time in a summary as it is estimated where some of its values are censored.
 
 use super::timing::QUANTILES;
-use crate::fold::Part;
+use crate::fold::PhaseStats;
 use crate::kaplan_meier::Estimate;
 use crate::quantile::Quantile;
 use crate::timing::Timings;
@@ -41,7 +41,7 @@ pub struct EstimateSummary {
 
 impl EstimateSummary {
     /// Of all times of `part`.
-    pub(super) fn of_all(part: &Part, pause: &dyn Fn()) -> Timings<Option<EstimateSummary>> {
+    pub(super) fn of_all(part: &PhaseStats, pause: &dyn Fn()) -> Timings<Option<EstimateSummary>> {
         part.censored.map_timed(|timing, ages| {
             pause();
             let estimate = part.estimate(timing)?;

@@ -1,7 +1,7 @@
 //! The emulated network in a summary.
 
 use super::TimingSummary;
-use crate::facts::{NetworkDrops, NetworkFacts};
+use crate::engine_stats::{NetworkDrops, NetworkStats};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,21 +38,21 @@ pub struct NetworkSummary {
 }
 
 impl NetworkSummary {
-    pub(super) fn of(facts: &NetworkFacts) -> NetworkSummary {
+    pub(super) fn of(stats: &NetworkStats) -> NetworkSummary {
         NetworkSummary {
-            clients: facts.clients,
-            shards: facts.shards,
-            gateway: facts.gateway.clone(),
-            round_trip_ns_least: facts.round_trip_least.as_ns(),
-            round_trip_ns_largest: facts.round_trip_largest.as_ns(),
-            departure_lateness: TimingSummary::of(&facts.departure_lateness),
-            arrival_lateness: TimingSummary::of(&facts.arrival_lateness),
-            crossing_lateness: TimingSummary::of(&facts.crossing_lateness),
-            packets_up: facts.packets_up,
-            packets_down: facts.packets_down,
-            gateway_overruns: facts.overruns,
-            drops: facts.drops,
-            capture_drops: facts.capture_drops,
+            clients: stats.clients,
+            shards: stats.shards,
+            gateway: stats.gateway.clone(),
+            round_trip_ns_least: stats.round_trip_least.as_ns(),
+            round_trip_ns_largest: stats.round_trip_largest.as_ns(),
+            departure_lateness: TimingSummary::of(&stats.departure_lateness),
+            arrival_lateness: TimingSummary::of(&stats.arrival_lateness),
+            crossing_lateness: TimingSummary::of(&stats.crossing_lateness),
+            packets_up: stats.packets_up,
+            packets_down: stats.packets_down,
+            gateway_overruns: stats.overruns,
+            drops: stats.drops,
+            capture_drops: stats.capture_drops,
         }
     }
 }

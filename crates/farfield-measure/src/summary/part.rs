@@ -1,7 +1,7 @@
 //! A part of the run in a summary: its rates, times and outcomes; the same by class of clients; its pages; its states.
 
 use super::{EstimateSummary, TimingSummary};
-use crate::fold::{Events, Fold, Part};
+use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::pages::PageTimes;
 use crate::states::StateCount;
 use crate::timing::Timings;
@@ -32,7 +32,7 @@ impl OutcomeCount {
     }
 }
 
-/// Events a second: each counted in the part in which it happened.
+/// EventCounts a second: each counted in the part in which it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
     /// Requests due.
@@ -52,7 +52,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    pub(super) fn of(events: &Events, over: Duration) -> Option<Rates> {
+    pub(super) fn of(events: &EventCounts, over: Duration) -> Option<Rates> {
         let per_s = |count: u64| count as f64 / over.as_secs_f64();
         (!over.is_zero()).then(|| Rates {
             offered_per_s: per_s(events.offered),
@@ -84,7 +84,7 @@ pub struct PartSummary {
     /// for a time of which all is known.
     #[serde(default)]
     pub estimates: Timings<Option<EstimateSummary>>,
-    /// Ages, from due to the end of the run, of the requests that were still open then; null if there were none.
+    /// CensoredAges, from due to the end of the run, of the requests that were still open then; null if there were none.
     #[serde(default)]
     pub unfinished: Option<TimingSummary>,
     /// How the requests ended; only what occurred.
@@ -92,7 +92,7 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    pub(super) fn of(part: &Part, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
+    pub(super) fn of(part: &PhaseStats, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
@@ -126,7 +126,7 @@ pub struct ClassSummary {
 impl ClassSummary {
     pub(super) fn of_all(fold: &Fold, lasted: Duration, pause: &dyn Fn()) -> Vec<ClassSummary> {
         let all = fold.steady().requests();
-        let class = |(place, (name, part)): (usize, (&str, &Part))| ClassSummary {
+        let class = |(place, (name, part)): (usize, (&str, &PhaseStats))| ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
             steady: PartSummary::of(part, lasted, pause),

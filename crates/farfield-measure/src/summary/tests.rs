@@ -18,22 +18,22 @@ fn heading() -> Heading {
     }
 }
 
-fn summary(fold: &Fold, facts: &EngineFacts, until: Instant) -> Summary {
+fn summary(fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
     let thresholds = ["p99<200ms".parse().expect("a threshold")];
     let (heading, limits) = (heading(), VerdictLimits::default());
-    let asked = Asked {
+    let context = SummaryContext {
         heading: &heading,
         limits: &limits,
         thresholds: &thresholds,
         series_file: Some("series.parquet"),
     };
-    Summary::new(asked, fold, facts, until)
+    Summary::new(context, fold, stats, until)
 }
 
 #[test]
 fn says_what_the_run_was() {
-    let (fold, facts) = good_run();
-    let summary = summary(&fold, &facts, END);
+    let (fold, stats) = good_run();
+    let summary = summary(&fold, &stats, END);
     assert!(summary.complete && summary.verdict.valid && summary.thresholds[0].passed);
     assert_eq!(summary.phases, Phases { warm_up_ns: 0, steady_ns: END.as_ns(), drain_ns: 0 });
     let rates = summary.steady.rates.expect("a second");
@@ -52,16 +52,16 @@ fn says_what_the_run_was() {
 
 #[test]
 fn survives_json_to_the_last_bit() {
-    let (fold, facts) = good_run();
+    let (fold, stats) = good_run();
     for until in [END, Instant::from_ns(333_333_333)] {
-        let summary = summary(&fold, &facts, until);
+        let summary = summary(&fold, &stats, until);
         assert_eq!(Summary::from_json(&summary.to_json()).expect("its own text"), summary);
     }
 }
 
 #[test]
 fn nothing_measured_makes_no_number_up() {
-    let empty = summary(&fold(window(0, 1000), &[]), &EngineFacts::default(), Instant::ZERO);
+    let empty = summary(&fold(window(0, 1000), &[]), &EngineStats::default(), Instant::ZERO);
     assert_eq!(empty.steady.rates, None);
     assert_eq!(empty.generator.in_system_mean, None);
     assert!(!empty.complete);
@@ -70,7 +70,7 @@ fn nothing_measured_makes_no_number_up() {
 
 /// Each class against its samples counted one by one.
 #[test]
-fn classes_are_told_apart() {
+fn classes_are_distinguished() {
     const MS: u64 = 1_000_000;
     let names = ["fibre", "modem"].map(str::to_owned);
     let samples: Vec<Sample> = (0..200_u64)
@@ -82,7 +82,7 @@ fn classes_are_told_apart() {
         .collect();
     let mut fold = Fold::of_classes(window(0, 1000), &names);
     samples.iter().for_each(|sample| fold.record(sample));
-    let summary = summary(&fold, &EngineFacts::default(), END);
+    let summary = summary(&fold, &EngineStats::default(), END);
     for (number, class) in summary.classes.iter().enumerate() {
         let own = || samples.iter().filter(|sample| usize::from(sample.class) == number);
         assert_eq!(class.name, names[number]);
@@ -104,18 +104,18 @@ fn classes_are_told_apart() {
 
 #[test]
 fn a_checkpoint_is_not_complete() {
-    let (fold, facts) = good_run();
+    let (fold, stats) = good_run();
     let (heading, limits) = (heading(), VerdictLimits::default());
-    let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-    let summary = Summary::checkpoint(asked, &fold, &mut facts.clone(), END, &|| {});
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    let summary = Summary::checkpoint(context, &fold, &mut stats.clone(), END, &|| {});
     assert!(!summary.complete && !summary.verdict.valid);
     assert!(summary.incomplete_reason.expect("a reason").contains("not ended"));
 }
 
 #[test]
-fn absurd_times_are_told() {
+fn absurd_times_are_reported() {
     let absurd = Sample { done: Instant::MAX, ..sample(0, 1) };
-    let summary = summary(&fold(window(0, 1000), &[absurd]), &EngineFacts::default(), END);
+    let summary = summary(&fold(window(0, 1000), &[absurd]), &EngineStats::default(), END);
     assert_eq!(summary.warnings.len(), 2);
 }
 
@@ -123,9 +123,9 @@ fn absurd_times_are_told() {
 #[test]
 fn the_schema_knows_every_field() {
     let schema = summary_schema();
-    let (fold, facts) = good_run();
+    let (fold, stats) = good_run();
     let document: serde_json::Value =
-        serde_json::from_str(&summary(&fold, &facts, END).to_json()).expect("JSON");
+        serde_json::from_str(&summary(&fold, &stats, END).to_json()).expect("JSON");
     let known = |name: &str| schema["properties"].get(name).is_some();
     for name in document.as_object().expect("an object").keys() {
         assert!(known(name), "{name}");
@@ -143,13 +143,13 @@ fn redirects_that_nobody_follows_are_warned_of() {
         (0..10).map(|n| Sample { status: status(n), ..sample(n * MS, (n + 1) * MS) }).collect::<Vec<_>>()
     };
     let warned = |fold: &Fold| {
-        let summary = summary(fold, &EngineFacts::default(), END);
+        let summary = summary(fold, &EngineStats::default(), END);
         summary.warnings.into_iter().find(|warning| warning.contains("are redirects"))
     };
     assert_eq!(warned(&fold(window(0, 1000), &samples(4))), None);
     let warning = warned(&fold(window(0, 1000), &samples(5))).expect("half of them are");
     assert!(warning.starts_with("5 of 10 replies") && warning.contains("[session]"), "{warning}");
-    let mut followed = Fold::new(window(0, 1000)).telling_states(vec!["home".to_owned()]);
+    let mut followed = Fold::new(window(0, 1000)).naming_states(vec!["home".to_owned()]);
     samples(10).iter().for_each(|sample| followed.record(sample));
     assert_eq!(warned(&followed), None);
 }

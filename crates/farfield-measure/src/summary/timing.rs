@@ -51,7 +51,7 @@ impl TimingSummary {
         });
         let found = times.at_ranks(wanted.as_flattened());
         let ns = |time: Option<Duration>| time.map(Duration::as_ns);
-        let told = |(quantile, found): (Quantile, &[Option<Duration>])| {
+        let summarize = |(quantile, found): (Quantile, &[Option<Duration>])| {
             Some(QuantileSummary {
                 name: quantile.to_string(),
                 value_ns: ns(found[0])?,
@@ -65,7 +65,7 @@ impl TimingSummary {
             sd_ns: times.standard_deviation().map(Duration::as_ns),
             min_ns: times.min()?.as_ns(),
             max_ns: times.max()?.as_ns(),
-            quantiles: QUANTILES.into_iter().zip(found.chunks(3)).filter_map(told).collect(),
+            quantiles: QUANTILES.into_iter().zip(found.chunks(3)).filter_map(summarize).collect(),
         })
     }
 

@@ -3,9 +3,9 @@
 //! What the generator can do here is estimated from the rate it reached and how busy it was with that, as if work grew
 //! with the rate: right for the middle of its range, and "about" says that.
 
-use crate::facts::{EngineFacts, WorkerFacts};
+use crate::engine_stats::{EngineStats, WorkerStats};
 use crate::fold::Fold;
-use crate::summary::{Asked, LoadKind};
+use crate::summary::{LoadKind, SummaryContext};
 use farfield_base::{Duration, Instant};
 
 /// A worker that is busier than this is late because of what it has to do.
@@ -17,28 +17,28 @@ const PUNCTUAL: f64 = 0.6;
 const STORM: f64 = 500.0;
 
 /// A run, as the checks see it.
-pub struct Situation<'a> {
-    pub asked: Asked<'a>,
+pub struct RunView<'a> {
+    pub context: SummaryContext<'a>,
     pub fold: &'a Fold,
-    pub facts: &'a EngineFacts,
+    pub stats: &'a EngineStats,
     pub until: Instant,
 }
 
-impl Situation<'_> {
+impl RunView<'_> {
     /// The worker with the least time to spare.
-    pub fn busiest(&self) -> Option<&WorkerFacts> {
-        self.facts.workers.iter().max_by(|one, other| one.busy().total_cmp(&other.busy()))
+    pub fn busiest(&self) -> Option<&WorkerStats> {
+        self.stats.workers.iter().max_by(|one, other| one.busy().total_cmp(&other.busy()))
     }
 
     /// The worker that waited longest for a processor, in proportion.
-    pub fn most_held_up(&self) -> Option<&WorkerFacts> {
-        let waited = |worker: &WorkerFacts| worker.waited_share().unwrap_or(0.0);
-        self.facts.workers.iter().max_by(|one, other| waited(one).total_cmp(&waited(other)))
+    pub fn most_held_up(&self) -> Option<&WorkerStats> {
+        let waited = |worker: &WorkerStats| worker.waited_share().unwrap_or(0.0);
+        self.stats.workers.iter().max_by(|one, other| waited(one).total_cmp(&waited(other)))
     }
 
     /// What else ran, in words.
     pub fn other_work(&self) -> String {
-        let Some(machine) = self.facts.machine else { return "other work ran".to_owned() };
+        let Some(machine) = self.stats.machine else { return "other work ran".to_owned() };
         let stolen = match percent(machine.stolen) {
             stolen if machine.stolen >= 0.01 => format!(", the machine's host {stolen}"),
             _ => String::new(),
@@ -53,7 +53,7 @@ impl Situation<'_> {
 
     /// What to do about other work.
     pub fn stop_other_work(&self) -> String {
-        let own_server = self.facts.plane == "sockets";
+        let own_server = self.stats.plane == "sockets";
         let server = match own_server {
             true => " (the server counts, if it runs here)",
             false => " (a server that farfield did not start counts, and so does its database)",
@@ -65,7 +65,7 @@ impl Situation<'_> {
     }
 
     fn processors_key(&self) -> &'static str {
-        if self.facts.plane == "sockets" { "sockets.processors" } else { "network.processors" }
+        if self.stats.plane == "sockets" { "sockets.processors" } else { "network.processors" }
     }
 
     /// What makes a generator keep up that did not.
@@ -80,7 +80,7 @@ impl Situation<'_> {
     /// An open load before a server that is full: each arrival that finds no idle connection opens one, which costs
     /// both sides several times what a request costs.
     fn storm(&self) -> Option<String> {
-        let open = matches!(self.asked.heading.load, LoadKind::Open | LoadKind::Hybrid);
+        let open = matches!(self.context.heading.load, LoadKind::Open | LoadKind::Hybrid);
         let steady = &self.fold.steady().events;
         let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
         if seconds == 0.0 {
@@ -111,9 +111,9 @@ impl Situation<'_> {
     }
 
     /// How much load would leave the worker time, and what would let it do more.
-    fn offer_less(&self, busiest: &WorkerFacts) -> String {
+    fn offer_less(&self, busiest: &WorkerStats) -> String {
         let part = PUNCTUAL / busiest.computing();
-        let less = match (self.rate(), self.asked.heading.load) {
+        let less = match (self.rate(), self.context.heading.load) {
             (Some(rate), LoadKind::Open | LoadKind::Hybrid) => {
                 format!("offer at most about {}/s here", rounded(rate * part))
             }
@@ -131,14 +131,14 @@ impl Situation<'_> {
 
     /// The flag that gives the work to more threads, where there are processors for them.
     fn more_workers(&self) -> Option<String> {
-        let (workers, processors) = (self.facts.workers.len(), self.facts.machine?.processors as usize);
-        let flag = if self.facts.plane == "sockets" { "--workers" } else { "--shards" };
+        let (workers, processors) = (self.stats.workers.len(), self.stats.machine?.processors as usize);
+        let flag = if self.stats.plane == "sockets" { "--workers" } else { "--shards" };
         (processors > workers).then(|| format!("{flag} {}", workers + 1))
     }
 
     /// What to do about a stall.
     pub fn nothing_stops(&self, stall: Duration) -> String {
-        match self.facts.machine {
+        match self.stats.machine {
             Some(machine) if machine.others + machine.stolen > 0.5 => self.stop_other_work(),
             _ => format!(
                 "something held a worker for {}: run where nothing stops or swaps this process out (a debugger, SIGSTOP, \

@@ -43,7 +43,7 @@ const CAUSES: [Causes; 16] = [
 ];
 
 /// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a check.
-pub fn name(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
+pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
     let failed: Vec<String> = checks
         .iter()
         .filter(|check| check.state == CheckState::Failed)

@@ -115,7 +115,7 @@ mod tests {
             serde_json::from_str(r#"{"lateness-p99": "5ms", "dropped-arrivals": 3, "littles-law": 0.05}"#)
                 .expect("limits");
         let changed = limits.changed();
-        let told: Vec<_> = changed.iter().map(|limit| [&limit.key, &limit.value, &limit.default]).collect();
-        assert_eq!(told, [["dropped-arrivals", "3", "0"], ["lateness-p99", "5ms", "1ms"]]);
+        let shown: Vec<_> = changed.iter().map(|limit| [&limit.key, &limit.value, &limit.default]).collect();
+        assert_eq!(shown, [["dropped-arrivals", "3", "0"], ["lateness-p99", "5ms", "1ms"]]);
     }
 }

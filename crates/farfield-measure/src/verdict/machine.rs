@@ -7,7 +7,7 @@
 //! Neither makes a run invalid by itself: where nothing was late the check does not apply. Where something was late,
 //! it is the first cause; but not where the worker would have been full by itself.
 
-use super::advice::Situation;
+use super::advice::RunView;
 use super::{Check, CheckState, Unit, timing};
 use farfield_base::Duration;
 
@@ -19,11 +19,11 @@ const OTHERS_MOST: f64 = 0.5;
 const BUSY: &str = "machine-busy";
 const STEAL: &str = "host-steal";
 
-pub fn busy(run: &Situation<'_>) -> Check {
+pub fn busy(run: &RunView<'_>) -> Check {
     let what = "Where something was late, it was not for want of a processor that other work held.";
-    let limit = run.asked.limits.machine_busy.as_f64();
+    let limit = run.context.limits.machine_busy.as_f64();
     let skip = |why: &str| Check::skipped(BUSY, what, limit, Unit::Share, why);
-    let (Some(held_up), Some(machine)) = (run.most_held_up(), run.facts.machine) else {
+    let (Some(held_up), Some(machine)) = (run.most_held_up(), run.stats.machine) else {
         return skip("what else runs here is not known");
     };
     let others = machine.others;
@@ -43,10 +43,10 @@ pub fn busy(run: &Situation<'_>) -> Check {
 
 /// Time that the host takes is taken in pieces of milliseconds, and what was due meanwhile is late, one after the other:
 /// a share far below the hundredth that a p99 allows can be the cause.
-pub fn steal(run: &Situation<'_>) -> Check {
+pub fn steal(run: &RunView<'_>) -> Check {
     let what = "Where something was late, the machine's host had not taken the workers' processors away.";
-    let limit = run.asked.limits.host_steal.as_f64();
-    let Some(stolen) = run.facts.machine.and_then(|machine| machine.stolen_from_workers) else {
+    let limit = run.context.limits.host_steal.as_f64();
+    let Some(stolen) = run.stats.machine.and_then(|machine| machine.stolen_from_workers) else {
         return Check::skipped(STEAL, what, limit, Unit::Share, "what the host takes is not known");
     };
     if is_full(run) {
@@ -62,22 +62,22 @@ pub fn steal(run: &Situation<'_>) -> Check {
 }
 
 /// Whether a worker computed for longer than it may: it would have been late whatever else ran.
-fn is_full(run: &Situation<'_>) -> bool {
-    let limit = run.asked.limits.worker_busy.as_f64();
-    run.facts.workers.iter().any(|worker| worker.computing() > limit)
+fn is_full(run: &RunView<'_>) -> bool {
+    let limit = run.context.limits.worker_busy.as_f64();
+    run.stats.workers.iter().any(|worker| worker.computing() > limit)
 }
 
 /// Whether the failure of `cause` explains that of `check`: whatever is listed does, but neither other work nor the host
 /// explains a stall that was mostly something else. (A process that is stopped does not wait for a processor.)
-pub fn explains(run: &Situation<'_>, cause: &str, check: &str) -> bool {
-    let most_held = run.facts.workers.iter().max_by_key(|worker| worker.stall);
+pub fn explains(run: &RunView<'_>, cause: &str, check: &str) -> bool {
+    let most_held = run.stats.workers.iter().max_by_key(|worker| worker.stall);
     let Some((worker, stall)) = most_held.and_then(|worker| Some((worker, worker.stall?))) else {
         return true;
     };
     let held = match (cause, check) {
         (BUSY, "longest-stall") => worker.stall_waited.map(Duration::as_secs_f64),
         (STEAL, "longest-stall") => {
-            let share = run.facts.machine.and_then(|machine| machine.stolen_from_workers);
+            let share = run.stats.machine.and_then(|machine| machine.stolen_from_workers);
             share.map(|share| share * worker.wall.as_secs_f64())
         }
         _ => None,

@@ -15,9 +15,9 @@
 //! off what is found.
 
 use super::{CLOSED_ONLY, Check, CheckState, Unit, VerdictLimits};
-use crate::facts::EngineFacts;
+use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
-use crate::summary::{Asked, LoadKind};
+use crate::summary::{LoadKind, SummaryContext};
 use farfield_base::Instant;
 
 /// Fewer requests than this say nothing about a mean.
@@ -25,12 +25,17 @@ const REQUESTS_MIN: u64 = 100;
 /// Mean response times that the measured part must be long.
 const GENERATIONS_MIN: f64 = 5.0;
 
-pub fn response_time_law(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, until: Instant) -> Check {
+pub fn response_time_law(
+    context: SummaryContext<'_>,
+    fold: &Fold,
+    stats: &EngineStats,
+    until: Instant,
+) -> Check {
     let name = "response-time-law";
     let what = "The mean response time is the one that the users' number and rate ask for: R = N/X - Z.";
-    let limit = limit(asked.limits);
+    let limit = limit(context.limits);
     let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
-    if asked.heading.load != LoadKind::Closed {
+    if context.heading.load != LoadKind::Closed {
         return skip(CLOSED_ONLY);
     }
     let part = fold.steady();
@@ -39,14 +44,14 @@ pub fn response_time_law(asked: Asked<'_>, fold: &Fold, facts: &EngineFacts, unt
     if due.min(ended) < REQUESTS_MIN {
         return skip(&format!("fewer than {REQUESTS_MIN} requests were due and over in the measured part"));
     }
-    if facts.in_system_ns == 0 {
+    if stats.in_system_ns == 0 {
         return skip("the requests in the system have not been counted yet");
     }
     let reported = part.waited_ns as f64 / 1e9 / due as f64;
     if lasted < GENERATIONS_MIN * reported {
         return skip("the measured part is not five mean response times long");
     }
-    let asked_for = facts.in_system_ns as f64 / 1e9 / ended as f64;
+    let asked_for = stats.in_system_ns as f64 / 1e9 / ended as f64;
     let residual = (asked_for - reported).abs() / asked_for;
     let beyond_the_edges = (residual - reported / lasted).max(0.0);
     let check = Check::at_most(name, what, beyond_the_edges, limit, Unit::Share);
@@ -92,7 +97,7 @@ mod tests {
         let mut fold = Fold::new(window);
         samples.iter().for_each(|sample| fold.record(sample));
         let in_system_ns = fold.residence().total_ns as u64;
-        let facts = EngineFacts { in_system_ns, ..EngineFacts::default() };
+        let stats = EngineStats { in_system_ns, ..EngineStats::default() };
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
@@ -103,8 +108,9 @@ mod tests {
             started_at: String::new(),
         };
         let limits = VerdictLimits::default();
-        let asked = Asked { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-        response_time_law(asked, &fold, &facts, window.measure_to)
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+        response_time_law(context, &fold, &stats, window.measure_to)
     }
 
     /// Users who ask again as soon as they are answered, from 0 to the end of the load.

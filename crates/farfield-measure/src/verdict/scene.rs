@@ -1,19 +1,19 @@
 //! A run that is as it should be, to be broken.
 
 use super::*;
-use crate::facts::{Arrivals, MachineFacts, NetworkFacts, ServerFacts, WorkerFacts};
+use crate::engine_stats::{Arrivals, MachineStats, NetworkStats, ServerStatus, WorkerStats};
 use crate::fold::scene::{fold, sample, window};
 use crate::histogram::Histogram;
 use farfield_base::Duration;
 
-/// A fold of 200 requests of 1 ms each, one every 5 ms, and facts that agree with it in everything.
-pub fn good_run() -> (Fold, EngineFacts) {
+/// A fold of 200 requests of 1 ms each, one every 5 ms, and stats that agree with it in everything.
+pub fn good_run() -> (Fold, EngineStats) {
     let samples: Vec<_> = (0..200).map(|n| sample(n * 5_000_000, n * 5_000_000 + 1_000_000)).collect();
-    let mut facts = EngineFacts {
+    let mut stats = EngineStats {
         plane: "sockets".to_owned(),
         processors: vec![1],
         placement: None,
-        workers: vec![WorkerFacts {
+        workers: vec![WorkerStats {
             cpu: Duration::from_ms(300),
             wall: Duration::from_secs(1),
             slept: Duration::from_ms(700),
@@ -25,8 +25,8 @@ pub fn good_run() -> (Fold, EngineFacts) {
         in_system_ns: 200_000_000,
         connections_open: vec![1],
         last_received: Some(Duration::from_ms(996)),
-        server: Some(ServerFacts::default()),
-        machine: Some(MachineFacts {
+        server: Some(ServerStatus::default()),
+        machine: Some(MachineStats {
             processors: 2,
             load: Some(0.5),
             others: 0.02,
@@ -34,16 +34,16 @@ pub fn good_run() -> (Fold, EngineFacts) {
             stolen_from_workers: Some(0.0),
             oom_kills: 0,
         }),
-        ..EngineFacts::default()
+        ..EngineStats::default()
     };
-    fill(&mut facts.lateness, Duration::from_us(20));
-    fill(&mut facts.loop_lag, Duration::from_us(50));
-    let mut network = NetworkFacts { clients: 10, shards: 1, ..NetworkFacts::default() };
+    fill(&mut stats.lateness, Duration::from_us(20));
+    fill(&mut stats.loop_lag, Duration::from_us(50));
+    let mut network = NetworkStats { clients: 10, shards: 1, ..NetworkStats::default() };
     fill(&mut network.departure_lateness, Duration::from_us(30));
     fill(&mut network.arrival_lateness, Duration::from_us(40));
     fill(&mut network.crossing_lateness, Duration::from_us(5));
-    facts.network = Some(network);
-    (fold(window(0, 1000), &samples), facts)
+    stats.network = Some(network);
+    (fold(window(0, 1000), &samples), stats)
 }
 
 /// A hundred times the same time: its p99 is that, and remains it with one other.

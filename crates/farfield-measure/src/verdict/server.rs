@@ -5,9 +5,9 @@
 //! times the longest response time, only while the load goes on, and only from when something was due. Errors of the
 //! kernel (a refused connection) are not bytes of the server.
 
-use super::advice::Situation;
+use super::advice::RunView;
 use super::{Check, Unit};
-use crate::facts::{EngineFacts, OutOfMemory};
+use crate::engine_stats::{EngineStats, OutOfMemory};
 use crate::summary::LoadKind;
 use farfield_base::{Duration, Instant};
 
@@ -16,9 +16,9 @@ const RESPONSES: u64 = 3;
 /// Shorter times are never silence.
 const LEAST: Duration = Duration::from_ms(200);
 
-pub fn ended(facts: &EngineFacts) -> Check {
+pub fn ended(stats: &EngineStats) -> Check {
     let (name, what) = ("server-ended", "The server was there to the end of the run.");
-    let Some(server) = &facts.server else {
+    let Some(server) = &stats.server else {
         return Check::skipped(name, what, 0.0, Unit::Count, "the server's process is not known");
     };
     let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, Unit::Count) };
@@ -44,17 +44,17 @@ pub fn ended(facts: &EngineFacts) -> Check {
         .advised(|| advice.to_owned())
 }
 
-pub fn silent(run: &Situation<'_>) -> Check {
+pub fn silent(run: &RunView<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
     let limit = limit(run);
     let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
-    if run.facts.plane == "simulated" {
+    if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
-    if run.asked.heading.load == LoadKind::Overload {
+    if run.context.heading.load == LoadKind::Overload {
         return skip("an overload may silence a server: that is what it measures");
     }
-    let Some(last_byte) = run.facts.last_received.map(|at| Instant::ZERO + at) else {
+    let Some(last_byte) = run.stats.last_received.map(|at| Instant::ZERO + at) else {
         return skip("nothing ever came from the server");
     };
     let load_over = run.fold.window().measure_to.min(run.fold.unanswered().until);
@@ -62,7 +62,7 @@ pub fn silent(run: &Situation<'_>) -> Check {
     let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
     let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
     let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
-    let killed = run.facts.machine.is_some_and(|machine| machine.oom_kills > 0);
+    let killed = run.stats.machine.is_some_and(|machine| machine.oom_kills > 0);
     let memory = if killed { ", and the kernel killed for want of memory during the run" } else { "" };
     let note =
         (silence > limit).then(|| format!("nothing came from the server after second {seconds:.1}{memory}"));
@@ -79,8 +79,8 @@ pub fn silent(run: &Situation<'_>) -> Check {
 }
 
 /// How long a server may be silent.
-fn limit(run: &Situation<'_>) -> Duration {
-    let asked = run.asked.limits.server_silent;
+fn limit(run: &RunView<'_>) -> Duration {
+    let asked = run.context.limits.server_silent;
     let measured = run.fold.window().elapsed(run.until);
     let brief = Duration::from_ns(measured.as_ns() / 10).max(LEAST);
     let longest = run.fold.steady().times.response.max().unwrap_or(Duration::ZERO);

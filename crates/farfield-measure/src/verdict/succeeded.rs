@@ -11,14 +11,14 @@
 //! succeeds, at any time of the run, is enough.
 
 use super::{Check, CheckState, Unit};
-use crate::fold::{Fold, Part};
-use crate::summary::{Asked, LoadKind};
+use crate::fold::{Fold, PhaseStats};
+use crate::summary::{LoadKind, SummaryContext};
 use farfield_base::Outcome;
 
-pub fn something_succeeded(asked: Asked<'_>, fold: &Fold) -> Check {
+pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     let (name, what) = ("something-succeeded", "At least a small share of the requests succeeded.");
-    let limit = asked.limits.succeeded.as_f64();
-    if let Some(why) = excuse(asked, fold) {
+    let limit = context.limits.succeeded.as_f64();
+    if let Some(why) = excuse(context, fold) {
         return Check::skipped(name, what, limit, Unit::Share, why);
     }
     let steady = fold.steady();
@@ -27,32 +27,32 @@ pub fn something_succeeded(asked: Asked<'_>, fold: &Fold) -> Check {
     let check = Check::at_least(name, what, share, limit, Unit::Share);
     let failed = check.state == CheckState::Failed;
     let Some(most) = failed.then(|| most_frequent_failure(steady)).flatten() else { return check };
-    check.noted(Some(tale(steady, most))).advised(|| remedy(most).to_owned())
+    check.noted(Some(outcome_sentence(steady, most))).advised(|| remedy(most).to_owned())
 }
 
 /// Why the check does not apply, if it does not.
-fn excuse(asked: Asked<'_>, fold: &Fold) -> Option<&'static str> {
-    let ok = |part: &Part| part.count(Outcome::Ok);
+fn excuse(context: SummaryContext<'_>, fold: &Fold) -> Option<&'static str> {
+    let ok = |part: &PhaseStats| part.count(Outcome::Ok);
     if fold.steady().requests() == 0 {
         Some("no request was due in the measured part")
-    } else if asked.limits.succeeded.as_f64() == 0.0 {
+    } else if context.limits.succeeded.as_f64() == 0.0 {
         Some("the scenario allows that nothing succeeds")
-    } else if asked.thresholds.iter().any(|threshold| threshold.judges_outcomes()) {
+    } else if context.thresholds.iter().any(|threshold| threshold.judges_outcomes()) {
         Some("a threshold judges what may go wrong")
-    } else if asked.heading.load == LoadKind::Overload && ok(fold.warm_up()) + ok(fold.steady()) > 0 {
+    } else if context.heading.load == LoadKind::Overload && ok(fold.warm_up()) + ok(fold.steady()) > 0 {
         Some("an overload's attempts are meant to fail, and not all did")
     } else {
         None
     }
 }
 
-fn most_frequent_failure(part: &Part) -> Option<Outcome> {
+fn most_frequent_failure(part: &PhaseStats) -> Option<Outcome> {
     let failures = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok);
     failures.max_by_key(|outcome| (part.count(*outcome), std::cmp::Reverse(outcome.code())))
 }
 
 /// How many succeeded, and what became of most others.
-fn tale(part: &Part, most: Outcome) -> String {
+fn outcome_sentence(part: &PhaseStats, most: Outcome) -> String {
     let (ok, all, count) = (part.count(Outcome::Ok), part.requests(), part.count(most));
     format!("{ok} of {all} requests succeeded and {count} were {}", most.name())
 }

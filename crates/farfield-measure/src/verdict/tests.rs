@@ -2,19 +2,19 @@
 
 use super::scene::{END, good_run};
 use super::*;
-use crate::facts::{MachineFacts, NetworkFacts, ServerEnd};
+use crate::engine_stats::{MachineStats, NetworkStats, ServerEnd};
 use crate::fold::scene::{fold, sample, window};
 use crate::histogram::Histogram;
 use crate::summary::{Heading, LoadKind};
 use crate::threshold::Threshold;
 use farfield_base::{Duration, Outcome, Sample, Share};
 
-fn judge(fold: &Fold, facts: &EngineFacts) -> Verdict {
-    judge_at(fold, facts, END)
+fn judge(fold: &Fold, stats: &EngineStats) -> Verdict {
+    judge_at(fold, stats, END)
 }
 
-fn judge_at(fold: &Fold, facts: &EngineFacts, until: Instant) -> Verdict {
-    Asking::default().judge(fold, facts, until)
+fn judge_at(fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
+    Asking::default().judge(fold, stats, until)
 }
 
 /// What is asked of a run.
@@ -32,7 +32,7 @@ impl Default for Asking {
 }
 
 impl Asking {
-    fn judge(self, fold: &Fold, facts: &EngineFacts, until: Instant) -> Verdict {
+    fn judge(self, fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
@@ -46,8 +46,9 @@ impl Asking {
         let limits = VerdictLimits { succeeded, ..VerdictLimits::default() };
         let thresholds: Vec<Threshold> =
             self.threshold.iter().map(|text| text.parse().expect("a threshold")).collect();
-        let asked = Asked { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };
-        Verdict::judge(asked, fold, facts, until)
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };
+        Verdict::judge(context, fold, stats, until)
     }
 }
 
@@ -61,8 +62,8 @@ fn succeeded(asking: Asking, outcomes: &[(Outcome, u64)]) -> Check {
     verdict.checks.into_iter().find(|check| check.name == "something-succeeded").expect("the check")
 }
 
-fn network(facts: &mut EngineFacts) -> &mut NetworkFacts {
-    facts.network.as_mut().expect("a network")
+fn network(stats: &mut EngineStats) -> &mut NetworkStats {
+    stats.network.as_mut().expect("a network")
 }
 
 fn add(times: &mut Histogram, count: u64, time: Duration) {
@@ -75,8 +76,8 @@ fn failed(verdict: &Verdict) -> Vec<&str> {
 
 #[test]
 fn a_good_run_is_valid_with_every_check_passed() {
-    let (fold, facts) = good_run();
-    let verdict = judge(&fold, &facts);
+    let (fold, stats) = good_run();
+    let verdict = judge(&fold, &stats);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
     assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (22, 0));
@@ -85,31 +86,31 @@ fn a_good_run_is_valid_with_every_check_passed() {
 /// Breaks one thing of a good run at a time: that check fails, and no other.
 #[test]
 fn each_check_catches_its_own() {
-    type Break = fn(&mut EngineFacts);
+    type Break = fn(&mut EngineStats);
     let breaks: [(&str, Break); 14] = [
-        ("completed", |facts| facts.interrupted = Some("Ctrl-C".to_owned())),
-        ("server-ended", |facts| facts.server.as_mut().expect("a server").ended = Some(ServerEnd::default())),
-        ("send-lateness", |facts| add(&mut facts.lateness, 2, Duration::from_us(1_002))),
-        ("loop-lag", |facts| add(&mut facts.loop_lag, 2, Duration::from_ms(6))),
-        ("worker-cpu", |facts| facts.workers[0].slept = Duration::from_ms(99)),
-        ("longest-stall", |facts| facts.workers[0].stall = Some(Duration::from_ms(101))),
-        ("achieved-rate", |facts| facts.arrivals.as_mut().expect("open").begun = 197),
-        ("dropped-arrivals", |facts| facts.arrivals.as_mut().expect("open").dropped = 1),
-        ("littles-law", |facts| facts.in_system_ns = 189_000_000),
-        ("samples-lost", |facts| facts.samples_lost = 1),
-        ("departure-lateness", |facts| {
-            add(&mut network(facts).departure_lateness, 2, Duration::from_us(1_002));
+        ("completed", |stats| stats.interrupted = Some("Ctrl-C".to_owned())),
+        ("server-ended", |stats| stats.server.as_mut().expect("a server").ended = Some(ServerEnd::default())),
+        ("send-lateness", |stats| add(&mut stats.lateness, 2, Duration::from_us(1_002))),
+        ("loop-lag", |stats| add(&mut stats.loop_lag, 2, Duration::from_ms(6))),
+        ("worker-cpu", |stats| stats.workers[0].slept = Duration::from_ms(99)),
+        ("longest-stall", |stats| stats.workers[0].stall = Some(Duration::from_ms(101))),
+        ("achieved-rate", |stats| stats.arrivals.as_mut().expect("open").begun = 197),
+        ("dropped-arrivals", |stats| stats.arrivals.as_mut().expect("open").dropped = 1),
+        ("littles-law", |stats| stats.in_system_ns = 189_000_000),
+        ("samples-lost", |stats| stats.samples_lost = 1),
+        ("departure-lateness", |stats| {
+            add(&mut network(stats).departure_lateness, 2, Duration::from_us(1_002));
         }),
-        ("arrival-lateness", |facts| add(&mut network(facts).arrival_lateness, 2, Duration::from_us(1_002))),
-        ("crossing-lateness", |facts| {
-            add(&mut network(facts).crossing_lateness, 2, Duration::from_us(1_002))
+        ("arrival-lateness", |stats| add(&mut network(stats).arrival_lateness, 2, Duration::from_us(1_002))),
+        ("crossing-lateness", |stats| {
+            add(&mut network(stats).crossing_lateness, 2, Duration::from_us(1_002))
         }),
-        ("gateway-overruns", |facts| network(facts).overruns = 1),
+        ("gateway-overruns", |stats| network(stats).overruns = 1),
     ];
     for (name, damage) in breaks {
-        let (fold, mut facts) = good_run();
-        damage(&mut facts);
-        let verdict = judge(&fold, &facts);
+        let (fold, mut stats) = good_run();
+        damage(&mut stats);
+        let verdict = judge(&fold, &stats);
         assert_eq!(failed(&verdict), [name]);
         assert!(!verdict.valid);
         assert_eq!(verdict.first_cause().map(|check| check.name.as_str()), Some(name));
@@ -119,24 +120,24 @@ fn each_check_catches_its_own() {
 
 #[test]
 fn at_its_limit_a_check_passes() {
-    let (fold, mut facts) = good_run();
-    facts.workers[0].slept = Duration::from_ms(100);
-    facts.workers[0].stall = Some(Duration::from_ms(100));
-    facts.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
-    assert_eq!(failed(&judge(&fold, &facts)), [""; 0]);
+    let (fold, mut stats) = good_run();
+    stats.workers[0].slept = Duration::from_ms(100);
+    stats.workers[0].stall = Some(Duration::from_ms(100));
+    stats.arrivals.as_mut().expect("open").begun = 198; // 1 % of 200
+    assert_eq!(failed(&judge(&fold, &stats)), [""; 0]);
 }
 
 #[test]
 fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
-    let (fold, mut facts) = good_run();
-    facts.arrivals = None;
-    facts.lateness = Histogram::new();
-    let verdict = judge(&fold, &facts);
+    let (fold, mut stats) = good_run();
+    stats.arrivals = None;
+    stats.lateness = Histogram::new();
+    let verdict = judge(&fold, &stats);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
     let names: Vec<_> = skipped.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names, ["send-lateness", "dropped-arrivals", "achieved-rate"]);
-    facts.network = None;
-    let verdict = judge(&fold, &facts);
+    stats.network = None;
+    let verdict = judge(&fold, &stats);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
     assert_eq!(skipped.len(), 7, "without a network its checks do not apply");
     assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
@@ -152,16 +153,16 @@ fn nothing_measured_is_not_valid() {
 
 #[test]
 fn a_run_that_is_not_over_is_not_complete() {
-    let (fold, facts) = good_run();
-    let verdict = judge_at(&fold, &facts, Instant::from_ns(999));
+    let (fold, stats) = good_run();
+    let verdict = judge_at(&fold, &stats, Instant::from_ns(999));
     assert_eq!(failed(&verdict), ["completed"]);
 }
 
 #[test]
 fn a_load_that_ended_of_its_own_is_complete() {
-    let (fold, mut facts) = good_run();
-    facts.load_ended = true;
-    assert!(judge_at(&fold, &facts, Instant::from_ns(999)).valid);
+    let (fold, mut stats) = good_run();
+    stats.load_ended = true;
+    assert!(judge_at(&fold, &stats, Instant::from_ns(999)).valid);
 }
 
 /// A queue that grows through the window and outlives it: the naive λW is off by far, the clipped one
@@ -177,8 +178,8 @@ fn littles_law_holds_for_a_growing_queue() {
     let in_system =
         |t: u64| samples.iter().filter(|s| s.due.as_ns() <= t * MS && t * MS < s.done.as_ns()).count();
     let counted: usize = (0..1000).map(in_system).sum();
-    let facts = EngineFacts { in_system_ns: counted as u64 * MS, ..good_run().1 };
-    let check = littles_law(&fold, &facts, &VerdictLimits::default());
+    let stats = EngineStats { in_system_ns: counted as u64 * MS, ..good_run().1 };
+    let check = littles_law(&fold, &stats, &VerdictLimits::default());
     assert_eq!((check.state, check.measured), (CheckState::Passed, Some(0.0)));
 }
 
@@ -259,15 +260,15 @@ fn check<'a>(verdict: &'a Verdict, name: &str) -> &'a Check {
 /// machine's numbers, and the rest as what follows from it.
 #[test]
 fn a_busy_machine_is_the_first_cause() {
-    let (fold, mut facts) = good_run();
-    facts.machine =
-        Some(MachineFacts { processors: 2, load: Some(7.04), others: 0.83, ..MachineFacts::default() });
-    facts.workers[0].waited = Some(Duration::from_ms(650));
-    facts.workers[0].slept = Duration::from_ms(50);
-    facts.workers[0].stall = Some(Duration::from_ms(150));
-    add(&mut facts.lateness, 50, Duration::from_ms(9));
-    add(&mut facts.loop_lag, 50, Duration::from_ms(9));
-    let verdict = judge(&fold, &facts);
+    let (fold, mut stats) = good_run();
+    stats.machine =
+        Some(MachineStats { processors: 2, load: Some(7.04), others: 0.83, ..MachineStats::default() });
+    stats.workers[0].waited = Some(Duration::from_ms(650));
+    stats.workers[0].slept = Duration::from_ms(50);
+    stats.workers[0].stall = Some(Duration::from_ms(150));
+    add(&mut stats.lateness, 50, Duration::from_ms(9));
+    add(&mut stats.loop_lag, 50, Duration::from_ms(9));
+    let verdict = judge(&fold, &stats);
     let causes: Vec<_> =
         verdict.failed().map(|check| (check.name.as_str(), check.follows_from.as_deref())).collect();
     let follows = Some("machine-busy");
@@ -286,8 +287,8 @@ fn a_busy_machine_is_the_first_cause() {
     assert!(busy.advice.as_ref().expect("advice").starts_with("stop other work"), "{busy:?}");
     // The same machine, and a worker that was on time all the same.
     let (fold, mut punctual) = good_run();
-    punctual.machine = facts.machine;
-    punctual.workers[0].waited = facts.workers[0].waited;
+    punctual.machine = stats.machine;
+    punctual.workers[0].waited = stats.workers[0].waited;
     let verdict = judge(&fold, &punctual);
     assert!(verdict.valid);
     assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
@@ -297,13 +298,13 @@ fn a_busy_machine_is_the_first_cause() {
 /// was late, but not where the worker had more to do than it could, and none where all was on time.
 #[test]
 fn time_that_the_host_took_is_the_first_cause() {
-    let (fold, mut facts) = good_run();
-    facts.machine = facts.machine.map(|machine| MachineFacts { stolen_from_workers: Some(0.005), ..machine });
-    let punctual = judge(&fold, &facts);
+    let (fold, mut stats) = good_run();
+    stats.machine = stats.machine.map(|machine| MachineStats { stolen_from_workers: Some(0.005), ..machine });
+    let punctual = judge(&fold, &stats);
     assert!(punctual.valid);
     assert_eq!(check(&punctual, "host-steal").state, CheckState::Skipped);
-    add(&mut facts.lateness, 50, Duration::from_ms(9));
-    let late = judge(&fold, &facts);
+    add(&mut stats.lateness, 50, Duration::from_ms(9));
+    let late = judge(&fold, &stats);
     assert_eq!(failed(&late), ["host-steal", "send-lateness"]);
     let cause = late.first_cause().expect("a cause");
     let note = "taken by the virtual machine's host";
@@ -314,11 +315,11 @@ fn time_that_the_host_took_is_the_first_cause() {
     );
     assert_eq!(check(&late, "send-lateness").follows_from.as_deref(), Some("host-steal"));
     // Of a stall of 150 ms, 5 ms are a thirtieth.
-    facts.workers[0].stall = Some(Duration::from_ms(150));
-    let stalled = judge(&fold, &facts);
+    stats.workers[0].stall = Some(Duration::from_ms(150));
+    let stalled = judge(&fold, &stats);
     assert_eq!(check(&stalled, "longest-stall").follows_from, None);
-    facts.workers[0].slept = Duration::from_ms(40);
-    let full = judge(&fold, &facts);
+    stats.workers[0].slept = Duration::from_ms(40);
+    let full = judge(&fold, &stats);
     assert_eq!(full.first_cause().map(|cause| cause.name.as_str()), Some("worker-cpu"));
     assert_eq!(check(&full, "host-steal").state, CheckState::Passed);
 }
@@ -327,18 +328,18 @@ fn time_that_the_host_took_is_the_first_cause() {
 /// only one where nothing else was late.
 #[test]
 fn a_stall_that_other_work_does_not_explain_is_a_cause() {
-    let (fold, mut facts) = good_run();
-    facts.machine =
-        Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.8, ..MachineFacts::default() });
-    facts.workers[0].waited = Some(Duration::from_ms(600));
-    facts.workers[0].slept = Duration::from_ms(200);
-    facts.workers[0].stall = Some(Duration::from_ms(900));
-    facts.workers[0].stall_waited = Some(Duration::from_ms(100));
-    let verdict = judge(&fold, &facts);
+    let (fold, mut stats) = good_run();
+    stats.machine =
+        Some(MachineStats { processors: 2, load: Some(7.0), others: 0.8, ..MachineStats::default() });
+    stats.workers[0].waited = Some(Duration::from_ms(600));
+    stats.workers[0].slept = Duration::from_ms(200);
+    stats.workers[0].stall = Some(Duration::from_ms(900));
+    stats.workers[0].stall_waited = Some(Duration::from_ms(100));
+    let verdict = judge(&fold, &stats);
     assert_eq!(failed(&verdict), ["longest-stall"]);
     assert_eq!(check(&verdict, "machine-busy").state, CheckState::Skipped);
-    add(&mut facts.lateness, 50, Duration::from_ms(9));
-    let verdict = judge(&fold, &facts);
+    add(&mut stats.lateness, 50, Duration::from_ms(9));
+    let verdict = judge(&fold, &stats);
     assert_eq!(failed(&verdict), ["machine-busy", "longest-stall", "send-lateness"]);
     assert_eq!(check(&verdict, "longest-stall").follows_from, None);
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
@@ -348,24 +349,24 @@ fn a_stall_that_other_work_does_not_explain_is_a_cause() {
 /// that would be 126/s.
 #[test]
 fn a_full_worker_says_how_much_it_can() {
-    let (fold, mut facts) = good_run();
-    facts.workers[0].slept = Duration::from_ms(40);
-    add(&mut facts.lateness, 50, Duration::from_ms(9));
+    let (fold, mut stats) = good_run();
+    stats.workers[0].slept = Duration::from_ms(40);
+    add(&mut stats.lateness, 50, Duration::from_ms(9));
     let asking = Asking { load: LoadKind::Open, ..Asking::default() };
-    let verdict = asking.judge(&fold, &facts, END);
+    let verdict = asking.judge(&fold, &stats, END);
     let full = verdict.first_cause().expect("a cause");
     assert_eq!(full.name, "worker-cpu");
     assert_eq!(full.advice.as_deref(), Some("offer at most about 120/s here, or `--workers 2`"));
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("worker-cpu"));
-    facts.machine.as_mut().expect("a machine").processors = 1;
-    let verdict = asking.judge(&fold, &facts, END);
+    stats.machine.as_mut().expect("a machine").processors = 1;
+    let verdict = asking.judge(&fold, &stats, END);
     let advice = verdict.first_cause().and_then(|check| check.advice.as_deref());
     assert_eq!(advice, Some("offer at most about 120/s here"), "no processor is left for a second worker");
 }
 
 /// Arrivals that find no idle connection open one each: told with their number and the key that bounds them.
 #[test]
-fn a_storm_of_connections_is_told() {
+fn a_storm_of_connections_is_reported() {
     let samples: Vec<_> = (0..1000)
         .map(|n: u32| Sample {
             connection: n,
@@ -373,9 +374,9 @@ fn a_storm_of_connections_is_told() {
             ..sample(u64::from(n) * 1_000_000, u64::from(n) * 1_000_000 + 500_000)
         })
         .collect();
-    let (mut facts, asking) = (good_run().1, Asking { load: LoadKind::Open, ..Asking::default() });
-    facts.workers[0].slept = Duration::from_ms(40);
-    let verdict = asking.judge(&fold(window(0, 1000), &samples), &facts, END);
+    let (mut stats, asking) = (good_run().1, Asking { load: LoadKind::Open, ..Asking::default() });
+    stats.workers[0].slept = Duration::from_ms(40);
+    let verdict = asking.judge(&fold(window(0, 1000), &samples), &stats, END);
     let advice = check(&verdict, "worker-cpu").advice.clone().expect("advice");
     assert!(advice.starts_with("1,000/s connections were opened, since"), "{advice}");
     assert!(advice.contains("`load.users-max`; offer at most about 630/s here"), "{advice}");
@@ -384,29 +385,29 @@ fn a_storm_of_connections_is_told() {
 /// A percentile of a few values and a share of a moment say nothing.
 #[test]
 fn a_run_of_a_moment_is_not_judged_by_shares() {
-    let (fold, mut facts) = good_run();
-    facts.workers[0] = crate::facts::WorkerFacts {
+    let (fold, mut stats) = good_run();
+    stats.workers[0] = crate::engine_stats::WorkerStats {
         wall: Duration::from_us(700),
         stall: Some(Duration::from_us(300)),
         ..Default::default()
     };
-    (facts.lateness, facts.loop_lag) = (Histogram::new(), Histogram::new());
-    add(&mut facts.lateness, 9, Duration::from_ms(9));
-    add(&mut facts.loop_lag, 9, Duration::from_ms(9));
-    let verdict = judge(&fold, &facts);
+    (stats.lateness, stats.loop_lag) = (Histogram::new(), Histogram::new());
+    add(&mut stats.lateness, 9, Duration::from_ms(9));
+    add(&mut stats.loop_lag, 9, Duration::from_ms(9));
+    let verdict = judge(&fold, &stats);
     assert!(verdict.valid, "{:?}", failed(&verdict));
     for name in ["worker-cpu", "loop-lag", "send-lateness"] {
         assert_eq!(check(&verdict, name).state, CheckState::Skipped, "{name}");
     }
     // From ten on one may be late, as one of a hundred may, and two may not.
-    add(&mut facts.lateness, 1, Duration::from_us(1));
-    assert_eq!(failed(&judge(&fold, &facts)), ["send-lateness"]);
-    facts.lateness = Histogram::new();
-    add(&mut facts.lateness, 9, Duration::from_us(1));
-    add(&mut facts.lateness, 1, Duration::from_ms(9));
-    assert!(judge(&fold, &facts).valid);
-    add(&mut facts.lateness, 1, Duration::from_ms(9));
-    assert_eq!(failed(&judge(&fold, &facts)), ["send-lateness"]);
+    add(&mut stats.lateness, 1, Duration::from_us(1));
+    assert_eq!(failed(&judge(&fold, &stats)), ["send-lateness"]);
+    stats.lateness = Histogram::new();
+    add(&mut stats.lateness, 9, Duration::from_us(1));
+    add(&mut stats.lateness, 1, Duration::from_ms(9));
+    assert!(judge(&fold, &stats).valid);
+    add(&mut stats.lateness, 1, Duration::from_ms(9));
+    assert_eq!(failed(&judge(&fold, &stats)), ["send-lateness"]);
 }
 
 /// A request each 5 ms, answered in 1 ms until the server falls silent.
@@ -418,8 +419,8 @@ fn silent_from(silent_ms: u64, outcome: Outcome) -> Verdict {
     };
     let fold = fold(window(0, 1000), &(0..200).map(request).collect::<Vec<_>>());
     let (in_system_ns, last) = (fold.residence().total_ns as u64, Duration::from_ms(silent_ms - 4));
-    let facts = EngineFacts { in_system_ns, last_received: Some(last), ..good_run().1 };
-    Asking { succeeded: 0.0, ..Asking::default() }.judge(&fold, &facts, END)
+    let stats = EngineStats { in_system_ns, last_received: Some(last), ..good_run().1 };
+    Asking { succeeded: 0.0, ..Asking::default() }.judge(&fold, &stats, END)
 }
 
 #[test]
@@ -450,12 +451,12 @@ fn a_slow_server_is_not_silent() {
     let slow: Vec<_> = (0..200).map(|n| sample(n * MS, n * MS + 300 * MS)).collect();
     let cut = (0..200).map(|n| Sample { outcome: Outcome::Unfinished, ..sample((520 + n) * MS, 1_300 * MS) });
     let fold = fold(window(0, 1000), &slow.into_iter().chain(cut).collect::<Vec<_>>());
-    let facts = EngineFacts {
+    let stats = EngineStats {
         in_system_ns: fold.residence().total_ns as u64,
         last_received: Some(Duration::from_ms(499)),
         ..good_run().1
     };
-    assert_eq!(failed(&judge(&fold, &facts)), ["unfinished"]);
+    assert_eq!(failed(&judge(&fold, &stats)), ["unfinished"]);
 }
 
 /// What this machine lacked is the run's fault, in the warm-up as well, and outranks that nothing succeeded.

@@ -4,9 +4,9 @@
 //! [`SHORT`] of measured time these checks do not apply, and below 100 values one of them may be late, as one of 100
 //! may. One long stall in a long run hides behind every percentile: [`longest_stall`] looks for that alone.
 
-use super::advice::Situation;
+use super::advice::RunView;
 use super::{Check, Unit};
-use crate::facts::NetworkFacts;
+use crate::engine_stats::NetworkStats;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
@@ -32,21 +32,21 @@ fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none:
     }
 }
 
-pub fn send_lateness(run: &Situation<'_>) -> Check {
+pub fn send_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late the generator acted, against when it meant to, is small.";
-    let (limit, none) = (run.asked.limits.lateness_p99, "nothing was scheduled by time");
-    p99_at_most("send-lateness", what, &run.facts.lateness, limit, none).advised(|| run.keep_up())
+    let (limit, none) = (run.context.limits.lateness_p99, "nothing was scheduled by time");
+    p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
 }
 
-pub fn loop_lag(run: &Situation<'_>) -> Check {
+pub fn loop_lag(run: &RunView<'_>) -> Check {
     let what = "The p99 of how long a turn of an event loop took is small.";
-    let (limit, none) = (run.asked.limits.loop_lag_p99, "no turn of an event loop was timed");
-    p99_at_most("loop-lag", what, &run.facts.loop_lag, limit, none).advised(|| run.keep_up())
+    let (limit, none) = (run.context.limits.loop_lag_p99, "no turn of an event loop was timed");
+    p99_at_most("loop-lag", what, &run.stats.loop_lag, limit, none).advised(|| run.keep_up())
 }
 
-pub fn worker_busy(run: &Situation<'_>) -> Check {
+pub fn worker_busy(run: &RunView<'_>) -> Check {
     let what = "The busiest worker had time to spare.";
-    let (name, limit) = ("worker-cpu", run.asked.limits.worker_busy.as_f64());
+    let (name, limit) = ("worker-cpu", run.context.limits.worker_busy.as_f64());
     let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
     let Some(busiest) = run.busiest() else { return skip("the plane has no workers to time") };
     if busiest.wall < SHORT {
@@ -56,10 +56,10 @@ pub fn worker_busy(run: &Situation<'_>) -> Check {
 }
 
 /// The longest time for which any worker was away from its events, whether it computed or was kept from computing.
-pub fn longest_stall(run: &Situation<'_>) -> Check {
+pub fn longest_stall(run: &RunView<'_>) -> Check {
     let what = "No worker was away from its events for long, not even once.";
-    let (name, limit) = ("longest-stall", run.asked.limits.longest_stall);
-    match run.facts.workers.iter().filter_map(|worker| worker.stall).max() {
+    let (name, limit) = ("longest-stall", run.context.limits.longest_stall);
+    match run.stats.workers.iter().filter_map(|worker| worker.stall).max() {
         Some(stall) => {
             let check = Check::at_most(name, what, stall.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
             check.advised(|| run.nothing_stops(stall))
@@ -70,44 +70,44 @@ pub fn longest_stall(run: &Situation<'_>) -> Check {
     }
 }
 
-pub fn departure_lateness(run: &Situation<'_>) -> Check {
+pub fn departure_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
-    let limit = run.asked.limits.departure_lateness_p99;
+    let limit = run.context.limits.departure_lateness_p99;
     packets(run, "departure-lateness", what, limit, |network| &network.departure_lateness, "no packet left")
 }
 
-pub fn arrival_lateness(run: &Situation<'_>) -> Check {
+pub fn arrival_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
-    let limit = run.asked.limits.arrival_lateness_p99;
+    let limit = run.context.limits.arrival_lateness_p99;
     packets(run, "arrival-lateness", what, limit, |network| &network.arrival_lateness, "no packet arrived")
 }
 
-pub fn crossing_lateness(run: &Situation<'_>) -> Check {
+pub fn crossing_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets were taken over from another shard is small.";
-    let limit = run.asked.limits.crossing_lateness_p99;
+    let limit = run.context.limits.crossing_lateness_p99;
     let none = "shards share no links in real time";
     packets(run, "crossing-lateness", what, limit, |network| &network.crossing_lateness, none)
 }
 
 /// A check of the p99 of `times` of packets, where there is an emulated network.
 fn packets(
-    run: &Situation<'_>,
+    run: &RunView<'_>,
     name: &str,
     what: &str,
     limit: Duration,
-    times: impl FnOnce(&NetworkFacts) -> &Histogram,
+    times: impl FnOnce(&NetworkStats) -> &Histogram,
     none: &str,
 ) -> Check {
-    match &run.facts.network {
+    match &run.stats.network {
         Some(network) => p99_at_most(name, what, times(network), limit, none).advised(|| run.keep_up()),
         None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
     }
 }
 
 /// What the network itself drops is what the scenario asks for, and is not judged.
-pub fn gateway_overruns(run: &Situation<'_>) -> Check {
+pub fn gateway_overruns(run: &RunView<'_>) -> Check {
     let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
-    match &run.facts.network {
+    match &run.stats.network {
         Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, Unit::Count),
         None => Check::skipped(name, what, 0.0, Unit::Count, NO_NETWORK),
     }

@@ -7,7 +7,7 @@
 //! (timed out) is no open question here: that a request takes longer than the scenario waits is an answer.
 
 use super::{Check, CheckState, Unit};
-use crate::fold::{Fold, Part};
+use crate::fold::{Fold, PhaseStats};
 use crate::quantile::Quantile;
 use crate::summary::QUANTILES;
 use farfield_base::Outcome;
@@ -52,7 +52,7 @@ fn is_known(quantile: Quantile, known: u64, open: u64) -> bool {
 }
 
 /// What was open for how long, and what that leaves unknown: one sentence.
-fn note(part: &Part, open: u64, unknown: &[Quantile]) -> String {
+fn note(part: &PhaseStats, open: u64, unknown: &[Quantile]) -> String {
     let names: Vec<String> = unknown.iter().map(Quantile::to_string).collect();
     let longest = part.unfinished.histogram().and_then(|ages| ages.max()).unwrap_or_default();
     format!(

@@ -1,10 +1,10 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
 use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Window};
-use farfield_measure::summary::Asked;
+use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
-    Arrivals, EngineFacts, Fold, Heading, LoadKind, MachineFacts, NetworkDrops, NetworkFacts, ServerEnd,
-    ServerFacts, Summary, Threshold, VerdictLimits, WorkerFacts,
+    Arrivals, EngineStats, Fold, Heading, LoadKind, MachineStats, NetworkDrops, NetworkStats, ServerEnd,
+    ServerStatus, Summary, Threshold, VerdictLimits, WorkerStats,
 };
 
 const MS: u64 = 1_000_000;
@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 pub struct Scene {
     pub heading: Heading,
     pub samples: Vec<Sample>,
-    pub facts: EngineFacts,
+    pub facts: EngineStats,
     pub thresholds: Vec<&'static str>,
     pub classes: Vec<String>,
     pub states: Vec<String>,
@@ -25,11 +25,11 @@ impl Scene {
     /// 2 s measured after 1 s: a request every 2 ms on four connections, the n-th taking 1 + n % 10 ms;
     /// all well.
     pub fn good() -> Scene {
-        let mut facts = EngineFacts {
+        let mut facts = EngineStats {
             plane: "sockets".to_owned(),
             processors: vec![1],
             placement: None,
-            workers: vec![WorkerFacts {
+            workers: vec![WorkerStats {
                 cpu: Duration::from_ms(680),
                 wall: Duration::from_secs(2),
                 slept: Duration::from_ms(1320),
@@ -39,7 +39,7 @@ impl Scene {
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
             connections_open: vec![4, 4, 4],
-            ..EngineFacts::default()
+            ..EngineStats::default()
         };
         for _ in 0..100 {
             facts.lateness.record(Duration::from_us(34));
@@ -84,7 +84,7 @@ impl Scene {
         }
         let facts = &mut scene.facts;
         facts.workers = vec![
-            WorkerFacts {
+            WorkerStats {
                 cpu: Duration::from_secs(2),
                 wall: Duration::from_secs(2),
                 slept: Duration::ZERO,
@@ -99,7 +99,7 @@ impl Scene {
             facts.loop_lag.record(Duration::from_secs(999));
         }
         facts.last_received = Some(Duration::from_ms(1500));
-        facts.server = Some(ServerFacts {
+        facts.server = Some(ServerStatus {
             ended: Some(ServerEnd {
                 at: None,
                 status: long.clone(),
@@ -107,12 +107,12 @@ impl Scene {
                 out_of_memory: None,
             }),
         });
-        facts.machine = Some(MachineFacts {
+        facts.machine = Some(MachineStats {
             processors: 2,
             load: Some(99.9),
             others: 0.9,
             stolen: 0.1,
-            ..MachineFacts::default()
+            ..MachineStats::default()
         });
         facts.arrivals =
             Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
@@ -129,7 +129,7 @@ impl Scene {
     pub fn across(mut self, classes: &[&str]) -> Scene {
         self.classes = classes.iter().map(|name| (*name).to_owned()).collect();
         let drops = NetworkDrops { lost: 3, ..NetworkDrops::default() };
-        let mut network = NetworkFacts {
+        let mut network = NetworkStats {
             clients: 30,
             shards: 1,
             packets_up: 10,
@@ -145,7 +145,7 @@ impl Scene {
     }
 
     pub fn fold(&self) -> Fold {
-        let mut fold = Fold::of_classes(WINDOW, &self.classes).telling_states(self.states.clone());
+        let mut fold = Fold::of_classes(WINDOW, &self.classes).naming_states(self.states.clone());
         self.samples.iter().for_each(|sample| fold.record(sample));
         self.notes.iter().for_each(|note| fold.note(note));
         fold
@@ -155,10 +155,10 @@ impl Scene {
         self.made_by(Summary::new)
     }
 
-    fn made_by(&self, make: impl Fn(Asked<'_>, &Fold, &EngineFacts, Instant) -> Summary) -> Summary {
+    fn made_by(&self, make: impl Fn(SummaryContext<'_>, &Fold, &EngineStats, Instant) -> Summary) -> Summary {
         let thresholds: Vec<Threshold> =
             self.thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
-        let asked = Asked {
+        let asked = SummaryContext {
             heading: &self.heading,
             limits: &self.limits,
             thresholds: &thresholds,
@@ -179,7 +179,7 @@ pub fn killed() -> Summary {
 pub fn unborn() -> Summary {
     let mut scene = Scene::good();
     scene.samples.clear();
-    scene.facts = EngineFacts::default();
+    scene.facts = EngineStats::default();
     scene.summary()
 }
 
@@ -208,7 +208,7 @@ fn request(n: u64) -> Sample {
         status: 200,
         outcome: Outcome::Ok,
         tcp: None,
-        page: farfield_base::PagePart::Apart,
+        page: farfield_base::PagePart::Untracked,
         session: Sample::NO_SESSION,
     }
 }

@@ -3,7 +3,7 @@
 use super::scene::{Scene, killed, unborn};
 use super::*;
 use farfield_base::{Duration, Outcome, PagePart};
-use farfield_measure::MachineFacts;
+use farfield_measure::MachineStats;
 
 pub(super) fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
@@ -128,7 +128,7 @@ fn the_first_cause_is_told_first() {
     worker.waited = Some(Duration::from_ms(1500));
     worker.stall = Some(Duration::from_ms(130));
     scene.facts.machine =
-        Some(MachineFacts { processors: 2, load: Some(7.0), others: 0.85, ..MachineFacts::default() });
+        Some(MachineStats { processors: 2, load: Some(7.0), others: 0.85, ..MachineStats::default() });
     (0..10).for_each(|_| scene.facts.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let told = "\

@@ -1,16 +1,16 @@
-//! A rate over time, its integral, and the inverse of that: when has so much arrived?
+//! A rate over time, its integral, and the inverse of the integral.
 //!
-//! A curve is a row of segments: a rate held, a ramp, a sine. It goes on for ever, ends, or repeats. Inside one
-//! segment integral and inverse are in closed form (the sine's inverse by safeguarded Newton steps), with time
-//! counted from the segment's begin, so that precision does not fade over a long run.
+//! A curve is a row of segments: a rate held, a ramp, a sine. It goes on for ever, ends, or repeats. Inside
+//! one segment integral and inverse are in closed form (the sine's inverse by safeguarded Newton steps), with
+//! time counted from the segment's start, so that precision does not fade over a long run.
 
 use farfield_base::{Duration, Instant, Rate};
 use std::f64::consts::TAU;
 
-/// How the rate goes inside one segment. Rates in arrivals a second, never negative; times in seconds.
+/// Course of the rate inside one segment. Rates in arrivals a second, never negative; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
-    /// The same throughout.
+    /// Constant.
     Hold { rate: f64 },
     /// From one rate to another, linearly over `length_s`.
     Ramp { from: f64, to: f64, length_s: f64 },
@@ -62,8 +62,8 @@ impl Shape {
         t.min(length)
     }
 
-    /// The inverse in [low, high] by Newton's method, or by halving where that would leave the bracket: the rate
-    /// may touch zero.
+    /// The inverse in [low, high] by Newton's method, or by halving where that would leave the bracket: the
+    /// rate may touch zero.
     fn search(self, count: f64, mut low: f64, mut high: f64) -> f64 {
         const PRECISION_S: f64 = 1e-10;
         let mut t = low + (high - low) / 2.0;
@@ -177,7 +177,7 @@ impl Curve {
         (instant < Instant::MAX).then_some(instant)
     }
 
-    /// Which round it is at `instant`, from 0, and where in the round; `None` after the end.
+    /// Index of the round at `instant`, from 0, and the instant within the round; `None` after the end.
     fn round(&self, instant: Instant) -> Option<(u64, Instant)> {
         let (ns, length) = (instant.as_ns(), self.length.as_ns());
         if self.repeats {
@@ -218,8 +218,8 @@ mod tests {
     }
 
     proptest! {
-        /// The integral at the instant at which it reaches a count is that count, to what the rate makes of the
-        /// nanosecond to which the instant is rounded.
+        /// The integral at the instant at which it reaches a count is that count, to what the rate makes of
+        /// the nanosecond to which the instant is rounded.
         #[test]
         fn the_inverse_undoes_the_integral(
             shapes in proptest::collection::vec(segment(), 1..6),

@@ -1,9 +1,9 @@
-//! Why an arrival process that was written cannot be meant: each sentence names the key and what would mend it.
+//! Errors of invalid arrival processes: each sentence names the key and a remedy.
 
 use crate::distribution::ParameterError;
 use farfield_base::{QuantityError, Rate};
 
-/// Why an arrival process that was written cannot be meant.
+/// Error of an invalid arrival process.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ArrivalError {
     /// A rate that cannot be read.
@@ -13,7 +13,7 @@ pub enum ArrivalError {
     #[error("`rate` is 0, so that nothing would ever arrive; write a rate above 0, such as `500/s`")]
     NoRate,
     /// A rate above one a nanosecond.
-    #[error("a rate of {0} is more than the clock can tell apart; write at most 1e9/s")]
+    #[error("a rate of {0} is above the clock's resolution; write at most 1e9/s")]
     TooFast(Rate),
     /// A renewal process that gets nowhere.
     #[error("the mean of `gaps` is below 1ns, so that everything would arrive at once; write longer ones")]
@@ -50,7 +50,7 @@ pub enum ArrivalError {
         "`factor` {factor} in a `share` of {share} would be more than all arrivals; their product must be at most 1"
     )]
     TooMuch {
-        /// How many times the mean rate a burst has.
+        /// Rate of a burst over the mean rate.
         factor: f64,
         /// The part of each period that is burst.
         share: f64,
@@ -76,18 +76,18 @@ pub enum ArrivalError {
         /// The rate that was given for the height.
         to: Rate,
     },
-    /// A law of periods with a parameter out of its range.
+    /// A distribution of periods with a parameter out of its range.
     #[error(transparent)]
     Period(#[from] ParameterError),
-    /// A Pareto law of periods with both of its scales, or neither.
-    #[error("the pareto law of periods takes either `scale` or `mean`, and exactly one of them")]
+    /// A Pareto distribution of periods with both of its scales, or neither.
+    #[error("the pareto distribution of periods takes either `scale` or `mean`, and exactly one of them")]
     PeriodScale,
     /// Periods that last for ever in the mean, or no time.
     #[error(
         "the mean of `{key}` is {mean_s} s; periods need a finite mean of at least 1us: a pareto `shape` above 1, for one"
     )]
     PeriodMean {
-        /// Whose periods.
+        /// The key of the periods.
         key: &'static str,
         /// Their mean, in seconds.
         mean_s: f64,
@@ -114,7 +114,7 @@ pub enum ArrivalError {
         "`transitions` needs a row for each of the {states} `rates` (two at least) and as many columns: how often a second it goes from the row's state to the column's, 0 from a state to itself"
     )]
     Transitions {
-        /// How many rates were given.
+        /// Number of rates.
         states: usize,
     },
     /// A state that is never reached, or never left.

@@ -3,9 +3,9 @@
 //! The covariance of n values of a stationary Gaussian series is continued to a circle of 2n values, whose
 //! eigenvalues are the Fourier transform of its first row. For fractional Gaussian noise none of them is
 //! negative (Craigmile 2003, "Simulating a class of stationary Gaussian processes using the Davies–Harte
-//! algorithm"), so that independent normals, scaled by their roots and transformed back, have exactly the wanted
-//! covariance: nothing is approximated but in rounding (Davies and Harte 1987, "Tests for Hurst effect",
-//! appendix; Wood and Chan 1994).
+//! algorithm"), so that independent normals, scaled by their roots and transformed back, have exactly the
+//! wanted covariance: nothing but rounding is approximate (Davies and Harte 1987, "Tests for Hurst
+//! effect", appendix; Wood and Chan 1994).
 
 use farfield_base::random::Stream;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -24,7 +24,8 @@ pub struct FractionalGaussianNoise {
 
 impl FractionalGaussianNoise {
     /// Series of `count` values, at least 1, with the Hurst parameter `hurst`, above 0 and below 1; `None`
-    /// outside of these. Takes 16 bytes a value, 64 while it is built or drawn from, the count rounded up to a power of two.
+    /// outside of these. Takes 16 bytes a value, 64 while it is built or drawn from, the count rounded up to
+    /// a power of two.
     pub fn new(hurst: f64, count: usize) -> Option<FractionalGaussianNoise> {
         if !(hurst > 0.0 && hurst < 1.0) || count == 0 {
             return None;
@@ -44,7 +45,8 @@ impl FractionalGaussianNoise {
         let power = |x: f64| x.powf(2.0 * hurst);
         match k as f64 {
             0.0 => 1.0,
-            // Far out, the differences of large powers cancel: the series of the second difference takes over.
+            // Far out, the differences of large powers cancel: the series of the second difference takes
+            // over.
             k if k > 1e4 => {
                 let h = 2.0 * hurst;
                 h * (h - 1.0) / 2.0 * k.powf(h - 2.0) * (1.0 + (h - 2.0) * (h - 3.0) / (12.0 * k * k))
@@ -58,7 +60,7 @@ impl FractionalGaussianNoise {
         self.hurst
     }
 
-    /// One series, independent of any other that is drawn.
+    /// Draws a series, independent of any other.
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         let mut circle: Vec<Complex<f64>> = self
             .amplitudes
@@ -77,8 +79,8 @@ impl FractionalGaussianNoise {
 impl fmt::Debug for FractionalGaussianNoise {
     /// Without the amplitudes, which follow from the rest and may be millions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut told = f.debug_struct("FractionalGaussianNoise");
-        told.field("hurst", &self.hurst).field("count", &self.count).finish_non_exhaustive()
+        let mut fields = f.debug_struct("FractionalGaussianNoise");
+        fields.field("hurst", &self.hurst).field("count", &self.count).finish_non_exhaustive()
     }
 }
 

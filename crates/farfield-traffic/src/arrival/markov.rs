@@ -1,7 +1,7 @@
-//! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have each a
-//! rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
+//! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have
+//! each a rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
 
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::spec::bounded;
 use super::{ArrivalError, ArrivalProcess, Spacing};
 use crate::alias::AliasTable;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub(super) struct MarkovSpec {
     rates: Vec<Rate>,
-    /// From the row's state to the column's, so often a second while in the row's.
+    /// Transition rates from the row's state to the column's.
     transitions: Vec<Vec<Rate>>,
     #[serde(default)]
     spacing: Spacing,
@@ -48,14 +48,14 @@ impl MarkovSpec {
 /// The chain and its rates.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Markov {
-    states: Arc<[State]>,
-    /// Where it is at any instant.
+    states: Arc<[MarkovState]>,
+    /// Stationary distribution of the state.
     stationary: AliasTable,
     mean_rate: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct State {
+struct MarkovState {
     rate: f64,
     /// Mean time in it, in seconds.
     stay_s: f64,
@@ -69,7 +69,7 @@ impl Markov {
         let mean_rate = rates.iter().zip(&stationary).map(|(rate, share)| rate * share).sum();
         let states = rates.into_iter().zip(transitions).map(|(rate, row)| {
             let stay_s = 1.0 / row.iter().sum::<f64>();
-            Some(State { rate, stay_s, next: AliasTable::new(row).ok()? })
+            Some(MarkovState { rate, stay_s, next: AliasTable::new(row).ok()? })
         });
         Some(Markov {
             states: states.collect::<Option<Vec<_>>>()?.into(),
@@ -132,19 +132,19 @@ fn connected(states: usize, rate: impl Fn(usize, usize) -> f64) -> bool {
 /// The chain under way.
 #[derive(Debug, Clone)]
 pub(super) struct Walk {
-    states: Arc<[State]>,
+    states: Arc<[MarkovState]>,
     stream: Stream,
     state: usize,
     at: Instant,
 }
 
 impl Walk {
-    pub(super) fn step(&mut self) -> Step {
-        let State { rate, stay_s, next } = &self.states[self.state];
+    pub(super) fn step(&mut self) -> RateStep {
+        let MarkovState { rate, stay_s, next } = &self.states[self.state];
         let unit: f64 = Exp1.sample(&mut self.stream);
         self.at += Duration::from_secs_f64(stay_s * unit);
         self.state = next.sample(&mut self.stream);
-        Step { until: self.at, rate: *rate }
+        RateStep { until: self.at, rate: *rate }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Arrivals at a rate that is itself random: doubly stochastic processes (Cox 1955).
 //!
-//! An environment holds a rate for a while, then another: states of a Markov chain, slots of a noise, the number
-//! of sources that are on, the number of sessions under way. Events of rate one, Poisson or even, are put
-//! through the inverse of the cumulative rate as it unfolds, so that however high a peak is, all of it comes.
+//! An environment holds a rate for a while, then another: states of a Markov chain, slots of a noise, the
+//! number of sources that are on, the number of sessions under way. Events of rate one, Poisson or even, are
+//! put through the inverse of the cumulative rate as it unfolds, so that
+//! peaks are never cut.
 //!
-//! Every environment starts in its stationary law: the expected rate is the mean from the first instant on, and
-//! there is no warming up. Steps end on whole nanoseconds and time is counted from the step's begin, so that
-//! nothing drifts. Drawing allocates only where a table must grow, or where a new block of noise begins.
+//! Every environment starts in its stationary distribution: the expected rate is the mean from the first
+//! instant on, and there is no warming up. Steps end on whole nanoseconds and time is counted from the step's
+//! begin, so that nothing drifts. Drawing allocates only where a table must grow, or where a new block of
+//! noise begins.
 
 use super::markov::{Markov, Walk};
 use super::noise::{Blocks, NoiseRate};
@@ -21,14 +23,14 @@ use std::sync::Arc;
 
 /// A rate that is held.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct RateStep {
     /// When the next step begins; [`Instant::MAX`] if none does.
     pub(super) until: Instant,
     /// Arrivals a second.
     pub(super) rate: f64,
 }
 
-/// What rules the rate, ready to start.
+/// Process that modulates the rate, ready to start.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Environment {
     Noise(NoiseRate),
@@ -83,7 +85,7 @@ enum Running {
 }
 
 impl Running {
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> RateStep {
         match self {
             Running::Noise(blocks) => blocks.step(),
             Running::Markov(walk) => walk.step(),
@@ -101,7 +103,7 @@ pub(super) struct Modulated {
     begins: Instant,
     until: Instant,
     rate: f64,
-    /// Where in the step the latest arrival was, and where the step ends, in seconds from its begin.
+    /// The latest arrival in the step and the end of the step, in seconds from its begin.
     at_s: f64,
     length_s: f64,
 }

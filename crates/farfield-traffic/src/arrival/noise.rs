@@ -1,12 +1,13 @@
-//! A rate shaped from fractional Gaussian noise: each slot of time has a rate of its own, and the rates depend on
-//! each other over all time scales up to the length of a block.
+//! A rate shaped from fractional Gaussian noise: each slot of time has a rate of its own, and the rates
+//! depend on each other over all time scales up to the length of a block.
 //!
-//! A block is drawn whole, by the exact method of [`fgn`](super::fgn), so its covariance is exact over the block's
-//! length; blocks are independent of each other. Make the block as long as the run: a run that goes on after it
-//! keeps the mean, the marginal law and the covariance inside a block, and loses what reaches across.
+//! A block is drawn whole, by the exact method of [`fgn`](super::fgn), so its covariance is exact over the
+//! block's length; blocks are independent of each other. Make the block as long as the run: a run that goes
+//! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses the
+//! covariance across blocks.
 
 use super::fgn::FractionalGaussianNoise;
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::spec::above_zero;
 use super::{ArrivalError, ArrivalProcess, Spacing};
 use farfield_base::random::Stream;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::{SQRT_2, TAU};
 use std::sync::Arc;
 
-/// How a standard normal number becomes a rate.
+/// Map of a standard normal number to a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Marginal {
@@ -143,13 +144,13 @@ impl Blocks {
         self.next = 0;
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         if self.next == self.block.len() {
             self.draw();
         }
         let rate = self.block[self.next];
         self.next += 1;
         self.at += self.model.slot;
-        Step { until: self.at, rate }
+        RateStep { until: self.at, rate }
     }
 }

@@ -1,8 +1,8 @@
-//! Superposed ON/OFF sources: each is silent, then sends at a constant rate, in periods whose lengths have heavy
-//! tails. Their sum is asymptotically self-similar with H = (3 − α) / 2, α being the heavier of the two tails
-//! (Willinger, Taqqu, Sherman and Wilson 1997, "Self-similarity through high-variability", theorem 1).
+//! Superposed ON/OFF sources: each is silent, then sends at a constant rate, in periods whose lengths have
+//! heavy tails. Their sum is asymptotically self-similar with H = (3 − α) / 2, α being the heavier of the two
+//! tails (Willinger, Taqqu, Sherman and Wilson 1997, "Self-similarity through high-variability", theorem 1).
 
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::period::{Period, PeriodSpec};
 use super::spec::{above_zero, bounded};
 use super::{ArrivalError, ArrivalProcess, Spacing};
@@ -41,7 +41,7 @@ impl OnOffSpec {
     }
 }
 
-/// The sources' law.
+/// The sources' distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OnOff {
     rate: f64,
@@ -96,7 +96,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         let rate = f64::from(self.on_count) * self.each;
         let mut top = self.changes.peek_mut().expect("there is at least one source");
         let Reverse((until, source)) = *top;
@@ -110,7 +110,7 @@ impl Sources {
             self.off.draw(&mut self.stream)
         };
         *top = Reverse((until + lasts, source));
-        Step { until, rate }
+        RateStep { until, rate }
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     const SOURCES: u32 = 10;
     const RUNS: u64 = 4_000;
 
-    /// How many sources are on at each of `at_s`.
+    /// Number of sources that are on at each of `at_s`.
     fn on<const N: usize>(spec: &OnOff, run: u64, at_s: [f64; N]) -> [f64; N] {
         let mut running = spec.start(Seed(8).stream(Purpose::Arrivals, run));
         let mut step = running.step();
@@ -136,7 +136,8 @@ mod tests {
     }
 
     fn sources(on: PeriodSpec, off: PeriodSpec) -> OnOff {
-        let (on, off) = (on.period("on").expect("a good law"), off.period("off").expect("a good law"));
+        let (on, off) =
+            (on.period("on").expect("a good distribution"), off.period("off").expect("a good distribution"));
         let share_on = on.mean_s() / (on.mean_s() + off.mean_s());
         OnOff { rate: 100.0, sources: SOURCES, share_on, on, off }
     }

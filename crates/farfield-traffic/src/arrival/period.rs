@@ -1,9 +1,9 @@
-//! How long a source is on or off, or a session lasts, and how long one that is met under way still lasts.
+//! Periods: of a source that is on or off, or of a session, and what is left of one that is under way.
 //!
-//! Whoever looks at a stationary process at time zero finds long periods more often than short ones: the period
-//! that covers it has the density x f(x) / E X, and ends after a uniform part of it (Cox 1962, "Renewal Theory",
-//! section 5.4). Heavy-tailed periods make that matter: started afresh, their process would take longer than any
-//! run to come to its mean.
+//! A stationary process at time zero is in a long period more often than in a short one: the
+//! period that covers it has the density x f(x) / E X, and ends after a uniform part of it (Cox 1962,
+//! "Renewal Theory", section 5.4). Heavy-tailed periods make that matter: started afresh, their process would
+//! take longer than any run to reach its mean.
 
 use super::ArrivalError;
 use crate::amount::Amount;
@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-/// The law of a period as a scenario writes it.
+/// The distribution of a period as a scenario writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum PeriodSpec {
@@ -46,7 +46,7 @@ pub(super) enum PeriodSpec {
     },
 }
 
-/// The law of a period, which draws whole ones and those met under way.
+/// The distribution of a period, which draws whole ones and those met under way.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Period {
     whole: Distribution,
@@ -55,7 +55,7 @@ pub(super) struct Period {
     tail: Option<f64>,
 }
 
-/// The law of the period that covers an instant. Times in seconds.
+/// The distribution of the period that covers an instant. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Covering {
     Constant {
@@ -80,7 +80,7 @@ enum Covering {
         shape: f64,
         scale: f64,
     },
-    /// The same between bounds, where it may fall to zero and below.
+    /// Pareto between bounds, whose shape may be zero and below.
     BoundedPareto {
         shape: f64,
         min: f64,
@@ -89,7 +89,7 @@ enum Covering {
 }
 
 impl PeriodSpec {
-    /// The law; `key` is where it was written.
+    /// The distribution; `key` is where it was written.
     pub(super) fn period(&self, key: &'static str) -> Result<Period, ArrivalError> {
         let secs = |time: Duration| time.as_secs_f64();
         let mut tail = None;
@@ -107,11 +107,11 @@ impl PeriodSpec {
                 Covering::Lognormal { mu: mu + sigma * sigma, sigma },
             ),
             PeriodSpec::Weibull { shape, scale } => {
-                let law = Weibull::new(shape, secs(scale))?;
+                let weibull = Weibull::new(shape, secs(scale))?;
                 // A shape so small that this fails has no mean that a clock could hold.
                 let powered = rand_distr::Gamma::new(1.0 + 1.0 / shape, 1.0)
                     .map_err(|_| ArrivalError::PeriodMean { key, mean_s: f64::INFINITY })?;
-                (Distribution::Weibull(law), Covering::Weibull { shape, scale: secs(scale), powered })
+                (Distribution::Weibull(weibull), Covering::Weibull { shape, scale: secs(scale), powered })
             }
             PeriodSpec::Pareto { shape, scale, mean } => {
                 let scale = match (scale, mean) {
@@ -151,7 +151,7 @@ impl Period {
         self.whole.sample_duration(stream)
     }
 
-    /// What is left of the period that covers an instant.
+    /// Draws the rest of the period that covers an instant.
     pub(super) fn draw_rest(&self, stream: &mut Stream) -> Duration {
         let covering_s = self.covering.sample(stream);
         Duration::from_secs_f64(covering_s * stream.random::<f64>())
@@ -197,11 +197,11 @@ mod tests {
     use farfield_base::random::{Purpose, Seed};
 
     fn period(spec: PeriodSpec) -> Period {
-        spec.period("on").expect("a good law")
+        spec.period("on").expect("a good distribution")
     }
 
-    /// The rest of a period has the mean E X² / 2 E X, and is below t with probability ∫₀ᵗ P(X > x) dx / E X: both
-    /// against the law itself, drawn from.
+    /// The rest of a period has the mean E X² / 2 E X, and is below t with probability ∫₀ᵗ P(X > x) dx / E X:
+    /// both against the distribution itself, drawn from.
     #[test]
     fn the_rest_of_a_period_is_that_of_renewal_theory() {
         let ms = Duration::from_ms;
@@ -217,15 +217,15 @@ mod tests {
             PeriodSpec::BoundedPareto { shape: 0.6, min: ms(100), max: ms(5_000) },
             PeriodSpec::BoundedPareto { shape: 1.7, min: ms(100), max: ms(5_000) },
         ] {
-            let law = period(spec.clone());
+            let period = period(spec.clone());
             let mut stream = Seed(5).stream(Purpose::Arrivals, 0);
             for t in [0.05, 0.2, 0.8, 2.0] {
-                let inside: f64 = (0..DRAWS).map(|_| law.draw(&mut stream).as_secs_f64().min(t)).sum();
-                let wanted = inside / DRAWS as f64 / law.mean_s();
-                let below = (0..DRAWS).filter(|_| law.draw_rest(&mut stream).as_secs_f64() < t).count();
+                let inside: f64 = (0..DRAWS).map(|_| period.draw(&mut stream).as_secs_f64().min(t)).sum();
+                let wanted = inside / DRAWS as f64 / period.mean_s();
+                let below = (0..DRAWS).filter(|_| period.draw_rest(&mut stream).as_secs_f64() < t).count();
                 let found = below as f64 / DRAWS as f64;
                 // Each side is a mean of DRAWS values in a range of at most max(1, t / E X).
-                let limit = 5.0 * (0.5 + t / law.mean_s()) / (DRAWS as f64).sqrt();
+                let limit = 5.0 * (0.5 + t / period.mean_s()) / (DRAWS as f64).sqrt();
                 assert!((found - wanted).abs() < limit, "{spec:?} below {t} s: {found} not {wanted}");
             }
         }

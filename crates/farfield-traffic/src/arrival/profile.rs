@@ -16,13 +16,13 @@ pub(super) struct DiurnalSpec {
     rate: Rate,
     /// Rates in any unit at equal distances, the first at the day's begin: 24 of them are hours.
     profile: Vec<f64>,
-    /// How long a day takes: shorter than 24 h to run through one in less.
+    /// Length of a day: shorter than 24 h to run through one in less.
     #[serde(default = "a_day")]
     day: Duration,
     #[serde(default)]
     spacing: Spacing,
-    /// What lies between arrivals where the rate is its mean, of any length: scaled to the rate's own gaps.
-    /// With these arrivals are a renewal process in operational time, and `spacing` says nothing.
+    /// Gaps between arrivals where the rate is its mean, of any length: scaled to the rate's own gaps.
+    /// With these arrivals are a renewal process in operational time, and `spacing` has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gaps: Option<TimesSpec>,
 }
@@ -73,10 +73,10 @@ pub(super) struct FlashCrowdSpec {
     to: Rate,
     /// When it begins to rise.
     at: Duration,
-    /// How long the rise takes; none is a step.
+    /// Duration of the rise; a step by default.
     within: Duration,
     stay: Duration,
-    /// How long it takes to fall back to the usual rate, where it stays.
+    /// Duration of the decay to the usual rate, where it stays.
     decay: Duration,
     #[serde(default)]
     spacing: Spacing,

@@ -1,9 +1,9 @@
-//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts as long as its law says and sends
-//! at a constant rate meanwhile. The number under way is Poisson, with covariance λ ∫ₕ^∞ P(length > x) dx at a
-//! distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox 1984, "Long-range dependence: a
-//! review"; Parulekar and Makowski 1997).
+//! The M/G/∞ input process: sessions arrive as a Poisson process, each lasts for a time of a given
+//! distribution and sends at a constant rate meanwhile. The number under way is Poisson, with covariance λ
+//! ∫ₕ^∞ P(length > x) dx at a distance h; a tail with index α between 1 and 2 makes H = (3 − α) / 2 (Cox
+//! 1984, "Long-range dependence: a review"; Parulekar and Makowski 1997).
 
-use super::modulated::{Environment, Step};
+use super::modulated::{Environment, RateStep};
 use super::period::{Period, PeriodSpec};
 use super::spec::above_zero;
 use super::{ArrivalError, ArrivalProcess, Spacing};
@@ -40,7 +40,7 @@ impl SessionsSpec {
     }
 }
 
-/// The law of sessions.
+/// The distribution of sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sessions {
     rate: f64,
@@ -60,7 +60,7 @@ impl Sessions {
 
     pub(super) fn start(&self, mut stream: Stream) -> UnderWay {
         let at_once = self.sessions * self.length.mean_s();
-        let under_way: f64 = Poisson::new(at_once).map_or(0.0, |law| law.sample(&mut stream));
+        let under_way: f64 = Poisson::new(at_once).map_or(0.0, |poisson| poisson.sample(&mut stream));
         let rest = |_| Reverse(Instant::ZERO + self.length.draw_rest(&mut stream));
         let ends: BinaryHeap<_> = (0..under_way as u64).map(rest).collect();
         let mut running = UnderWay {
@@ -96,7 +96,7 @@ impl UnderWay {
         self.arrives += Duration::from_secs_f64(self.gap_s * unit);
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> RateStep {
         let rate = self.ends.len() as f64 * self.each;
         let until = match self.ends.peek() {
             Some(Reverse(end)) if *end <= self.arrives => *end,
@@ -108,7 +108,7 @@ impl UnderWay {
         } else {
             self.ends.pop();
         }
-        Step { until, rate }
+        RateStep { until, rate }
     }
 }
 
@@ -120,10 +120,10 @@ mod tests {
     const SESSIONS: f64 = 20.0;
     const RUNS: u64 = 4_000;
 
-    /// How many sessions of length Pareto(1.4, 100 ms) are under way at each of `at_s`.
+    /// Number of sessions of length Pareto(1.4, 100 ms) are under way at each of `at_s`.
     fn under_way<const N: usize>(run: u64, at_s: [f64; N]) -> [f64; N] {
         let length = PeriodSpec::Pareto { shape: 1.4, scale: Some(Duration::from_ms(100)), mean: None };
-        let length = length.period("length").expect("a good law");
+        let length = length.period("length").expect("a good distribution");
         let sessions = Sessions { rate: SESSIONS * length.mean_s(), sessions: SESSIONS, length };
         let mut running = sessions.start(Seed(8).stream(Purpose::Arrivals, run));
         let mut step = running.step();
@@ -135,7 +135,8 @@ mod tests {
         })
     }
 
-    /// At any instant the number is Poisson of mean λ E X = 7, and its covariance is that of the module's head.
+    /// At any instant the number is Poisson of mean λ E X = 7, and its covariance is that of the module's
+    /// head.
     #[test]
     fn the_number_under_way_is_poisson_and_remembers_by_the_tail() {
         let at_s = [0.0, 0.5, 3.0];
@@ -145,7 +146,8 @@ mod tests {
         for (i, at) in at_s.iter().enumerate() {
             let found = runs.iter().map(|run| run[i]).sum::<f64>() / n;
             assert!((found - mean).abs() < 5.0 * (mean / n).sqrt(), "at {at} s the mean is {found}");
-            // Factorial moments E N (N − 1) … tell one law of counts from another: a Poisson law's are powers.
+            // Factorial moments E N (N − 1) … distinguish distributions of counts: a Poisson
+            // distribution's are powers.
             let second = runs.iter().map(|run| run[i] * (run[i] - 1.0)).sum::<f64>() / n;
             let spread = (4.0 * mean.powi(3) + 2.0 * mean * mean) / n;
             assert!((second - mean * mean).abs() < 5.0 * spread.sqrt(), "at {at} s E N(N-1) is {second}");

@@ -50,7 +50,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// An arrival process as written: it can be meant, but a file it names has not been read.
+/// An arrival process as written: valid, but a file that it names has not been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalSpec {
     written: Written,
@@ -118,7 +118,7 @@ enum Meaning {
     },
 }
 
-/// One segment of a schedule: which keys are there says which shape it has.
+/// Segment of a schedule; the keys that are present decide its shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SegmentSpec {
@@ -213,9 +213,9 @@ impl Written {
 
 fn renewal(gaps: &TimesSpec) -> Result<Meaning, ArrivalError> {
     match (gaps.ready(), gaps.file()) {
-        (Some(law), _) if gets_nowhere(law) => Err(ArrivalError::NoGaps),
-        (Some(law), _) => {
-            Ok(Meaning::Ready(ArrivalProcess { process: Process::Renewal { gaps: law.clone() } }))
+        (Some(gaps), _) if gets_nowhere(gaps) => Err(ArrivalError::NoGaps),
+        (Some(gaps), _) => {
+            Ok(Meaning::Ready(ArrivalProcess { process: Process::Renewal { gaps: gaps.clone() } }))
         }
         (None, file) => {
             let file = file.map(PathBuf::from).unwrap_or_default();
@@ -254,11 +254,11 @@ impl SegmentSpec {
     }
 }
 
-/// Each period begins with a burst of `factor` times the mean `rate`, a `share` of the period long; the rest has
-/// what is left, (1 − factor · share) / (1 − share) times the mean. So the rate is above the mean for just that
-/// share, and is then at its maximum (Banga and Druschel 1999, section 5.4, parameters a and b).
+/// Each period begins with a burst of `factor` times the mean `rate`, a `share` of the period long; the rest
+/// has what is left, (1 − factor · share) / (1 − share) times the mean. So the rate is above the mean for
+/// just that share, and is then at its maximum (Banga and Druschel 1999, section 5.4, parameters a and b).
 fn bursts(rate: Rate, factor: f64, share: f64, period: Duration) -> Result<Curve, ArrivalError> {
-    /// What the product may exceed 1 by, because a share such as 1/6 has no exact spelling.
+    /// Excess over 1 that the product may have, because a share such as 1/6 has no exact spelling.
     const ROUNDING: f64 = 1e-9;
     if !(factor.is_finite() && factor >= 1.0) {
         return Err(ArrivalError::Factor(factor));
@@ -287,7 +287,7 @@ fn gets_nowhere(gaps: &Distribution) -> bool {
     gaps.mean() < 1e-9
 }
 
-/// `rate` in arrivals a second, if instants in nanoseconds can tell them apart.
+/// `rate` in arrivals a second, if instants in nanoseconds can hold it.
 pub(super) fn bounded(rate: Rate) -> Result<f64, ArrivalError> {
     match rate.as_per_second() {
         per_second if per_second <= 1e9 => Ok(per_second),

@@ -1,4 +1,4 @@
-//! Arrivals as they were recorded: a list of instants, once or again and again.
+//! Recorded arrivals: a list of instants, once or repeated.
 
 use super::carry::Carry;
 use crate::amount::Amount;
@@ -6,8 +6,8 @@ use crate::file::{self, FileError, Load};
 use farfield_base::{Instant, Rate};
 use std::path::Path;
 
-/// Instants from a file. Repeated, the gaps repeat, the first of them counted from the start: the last instant
-/// of one round is the start of the next.
+/// Instants from a file. Repeated, the gaps repeat, the first of them counted from the start: the last
+/// instant of one round is the start of the next.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trace {
     /// At least one, never decreasing; if repeated, the last is after the start.
@@ -15,7 +15,7 @@ pub(super) struct Trace {
     repeats: bool,
 }
 
-/// What each line of the file holds.
+/// Content of each line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
     /// The time since the arrival before, or since the start.
@@ -31,7 +31,7 @@ impl Trace {
         Trace { instants, repeats: false }
     }
 
-    /// From the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
+    /// Reads the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
     pub(super) fn read(
         path: &Path,
         lines: Lines,
@@ -68,7 +68,7 @@ impl Trace {
         before.checked_add(within).map(Instant::from_ns)
     }
 
-    /// How many arrivals come before `instant`.
+    /// Number of arrivals before `instant`.
     pub(super) fn count_before(&self, instant: Instant) -> u64 {
         let Some(last_ns) = instant.as_ns().checked_sub(1) else { return 0 };
         let up_to = |ns: u64| self.instants.partition_point(|i| i.as_ns() <= ns) as u64;
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_named_with_its_line() {
-        let told = |text, lines, repeats| read(text, lines, repeats).expect_err(text).to_string();
-        assert!(told("1\n0.5", Lines::Instants, false).starts_with("t.txt:2: `0.5` is before"));
-        assert!(told("1\n-1", Lines::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
-        assert!(told("64KiB", Lines::Gaps, false).starts_with("t.txt:1: "));
-        assert!(told("0\n0", Lines::Gaps, true).starts_with("t.txt: repeats without"));
+        let error_of = |text, lines, repeats| read(text, lines, repeats).expect_err(text).to_string();
+        assert!(error_of("1\n0.5", Lines::Instants, false).starts_with("t.txt:2: `0.5` is before"));
+        assert!(error_of("1\n-1", Lines::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
+        assert!(error_of("64KiB", Lines::Gaps, false).starts_with("t.txt:1: "));
+        assert!(error_of("0\n0", Lines::Gaps, true).starts_with("t.txt: repeats without"));
     }
 
     proptest! {

@@ -1,8 +1,8 @@
-//! The continuous laws with light or middling tails. Samplers are those of rand_distr where they hold up over
-//! the whole range of parameters; forms and moments as in Johnson, Kotz and Balakrishnan, "Continuous Univariate
-//! Distributions", volumes 1 and 2.
+//! The continuous distributions with light or middling tails. Samplers are those of rand_distr where they
+//! hold up over the whole range of parameters; forms and moments as in Johnson, Kotz and Balakrishnan,
+//! "Continuous Univariate Distributions", volumes 1 and 2.
 
-use super::{Check, Law, ParameterError};
+use super::{Check, ParameterError, Univariate};
 use crate::amount::Amount;
 use farfield_base::random::Stream;
 use rand::RngExt;
@@ -21,7 +21,7 @@ impl Constant {
     }
 }
 
-impl Law for Constant {
+impl Univariate for Constant {
     fn sample(&self, _: &mut Stream) -> f64 {
         self.value
     }
@@ -54,7 +54,7 @@ impl Uniform {
     }
 }
 
-impl Law for Uniform {
+impl Univariate for Uniform {
     fn sample(&self, rng: &mut Stream) -> f64 {
         self.min + self.width * rng.random::<f64>()
     }
@@ -89,7 +89,7 @@ impl Exponential {
     }
 }
 
-impl Law for Exponential {
+impl Univariate for Exponential {
     fn sample(&self, rng: &mut Stream) -> f64 {
         let unit: f64 = rand_distr::Exp1.sample(rng);
         self.mean * unit
@@ -107,7 +107,8 @@ impl Law for Exponential {
 
 /// Density e^(−(x−mean)²/2σ²) / (σ√2π) on all numbers. Mean `mean`, variance σ².
 ///
-/// As a time it is clipped at zero, which moves its mean up: keep the mean at several σ, or use another law.
+/// As a time it is clipped at zero, which moves its mean up: keep the mean at several σ, or use another
+/// distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Normal {
     mean: f64,
@@ -122,7 +123,7 @@ impl Normal {
     }
 }
 
-impl Law for Normal {
+impl Univariate for Normal {
     fn sample(&self, rng: &mut Stream) -> f64 {
         self.mean + self.sigma * standard_normal(rng)
     }
@@ -153,7 +154,7 @@ impl Lognormal {
     }
 }
 
-impl Law for Lognormal {
+impl Univariate for Lognormal {
     fn sample(&self, rng: &mut Stream) -> f64 {
         (self.mu + self.sigma * standard_normal(rng)).exp()
     }
@@ -185,7 +186,7 @@ impl Weibull {
     }
 }
 
-impl Law for Weibull {
+impl Univariate for Weibull {
     /// (x / scale)^shape is exponential.
     fn sample(&self, rng: &mut Stream) -> f64 {
         let unit: f64 = rand_distr::Exp1.sample(rng);
@@ -208,8 +209,8 @@ impl Law for Weibull {
     }
 }
 
-/// Density √(shape / 2πx³) e^(−shape (x−mean)² / 2 mean² x) on x > 0 (also called Wald). Mean `mean`, variance
-/// mean³ / shape. Hosts' response sizes and pages a session follow it (Huberman et al. 1998).
+/// Density √(shape / 2πx³) e^(−shape (x−mean)² / 2 mean² x) on x > 0 (also called Wald). Mean `mean`,
+/// variance mean³ / shape. Hosts' response sizes and pages a session follow it (Huberman et al. 1998).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InverseGaussian {
     mean: f64,
@@ -224,7 +225,7 @@ impl InverseGaussian {
     }
 }
 
-impl Law for InverseGaussian {
+impl Univariate for InverseGaussian {
     /// The method of Michael, Schucany and Haas (1976). Their smaller root is written without a difference:
     /// where mean / shape is large, the difference cancels to zero, and a draw would be infinite.
     fn sample(&self, rng: &mut Stream) -> f64 {
@@ -264,7 +265,7 @@ impl Gamma {
         let scale = check.positive("scale", scale)?;
         let unit =
             rand_distr::Gamma::new(check.positive("shape", shape)?, 1.0).map_err(|_| ParameterError {
-                law: "gamma",
+                distribution: "gamma",
                 parameter: "shape",
                 given: shape,
                 expected: "write a number above 0",
@@ -273,7 +274,7 @@ impl Gamma {
     }
 }
 
-impl Law for Gamma {
+impl Univariate for Gamma {
     fn sample(&self, rng: &mut Stream) -> f64 {
         self.scale * self.unit.sample(rng)
     }
@@ -300,10 +301,10 @@ mod tests {
     /// λ far below μ: the textbook's difference of roots cancels to 0 here and gives infinite draws.
     #[test]
     fn an_extreme_inverse_gaussian_stays_finite_and_positive() {
-        let law = InverseGaussian::new(1e9, 1e-9).expect("good parameters");
+        let distribution = InverseGaussian::new(1e9, 1e-9).expect("good parameters");
         let mut rng = Seed(1).stream(Purpose::User, 0);
         for _ in 0..100_000 {
-            let drawn = law.sample(&mut rng);
+            let drawn = distribution.sample(&mut rng);
             assert!(drawn.is_finite() && drawn > 0.0, "{drawn}");
         }
     }

@@ -1,6 +1,6 @@
-//! The laws of counts and ranks, as whole numbers in an `f64`.
+//! The distributions of counts and ranks, as whole numbers in an `f64`.
 
-use super::{Check, Law, ParameterError, power};
+use super::{Check, ParameterError, Univariate, power};
 use farfield_base::random::Stream;
 use rand_distr::Distribution as _;
 
@@ -34,7 +34,7 @@ impl Geometric {
     ) -> Result<Geometric, ParameterError> {
         Check("geometric").require(parameter, given, (Self::P_MIN..=1.0).contains(&p), expected)?;
         let failures = rand_distr::Geometric::new(p).map_err(|_| ParameterError {
-            law: "geometric",
+            distribution: "geometric",
             parameter,
             given,
             expected,
@@ -43,7 +43,7 @@ impl Geometric {
     }
 }
 
-impl Law for Geometric {
+impl Univariate for Geometric {
     fn sample(&self, rng: &mut Stream) -> f64 {
         1.0 + self.failures.sample(rng) as f64
     }
@@ -59,8 +59,8 @@ impl Law for Geometric {
 }
 
 /// Ranks by popularity: P(k) = k^(−exponent) / H(exponent) on k = 1 … n, where H(s) = Σ k^(−s). Mean
-/// H(exponent−1) / H(exponent), variance H(exponent−2) / H(exponent) less the squared mean. Exponent 0 is uniform;
-/// documents on the Web have 0.6 to 1 (Breslau et al. 1999).
+/// H(exponent−1) / H(exponent), variance H(exponent−2) / H(exponent) less the squared mean. Exponent 0 is
+/// uniform; documents on the Web have 0.6 to 1 (Breslau et al. 1999).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zipf {
     n: u64,
@@ -86,7 +86,7 @@ impl Zipf {
         // Within 1e-9 of 1 but not on it, the sampler's 1 / (1 - exponent) loses its digits.
         let drawn = if (exponent - 1.0).abs() < 1e-9 { 1.0 } else { exponent };
         let ranks = rand_distr::Zipf::new(n as f64, drawn).map_err(|_| ParameterError {
-            law: "zipf",
+            distribution: "zipf",
             parameter: "exponent",
             given: exponent,
             expected: FROM_ZERO,
@@ -100,7 +100,7 @@ impl Zipf {
     }
 }
 
-impl Law for Zipf {
+impl Univariate for Zipf {
     fn sample(&self, rng: &mut Stream) -> f64 {
         self.ranks.sample(rng).min(self.n as f64) // rounding in the sampler can reach n + 1
     }

@@ -1,7 +1,7 @@
 //! Values that were measured, drawn by inverting their empirical distribution function: every draw is one of
 //! the values, each as likely as it is frequent. Nothing between them is made up, and no tail beyond them.
 
-use super::Law;
+use super::Univariate;
 use crate::amount::Amount;
 use crate::file::{self, FileError, Load};
 use farfield_base::random::Stream;
@@ -9,8 +9,8 @@ use rand::RngExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The distribution function of n values, a step of 1/n at each. Mean and variance are those of the values, the
-/// variance with divisor n, since the values are the whole law and not a sample of it.
+/// The distribution function of n values, a step of 1/n at each. Mean and variance are those of the values,
+/// the variance with divisor n, since the values are the whole distribution and not a sample of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Empirical {
     /// Ascending, so that the order in a file does not matter.
@@ -20,7 +20,7 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// From `values`; `None` if there is none, or one that is not finite.
+    /// The distribution of `values`; `None` if there is none, or one that is not finite.
     pub fn new(mut values: Vec<f64>) -> Option<Empirical> {
         if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
             return None;
@@ -32,7 +32,7 @@ impl Empirical {
         Some(Empirical { values: values.into(), mean, variance })
     }
 
-    /// From the file at `path`: one number a line in the plain unit (seconds, bytes), `#` before a comment.
+    /// Reads the file at `path`: one number a line in the plain unit (seconds, bytes), `#` before a comment.
     pub(super) fn read(path: &Path, load: &mut Load<'_>) -> Result<Empirical, FileError> {
         let values = file::entries(path, load, "one number", |entry| match entry.parse() {
             Ok(Amount::Number(number)) => Ok(number),
@@ -43,7 +43,7 @@ impl Empirical {
     }
 }
 
-impl Law for Empirical {
+impl Univariate for Empirical {
     fn sample(&self, rng: &mut Stream) -> f64 {
         self.values[rng.random_range(0..self.values.len())]
     }

@@ -1,6 +1,7 @@
 //! A distribution as a scenario writes it.
 //!
-//! A bare number or quantity is a constant: `think = "300ms"`. Everything else is a table that names its law:
+//! A bare number or quantity is a constant: `think = "300ms"`. Everything else is a table that names its
+//! distribution:
 //!
 //! ```toml
 //! think = { law = "lognormal", mu = -0.5, sigma = 1.2 }
@@ -15,7 +16,6 @@ use super::*;
 use crate::alias::WeightError;
 use crate::amount::{Amount, AmountError, Dimension};
 use crate::file::{FileError, Load};
-use crate::fit::{Component, Family, Model};
 use farfield_base::Rate;
 use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,42 +28,42 @@ use std::str::FromStr;
 pub struct DistributionSpec {
     written: Written,
     meaning: Meaning,
-    /// What the units that were written say it is a distribution of.
+    /// Dimension of the values, by the units written.
     dimension: Option<Dimension>,
 }
 
-/// Why a distribution that was written cannot be meant.
+/// Error of an invalid distribution.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpecError {
-    /// A parameter is out of its law's range.
+    /// A parameter is out of its distribution's range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A mixture's weights do not do.
-    #[error("mixture law: {0}")]
+    #[error("mixture distribution: {0}")]
     Weight(#[from] WeightError),
     /// Two keys say the same thing, or neither is there.
-    #[error("the {law} law takes either `{one}` or `{other}`, and exactly one of them")]
+    #[error("the {distribution} distribution takes either `{one}` or `{other}`, and exactly one of them")]
     OneOf {
-        /// The law.
-        law: &'static str,
+        /// The distribution.
+        distribution: &'static str,
         /// One key.
         one: &'static str,
         /// The other.
         other: &'static str,
     },
-    /// An empirical law without values.
-    #[error("`values` of the empirical law is empty; write at least one number")]
+    /// An empirical distribution without values.
+    #[error("`values` of the empirical distribution is empty; write at least one number")]
     NoValues,
     /// Some parameters are times, others sizes.
     #[error(
-        "some of the {law} law's parameters are {one} and others {other}; write them in one kind of unit"
+        "some of the {distribution} distribution's parameters are {one} and others {other}; write them in one kind of unit"
     )]
     Mixed {
-        /// The law.
-        law: &'static str,
-        /// What the first are.
+        /// The distribution.
+        distribution: &'static str,
+        /// Dimension of the first.
         one: Dimension,
-        /// What a later one is.
+        /// Dimension of a later one.
         other: Dimension,
     },
     /// Sizes where times are wanted.
@@ -151,7 +151,7 @@ enum Written {
         values: Option<Vec<Amount>>,
     },
     Mixture {
-        parts: Vec<Part>,
+        parts: Vec<WeightedSpec>,
     },
     Truncated {
         of: Box<DistributionSpec>,
@@ -162,7 +162,7 @@ enum Written {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct WeightedSpec {
     weight: f64,
     of: DistributionSpec,
 }
@@ -195,17 +195,18 @@ impl DistributionSpec {
             Meaning::Ready(distribution) => Ok(distribution.clone()),
             Meaning::File(path) => Empirical::read(path, load).map(Distribution::Empirical),
             Meaning::Mixture(parts) => {
-                let mut laws = Vec::with_capacity(parts.len());
+                let mut distributions = Vec::with_capacity(parts.len());
                 for (weight, part) in parts {
-                    laws.push((*weight, part.resolve(load)?));
+                    distributions.push((*weight, part.resolve(load)?));
                 }
-                let mixture = Mixture::new(laws).expect("the weights were good when the spec was read");
+                let mixture =
+                    Mixture::new(distributions).expect("the weights were good when the spec was read");
                 Ok(Distribution::Mixture(mixture))
             }
         }
     }
 
-    /// What the units that were written say it is a distribution of, if they say.
+    /// Dimension of the values, by the units written, if there are any.
     pub fn dimension(&self) -> Option<Dimension> {
         self.dimension
     }
@@ -227,7 +228,7 @@ impl DistributionSpec {
         }
     }
 
-    /// Its distribution function, where one is known.
+    /// The distribution function, where one is known.
     fn model(&self) -> Option<Model> {
         if let Written::Mixture { parts } = &self.written {
             let parts: Option<Vec<_>> =
@@ -284,7 +285,9 @@ impl Written {
             Written::Exponential { mean, rate } => Distribution::Exponential(match (mean, rate) {
                 (Some(mean), None) => Exponential::with_mean(mean.value())?,
                 (None, Some(rate)) => Exponential::with_rate(rate.as_per_second())?,
-                _ => return Err(SpecError::OneOf { law: "exponential", one: "mean", other: "rate" }),
+                _ => {
+                    return Err(SpecError::OneOf { distribution: "exponential", one: "mean", other: "rate" });
+                }
             }),
             Written::Normal { mean, sigma } => {
                 Distribution::Normal(Normal::new(mean.value(), sigma.value())?)
@@ -302,7 +305,7 @@ impl Written {
             Written::Geometric { mean, p } => Distribution::Geometric(match (mean, p) {
                 (Some(mean), None) => Geometric::with_mean(*mean)?,
                 (None, Some(p)) => Geometric::with_p(*p)?,
-                _ => return Err(SpecError::OneOf { law: "geometric", one: "mean", other: "p" }),
+                _ => return Err(SpecError::OneOf { distribution: "geometric", one: "mean", other: "p" }),
             }),
             Written::Zipf { n, exponent } => Distribution::Zipf(Zipf::new(*n, *exponent)?),
             Written::Empirical { file, values } => match (file, values) {
@@ -311,7 +314,9 @@ impl Written {
                     let values = values.iter().map(|v| v.value()).collect();
                     Distribution::Empirical(Empirical::new(values).ok_or(SpecError::NoValues)?)
                 }
-                _ => return Err(SpecError::OneOf { law: "empirical", one: "file", other: "values" }),
+                _ => {
+                    return Err(SpecError::OneOf { distribution: "empirical", one: "file", other: "values" });
+                }
             },
             Written::Mixture { parts } => return mixture(parts),
             Written::Truncated { of, min, max } => {
@@ -323,11 +328,13 @@ impl Written {
         Ok(Meaning::Ready(distribution))
     }
 
-    /// What the units say; an error if they disagree.
+    /// Dimension by the units; an error if they disagree.
     fn dimension(&self) -> Result<Option<Dimension>, SpecError> {
         let mut found = None;
         let mut meet = |dimension: Option<Dimension>| match (found, dimension) {
-            (Some(one), Some(other)) if one != other => Err(SpecError::Mixed { law: self.law(), one, other }),
+            (Some(one), Some(other)) if one != other => {
+                Err(SpecError::Mixed { distribution: self.name(), one, other })
+            }
             _ => {
                 found = found.or(dimension);
                 Ok(())
@@ -363,7 +370,7 @@ impl Written {
         Ok(found)
     }
 
-    fn law(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Written::Constant { .. } => "constant",
             Written::Uniform { .. } => "uniform",
@@ -384,14 +391,14 @@ impl Written {
     }
 }
 
-fn mixture(parts: &[Part]) -> Result<Meaning, SpecError> {
-    // Whatever the laws are, the weights are checked now, so that only a file can fail later.
+fn mixture(parts: &[WeightedSpec]) -> Result<Meaning, SpecError> {
+    // Whatever the distributions are, the weights are checked now, so that only a file can fail later.
     let weights: Vec<f64> = parts.iter().map(|part| part.weight).collect();
     crate::alias::AliasTable::new(&weights)?;
     let ready: Option<Vec<_>> =
         parts.iter().map(|part| Some((part.weight, part.of.ready()?.clone()))).collect();
     Ok(match ready {
-        Some(laws) => Meaning::Ready(Distribution::Mixture(Mixture::new(laws)?)),
+        Some(distributions) => Meaning::Ready(Distribution::Mixture(Mixture::new(distributions)?)),
         None => Meaning::Mixture(parts.iter().map(|part| (part.weight, part.of.clone())).collect()),
     })
 }

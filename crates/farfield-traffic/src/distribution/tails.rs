@@ -1,6 +1,6 @@
 //! The power laws: sizes of files, lengths of transfers, quiet times (Crovella and Bestavros 1997).
 
-use super::{Check, Law, ParameterError, power};
+use super::{Check, ParameterError, Univariate, power};
 use farfield_base::random::Stream;
 use rand::RngExt;
 use rand_distr::Distribution as _;
@@ -22,7 +22,7 @@ impl Pareto {
     }
 }
 
-impl Law for Pareto {
+impl Univariate for Pareto {
     /// ln (x / scale) is exponential. Unlike the power of a uniform number, its tail does not end at 2⁻⁵³.
     fn sample(&self, rng: &mut Stream) -> f64 {
         let unit: f64 = rand_distr::Exp1.sample(rng);
@@ -45,15 +45,16 @@ impl Law for Pareto {
     }
 }
 
-/// The Pareto law cut off at `max` and scaled up to a probability: density shape · min^shape x^(−shape−1) /
-/// (1 − (min/max)^shape) on [min, max]. Its j-th moment is the integral of xʲ times that density, its variance
-/// the second moment less the squared mean (Harchol-Balter, Crovella and Murta 1999, section 2).
+/// The Pareto distribution cut off at `max` and scaled up to a probability: density shape · min^shape
+/// x^(−shape−1) / (1 − (min/max)^shape) on [min, max]. Its j-th moment is the integral of xʲ times that
+/// density, its variance the second moment less the squared mean (Harchol-Balter, Crovella and Murta 1999,
+/// section 2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundedPareto {
     shape: f64,
     min: f64,
     max: f64,
-    /// 1 − (min/max)^shape: what the unbounded law has within the bounds.
+    /// 1 − (min/max)^shape: what the unbounded distribution has within the bounds.
     within: f64,
 }
 
@@ -74,8 +75,8 @@ impl BoundedPareto {
     }
 }
 
-impl Law for BoundedPareto {
-    /// By inverting the distribution function.
+impl Univariate for BoundedPareto {
+    /// Inverts the distribution function.
     fn sample(&self, rng: &mut Stream) -> f64 {
         let logarithm = (-rng.random::<f64>() * self.within).ln_1p();
         (self.min * (-logarithm / self.shape).exp()).clamp(self.min, self.max)

@@ -1,8 +1,7 @@
 //! A distribution between two thresholds: what is left of it where nothing outside of them is seen, or can
 //! happen.
 
-use super::{Distribution, Law};
-use crate::fit::{Model, Observation};
+use super::{Distribution, Model, Univariate};
 use farfield_base::random::Stream;
 use std::sync::Arc;
 
@@ -29,14 +28,13 @@ impl Truncated {
         if !(min.is_finite() && max.is_finite() && min < max && share >= Self::SHARE_MIN) {
             return None;
         }
-        let observation = Observation::EXACT.cut(min, max);
-        let mean = observation.mean(model);
-        let variance = (observation.mean_square(model) - mean * mean).max(0.0);
+        let mean = model.mean_between(min, max);
+        let variance = (model.mean_square_between(min, max) - mean * mean).max(0.0);
         Some(Truncated { whole: Arc::new(model.distribution()), min, max, mean, variance })
     }
 }
 
-impl Law for Truncated {
+impl Univariate for Truncated {
     fn sample(&self, rng: &mut Stream) -> f64 {
         // A hundredth lies inside: so many misses in a row have a probability of e^-100.
         const TRIES: u32 = 10_000;

@@ -6,8 +6,8 @@ use farfield_base::Duration;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// A distribution of times as written, in seconds where no unit stands: of no sizes, and with values from zero
-/// up, but for the tail of a law that reaches below (a draw from there is clipped to zero).
+/// A distribution of times as written, in seconds where no unit stands: of no sizes, and with values from
+/// zero up, but for the tail of a distribution that reaches below (a draw from there is clipped to zero).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "DistributionSpec")]
 pub struct TimesSpec(DistributionSpec);
@@ -23,7 +23,7 @@ impl TryFrom<DistributionSpec> for TimesSpec {
     fn try_from(spec: DistributionSpec) -> Result<TimesSpec, SpecError> {
         match (spec.dimension(), spec.ready()) {
             (Some(Dimension::Size), _) => Err(SpecError::NotTimes),
-            (_, Some(law)) if mostly_negative(law) => Err(SpecError::NegativeTimes),
+            (_, Some(distribution)) if mostly_negative(distribution) => Err(SpecError::NegativeTimes),
             _ => Ok(TimesSpec(spec)),
         }
     }
@@ -64,6 +64,6 @@ impl Deref for CountsSpec {
 }
 
 /// True below zero in the mean, or with a bound there that only parameters or values can have set.
-fn mostly_negative(law: &Distribution) -> bool {
-    law.mean() < 0.0 || (law.minimum().is_finite() && law.minimum() < 0.0)
+fn mostly_negative(distribution: &Distribution) -> bool {
+    distribution.mean() < 0.0 || (distribution.minimum().is_finite() && distribution.minimum() < 0.0)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a part of a request does not do.
+/// Error of an invalid part of a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PartError {
     /// A method that cannot be sent.
@@ -55,7 +55,7 @@ pub(crate) fn method(text: &str) -> Result<Method, PartError> {
     }
 }
 
-/// What is asked for: origin form, absolute form, or `*`.
+/// Request target: origin form, absolute form, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Target(String);
@@ -70,7 +70,7 @@ impl Target {
 impl TryFrom<String> for Target {
     type Error = PartError;
 
-    /// What is not ASCII is percent-encoded, as RFC 3987 section 3.1 has it.
+    /// Percent-encodes what is not ASCII, as RFC 3987 section 3.1 has it.
     fn try_from(path: String) -> Result<Target, PartError> {
         let path = ascii(path);
         let form = ["/", "http://", "https://"].iter().any(|begin| path.starts_with(begin)) || path == "*";
@@ -95,13 +95,13 @@ fn ascii(path: String) -> String {
     path.bytes().map(encoded).collect()
 }
 
-/// How much more often than another a page is asked for: from 0 up, finite.
+/// Relative frequency of a page: from 0 up, finite.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Weight(f64);
 
 impl Weight {
-    /// As much as any page of which nothing is said.
+    /// The default weight.
     pub const ONE: Weight = Weight(1.0);
 
     /// The number.
@@ -118,8 +118,8 @@ impl TryFrom<f64> for Weight {
     }
 }
 
-/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that is
-/// repeated.
+/// Header fields, in order. In a scenario a table whose values are texts, or lists of texts for a field that
+/// is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers(Vec<(HeaderName, HeaderValue)>);
 
@@ -215,9 +215,9 @@ impl<'de> de::Visitor<'de> for HeadersVisitor {
 pub enum BodySpec {
     /// These bytes.
     Text(String),
-    /// What is in this file.
+    /// Content of this file.
     File(PathBuf),
-    /// So many random bytes, the same for the same seed: nothing that compresses.
+    /// Random bytes of this count, reproducible by the seed: incompressible.
     Filler(Filler),
 }
 
@@ -226,7 +226,7 @@ pub enum BodySpec {
 pub struct Filler(Size);
 
 impl Filler {
-    /// So many bytes.
+    /// A filler of this size.
     pub fn new(size: Size) -> Result<Filler, PartError> {
         const MAX: u64 = 1 << 30;
         if size.0 <= MAX { Ok(Filler(size)) } else { Err(PartError::BodySize(size)) }

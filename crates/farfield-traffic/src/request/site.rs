@@ -1,4 +1,5 @@
-//! A site as a set of requests: each object a request of the same number, each page a page, or one for each of its views.
+//! A site as a set of requests: each object a request of the same number, each page a page, or one for each
+//! of its views.
 
 use super::spec::Order;
 use super::views::Views;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a site comes from: in a scenario `"surge"`, `"model.toml"` or `"www/site.json"`.
+/// Source of a site: in a scenario `"surge"`, `"model.toml"` or `"www/site.json"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SiteSource {
@@ -26,7 +27,7 @@ pub enum SiteSource {
     Made(PathBuf),
 }
 
-/// What names no site.
+/// A text that names no site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` names no site; write `surge`, `prowgen`, `wagon` or `today`, a model such as `model.toml`, or what `farfield site make` wrote, such as `www/site.json`"
@@ -80,15 +81,16 @@ impl SiteSource {
     }
 }
 
-/// What toml says, without the picture of the place.
+/// toml's message, without the excerpt of the file.
 fn in_one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join("; ")
 }
 
-/// The requests for `site`, its pages in `order`. What chance there is beside the users' own comes from `seed`.
+/// The requests for `site`, its pages in `order`. What is random beside the users' own comes from
+/// `seed`.
 ///
 /// # Errors
-/// If its law of stack distances names a file that does not do, or it has none where one is wanted.
+/// If its distribution of stack distances names a file that does not do, or it has none where one is wanted.
 pub(super) fn requests(
     source: &SiteSource,
     site: &Site,
@@ -104,13 +106,14 @@ pub(super) fn requests(
         }
         Order::Walk => Choice::Walk(Arc::new(Walk::new(site))),
         Order::StackDistance => {
-            let law = site.distances().ok_or_else(|| FileError::Whole {
+            let distances = site.distances().ok_or_else(|| FileError::Whole {
                 path: source.name().to_owned(),
-                problem: "has no law of `distances`, which `order = \"stack-distance\"` follows".to_owned(),
+                problem: "has no distribution of `distances`, which `order = \"stack-distance\"` follows"
+                    .to_owned(),
             })?;
-            let law = law.resolve(load)?;
+            let distances = distances.resolve(load)?;
             let mut rng = seed.stream(Purpose::Site, 1 << 42);
-            let sequence = locality::sequence(site, &law, locality::SEQUENCE, &mut rng);
+            let sequence = locality::sequence(site, &distances, locality::SEQUENCE, &mut rng);
             Choice::Sequence(sequence.into())
         }
     };

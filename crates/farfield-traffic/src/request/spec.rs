@@ -16,7 +16,8 @@
 //! body = '{"item": 1}'
 //! ```
 //!
-//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a site:
+//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a
+//! site:
 //!
 //! ```toml
 //! site = "surge"
@@ -36,22 +37,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// One page as a scenario writes it.
+/// A page as a scenario writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RequestSpec {
-    /// The method; GET unless said.
+    /// The method; GET by default.
     #[serde(default, serialize_with = "write_method", deserialize_with = "read_method")]
     pub method: Method,
-    /// What is asked for.
+    /// The target.
     pub path: Target,
-    /// How much more often than another this page is asked for, if the order is by weight; 1 unless said.
+    /// Relative frequency of the page, if the order is by weight; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: Weight,
-    /// What is fetched with GET after the main request, with its header fields less those about a body.
+    /// Targets fetched with GET after the main request, with its header fields less those about a body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<Target>,
-    /// The body; none unless said.
+    /// The body; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodySpec>,
     /// Header fields beside those that HTTP itself needs.
@@ -63,17 +64,17 @@ pub struct RequestSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By chance, each as often as it weighs.
+    /// At random, each with its weight.
     Weighted,
     /// One after the other, the users taking turns.
     InOrder,
-    /// With the temporal locality of the site's model: of a site only.
+    /// With the temporal locality of the site's model: for sites only.
     StackDistance,
     /// Along links, from a start page: of a site only.
     Walk,
 }
 
-/// What a scenario asks for, as written: there is something to ask for, but files have not been read.
+/// Requests of a scenario as written: not empty, but files have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct RequestSetSpec {
@@ -96,7 +97,7 @@ struct Written {
     request: Vec<RequestSpec>,
 }
 
-/// Why a set of requests cannot be meant.
+/// Error of an invalid set of requests.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
     /// Neither a request nor a file nor a site.
@@ -149,7 +150,7 @@ impl RequestSetSpec {
         RequestSetSpec { written }
     }
 
-    /// One request.
+    /// A set of one request.
     pub fn one(request: RequestSpec) -> RequestSetSpec {
         let request = RequestSpec { weight: Weight::ONE, ..request };
         let request = vec![request];
@@ -166,7 +167,7 @@ impl RequestSetSpec {
         self.written.file.as_deref()
     }
 
-    /// The site whose pages are asked for, and its seed: 1 unless said.
+    /// The site whose pages are asked for, and its seed: 1 by default.
     pub fn site(&self) -> Option<(&SiteSource, Seed)> {
         self.written.site.as_ref().map(|site| (site, Seed(self.written.site_seed.unwrap_or(1))))
     }
@@ -213,7 +214,8 @@ impl RequestSetSpec {
         }
     }
 
-    /// The same for a set of a [site](RequestSetSpec::site) that has been made already: `site` is what its source gives.
+    /// The requests of a set of a [site](RequestSetSpec::site) that has been made already: `site` is what its
+    /// source gives.
     ///
     /// # Panics
     /// If no site is asked for.

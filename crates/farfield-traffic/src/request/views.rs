@@ -1,5 +1,5 @@
-//! Pages of a site that are seen in several ways: once with all that they embed, another time with what a cache does not
-//! hold. A page is chosen first, and then which of its views it is.
+//! Views of the pages of a site: all embedded objects in one, those that a cache lacks in another. A page is
+//! chosen first, and then one of its views.
 //!
 //! Choosing takes constant time and allocates nothing.
 
@@ -14,7 +14,7 @@ pub(super) struct Views {
     first: Box<[u32]>,
     /// The page of each view.
     page: Box<[u32]>,
-    /// Which view of each page; none for those that have one.
+    /// Choice among the views of each page; `None` for those that have one.
     choice: Box<[Option<AliasTable>]>,
 }
 
@@ -36,7 +36,7 @@ impl Views {
         })
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub(super) fn pages(&self) -> usize {
         self.choice.len()
     }

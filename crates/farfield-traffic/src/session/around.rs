@@ -1,8 +1,10 @@
-//! States that stand around the way of sessions: once before and after the load, and at both ends of each session.
+//! States outside the path of sessions: once before and after the load, and at both ends of each
+//! session.
 //!
-//! `set-up` is asked for once in a run, before its load: what these states extract, all sessions know. `tear-down` is asked
-//! for once behind the load. `first` are the states that each session begins with, and `last` those that it ends with,
-//! wherever it was broken off. Each is a list of states, in order, which stand nowhere else.
+//! `set-up` is requested once in a run, before its load; all sessions have the values that these states
+//! extract. `tear-down` is requested once after the load. `first` are the states that each session begins
+//! with, and `last` those that it ends with, wherever it is aborted. Each is a list of states, in order,
+//! which occur nowhere else.
 
 use super::{Session, SessionError, SessionSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +23,7 @@ pub struct Around {
 }
 
 impl Around {
-    /// What `spec` says of states with these `names`.
+    /// The states outside the path of `spec`, whose states have these `names`.
     pub(super) fn of(spec: &SessionSpec, names: &[&str]) -> Result<Around, SessionError> {
         let mut known: BTreeMap<u16, &str> = BTreeMap::new();
         let mut list = |key: &'static str, list: &[String]| {
@@ -65,15 +67,15 @@ impl Around {
         lists.into_iter().find(|(_, list)| list.contains(&state)).map(|(key, _)| key)
     }
 
-    /// Whether it is asked for once in a run, and not by sessions.
+    /// Whether `state` is requested once in a run, and not by sessions.
     pub fn is_once(&self, state: u16) -> bool {
         self.set_up.contains(&state) || self.tear_down.contains(&state)
     }
 }
 
 impl Session {
-    /// The states that a session, the set-up or the tear-down can begin in, as far as none is left out. The last states are
-    /// among them: a session that is broken off comes there from anywhere.
+    /// The states that a session, the set-up or the tear-down can begin in, as far as none is left out. The
+    /// last states are among them: a session that is broken off comes there from anywhere.
     pub(super) fn begins(&self) -> BTreeSet<u16> {
         let around = &self.around;
         let mut begins: BTreeSet<u16> = [&around.set_up, &around.last, &around.tear_down]
@@ -121,7 +123,7 @@ impl Session {
             return None;
         }
         let mut only = Session {
-            route: super::path::Route::List(list.into()),
+            route: super::path::StatePath::List(list.into()),
             around: Around::default(),
             data: Vec::new(),
             clicks: None,

@@ -1,8 +1,8 @@
-//! States that are left out or repeated, by what was found before.
+//! Conditional and repeated states, by the values of variables.
 //!
-//! `if-found = "next"` asks for a state only where the variable has a value that is not empty, `unless-found` only where it
-//! has none. `repeat = 3` asks for it three times in a row, `while-found = "next"` again for as long as its own reply gave
-//! the variable a value, `repeat` times at most.
+//! `if-found = "next"` requests a state only where the variable has a value that is not empty, `unless-found`
+//! only where it has none. `repeat = 3` requests it three times in a row, `while-found = "next"` again for as
+//! long as its own reply gave the variable a value, `repeat` times at most.
 
 use super::names::Names;
 use super::state::StateSpec;
@@ -13,21 +13,21 @@ use std::num::NonZeroU32;
 /// Times that a state with `while-found` is asked for at most, where the scenario does not say.
 pub const REPEATS_MAX: u32 = 100;
 
-/// Whether a state is asked for.
+/// Condition under which a state is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition {
     /// The variable.
     pub variable: u16,
-    /// Whether it must have a value that is not empty, or must have none.
+    /// Whether the variable must have a value that is not empty, or must have none.
     pub found: bool,
 }
 
-/// How often a state is asked for in a row.
+/// Repetition of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeat {
     /// So often at most.
     pub times: u32,
-    /// Only while this variable has a value that is not empty.
+    /// Repeats only while this variable has a value that is not empty.
     pub while_found: Option<u16>,
 }
 
@@ -66,7 +66,8 @@ impl StateSpec {
 }
 
 impl Session {
-    /// The states that a session can begin in, those among them that stand behind states which may be left out.
+    /// The states that a session can begin in, those among them that stand behind states which may be left
+    /// out.
     pub(super) fn entries(&self) -> BTreeSet<u16> {
         let mut entries = self.begins();
         let follows = self.follows();
@@ -80,7 +81,8 @@ impl Session {
         entries
     }
 
-    /// The pairs of states that can follow each other, over states that may be left out and again to those that are repeated.
+    /// The pairs of states that can follow each other, over states that may be left out and again to those
+    /// that are repeated.
     pub(super) fn follows(&self) -> BTreeSet<(u16, u16)> {
         let mut pairs = self.pairs();
         let repeated = (0..).zip(&self.states).filter(|(_, state)| state.repeat.is_some());

@@ -1,7 +1,8 @@
-//! Rows that sessions take from files: a user's name and password, what to search for.
+//! Rows that sessions take from files: a user's name and password, terms to search for.
 //!
-//! Which row a session gets follows from the session's number, and that from the user's, so that any number of workers
-//! hand out the same rows. A file is CSV (its first line names the columns) or JSON lines (an object each).
+//! The row of a session follows from the session's number, and that from the user's, so that any number of
+//! workers use the same rows. A file is CSV (its first line names the columns) or JSON lines (an
+//! object each).
 
 use super::template::is_name;
 use crate::file::{self, FileError, Load};
@@ -19,10 +20,10 @@ pub struct DataSpec {
     /// The columns of a CSV file whose first line does not name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// In which order rows are handed out.
+    /// Order of the rows.
     #[serde(default)]
     pub order: DataOrder,
-    /// What happens once all have been; `stop` for unique rows unless said, else `go-round`.
+    /// Reaction once all rows have been used; by default `stop` for unique rows, else `go-round`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_up: Option<UsedUp>,
     /// Who gets a row of its own.
@@ -30,24 +31,24 @@ pub struct DataSpec {
     pub per: Per,
 }
 
-/// In which order rows are handed out.
+/// Order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// As they stand in the file.
+    /// Order of the file.
     #[default]
     InOrder,
-    /// In an order that the seed chooses.
+    /// Random order, by the seed.
     Shuffled,
-    /// As they stand in the file, each once.
+    /// Order of the file, each row once.
     Unique,
 }
 
-/// What happens once all rows have been handed out.
+/// Reaction once all rows have been used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UsedUp {
-    /// They are handed out again.
+    /// Rows are used again, from the first.
     GoRound,
     /// No further session begins.
     Stop,
@@ -135,7 +136,7 @@ fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileErro
         |line: u64, problem: String| FileError::Line { path: path.to_owned(), line: line as usize, problem };
     let mut reader =
         csv::ReaderBuilder::new().has_headers(columns.is_empty()).trim(csv::Trim::Headers).from_reader(text);
-    let told = |error: &csv::Error| {
+    let line_error = |error: &csv::Error| {
         let at = error.position().map_or(1, csv::Position::line);
         match error.kind() {
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -146,12 +147,12 @@ fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileErro
         }
     };
     let names: Vec<String> = match columns.is_empty() {
-        true => reader.headers().map_err(|error| told(&error))?.iter().map(str::to_owned).collect(),
+        true => reader.headers().map_err(|error| line_error(&error))?.iter().map(str::to_owned).collect(),
         false => columns.to_vec(),
     };
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| told(&error))?;
+        let record = record.map_err(|error| line_error(&error))?;
         if record.len() != names.len() {
             let at = record.position().map_or(1, csv::Position::line);
             return Err(line(at, format!("has {} fields for {} columns", record.len(), names.len())));
@@ -212,16 +213,19 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let told = |name, text, more| data(name, text, more).expect_err(text);
-        assert_eq!(told("u.csv", "a,b\n1,2\n3\n", ""), "u.csv:3: has 1 fields where the first line has 2");
+        let error_of = |name, text, more| data(name, text, more).expect_err(text);
         assert_eq!(
-            told("u.jsonl", "{\"a\": 1}\n{\"b\": 1}", ""),
+            error_of("u.csv", "a,b\n1,2\n3\n", ""),
+            "u.csv:3: has 1 fields where the first line has 2"
+        );
+        assert_eq!(
+            error_of("u.jsonl", "{\"a\": 1}\n{\"b\": 1}", ""),
             "u.jsonl:2: has no `a`, which the first line has"
         );
-        assert!(told("u.jsonl", "{\"a\": 1}\nx", "").starts_with("u.jsonl:2: is no JSON object"));
-        assert!(told("u.csv", "a b\n1\n", "").contains("`a b` is no name"));
-        assert_eq!(told("u.csv", "a\n", ""), "u.csv: has no rows; write at least one");
-        assert!(told("u.txt", "a\n1\n", "").contains("neither"));
+        assert!(error_of("u.jsonl", "{\"a\": 1}\nx", "").starts_with("u.jsonl:2: is no JSON object"));
+        assert!(error_of("u.csv", "a b\n1\n", "").contains("`a b` is no name"));
+        assert_eq!(error_of("u.csv", "a\n", ""), "u.csv: has no rows; write at least one");
+        assert!(error_of("u.txt", "a\n1\n", "").contains("neither"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a session takes from a reply, and what it holds against it.
+//! Values that a session extracts from a reply, and checks of a reply.
 
 use super::names::Names;
 use super::query::{Css, Pattern, Pointer, QuerySpec};
@@ -13,27 +13,27 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenExtract", into = "WrittenExtract")]
 pub struct ExtractSpec {
-    /// Where it stands.
+    /// Source of the value.
     pub from: Source,
-    /// Which, where there are several.
+    /// Choice among several values.
     pub pick: Pick,
     /// The value where there is none. Without one, that is a failure.
     pub default: Option<String>,
 }
 
-/// Where in a reply a value stands.
+/// Source of a value in a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// What this group of each match has.
+    /// This group of each match.
     Regex {
         /// The expression.
         pattern: QuerySpec<Pattern>,
         /// The group; 0 is the whole match.
         group: usize,
     },
-    /// What this JSON pointer leads to; of a list, each of its items.
+    /// Value at this JSON pointer; of a list, each of its items.
     Json(QuerySpec<Pointer>),
-    /// Of each element, an attribute or, without one, its text.
+    /// An attribute of each element or, without one, its text.
     Css {
         /// The elements.
         select: QuerySpec<Css>,
@@ -74,8 +74,8 @@ impl Source {
     }
 }
 
-/// What a state takes from its reply, in an order in which each has what its holes need of the others; one that names itself
-/// has its value from before. Refuses those that need each other.
+/// Extractions of a state, in an order in which each comes after those that its placeholders need;
+/// one that names itself has its earlier value. Extractions that need each other are an error.
 pub(super) fn resolve(
     specs: &BTreeMap<String, ExtractSpec>,
     key: &str,
@@ -107,7 +107,7 @@ pub(super) fn resolve(
     Ok(resolved)
 }
 
-/// Which of several values is taken.
+/// Choice among several values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pick {
     /// The n-th, from 1.
@@ -116,11 +116,12 @@ pub enum Pick {
     Random,
 }
 
-/// What must hold of a reply.
+/// Checks of a reply.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CheckSpec {
-    /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400 unless said.
+    /// Statuses that are well: numbers, ranges such as `"300-399"`, classes such as `"2xx"`. All below 400
+    /// by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Statuses>,
     /// Header fields that must be there: with a text, one that has this value.
@@ -156,7 +157,7 @@ impl CheckSpec {
     }
 }
 
-/// What a header field must be.
+/// Expected value of a header field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -203,7 +204,7 @@ impl From<FieldName> for String {
 pub struct Statuses(Vec<(u16, u16)>);
 
 impl Statuses {
-    /// Whether `status` is one.
+    /// Whether `status` is among them.
     pub fn have(&self, status: u16) -> bool {
         self.0.iter().any(|(from, to)| (*from..=*to).contains(&status))
     }
@@ -262,7 +263,7 @@ impl Serialize for Statuses {
     }
 }
 
-/// One value, or a list of them.
+/// A value, or a list of them.
 fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     struct Either<T>(std::marker::PhantomData<T>);
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Either<T> {
@@ -309,7 +310,7 @@ struct WrittenExtract {
     default: Option<String>,
 }
 
-/// Why an extraction cannot be meant.
+/// Error of an invalid extraction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum ExtractError {
     #[error("an extraction has one of `regex`, `json`, `css`, `header` and `cookie`; this has {0}")]

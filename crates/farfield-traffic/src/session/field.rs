@@ -1,14 +1,14 @@
-//! What is filled into the fields of a form.
+//! Values of the fields of a form.
 
 use super::template::Template;
 use serde::de::{self, value::SeqAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// What a field of a form is sent with: a text, several of them, or (`false`) not at all.
+/// Value of a field of a form: a text, several of them, or (`false`) not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldSpec {
-    /// This.
+    /// This text.
     Text(Template),
     /// Each of these, in order.
     Several(Vec<Template>),

@@ -3,17 +3,17 @@
 use super::data::Data;
 use super::secret::Secret;
 use super::state::StateSpec;
-use super::template::{Name, Part, Template};
+use super::template::{Name, Template, TemplatePart};
 use super::{Piece, Session, SessionError, Text, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What names stand for.
+/// Meanings of names.
 pub(super) struct Names {
     variables: Vec<String>,
     /// Columns, with the file and the column that each is.
     columns: Vec<(String, Value)>,
-    /// What was looked up in the environment, by number.
+    /// Environment variables looked up, by number.
     environment: RefCell<Vec<Secret>>,
 }
 
@@ -50,7 +50,7 @@ impl Names {
         self.variables.clone()
     }
 
-    /// What texts need of the environment, by number.
+    /// Environment variables that texts need, by number.
     pub fn environment(&self) -> Vec<Secret> {
         self.environment.borrow().clone()
     }
@@ -81,10 +81,10 @@ impl Names {
 
     /// The template at `key`, with numbers for names.
     pub fn text(&self, key: &str, template: &Template) -> Result<Text, SessionError> {
-        let piece = |part: &Part| {
+        let piece = |part: &TemplatePart| {
             Ok(match part {
-                Part::Text(text) => Piece::Plain(text.as_str().into()),
-                Part::Hole { name, escape } => Piece::Value(self.value(key, name)?, *escape),
+                TemplatePart::Text(text) => Piece::Plain(text.as_str().into()),
+                TemplatePart::Placeholder { name, escape } => Piece::Value(self.value(key, name)?, *escape),
             })
         };
         template.parts().iter().map(piece).collect::<Result<_, _>>().map(Text)
@@ -187,9 +187,9 @@ impl Names {
 
 /// The variables that have a value when a state is come to.
 struct Before<'a> {
-    /// On every way; nothing for a state that no way leads to.
+    /// Names defined on every path to a state; `None` for a state that no path reaches.
     surely: Vec<Option<BTreeSet<&'a str>>>,
-    /// On some way.
+    /// Names defined on some path.
     maybe: Vec<BTreeSet<&'a str>>,
 }
 

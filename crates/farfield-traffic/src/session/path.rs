@@ -1,5 +1,5 @@
-//! The way of a session through its states: a list, a weighted choice, or a table of transitions as RUBiS and TPC-W have
-//! it (Markov, with an entry, `back` and `end`).
+//! Path of a session through its states: a list, a weighted choice, or a table of transitions as RUBiS and
+//! TPC-W have it (Markov, with an entry, `back` and `end`).
 
 use super::SessionError;
 use super::around::Around;
@@ -18,61 +18,61 @@ pub enum PathSpec {
     Choice(BTreeMap<String, f64>),
 }
 
-/// Where a session begins: a state, or several with their probabilities.
+/// Entry of a session: a state, or several with their probabilities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "an entry is a state's name, or a table of probabilities by name")]
 pub enum EntrySpec {
     /// Always here.
     State(String),
-    /// In each with its probability.
+    /// Several states, each with its probability.
     States(BTreeMap<String, f64>),
 }
 
 /// Probabilities by the state gone from and the state gone to, which may be [`BACK`] and [`END`].
 pub type TransitionsSpec = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// In a table of transitions: to the state before this one.
+/// Name in a table of transitions: back to the state before this one.
 pub const BACK: &str = "back";
-/// In a table of transitions: the session ends.
+/// Name in a table of transitions: the end of the session.
 pub const END: &str = "end";
 
-/// How far the probabilities of a row may sum from 1: printed tables are rounded.
+/// Distance from 1 that the sum of a row's probabilities may have: printed tables are rounded.
 const SUM_ERROR_MAX: f64 = 1e-6;
 /// States that a session can go back over; those before are forgotten.
 const TRAIL_MAX: usize = 32;
 
-/// A way through states, which are numbers from 0. A step takes constant time.
+/// Path of a session through states, which are numbers from 0. A transition takes constant time.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Route {
-    /// These, and then the end.
+pub enum StatePath {
+    /// These states, and then the end.
     List(Box<[u16]>),
-    /// Any of these each time.
+    /// A choice among states each time.
     Choice {
         /// The choice among `states`.
         table: AliasTable,
-        /// What it is among.
+        /// The states to choose among.
         states: Box<[u16]>,
     },
-    /// From each state by its own row.
+    /// A table of transitions.
     Markov {
-        /// Where it begins.
-        entry: Row,
-        /// By the state gone from.
-        rows: Box<[Row]>,
+        /// Probabilities of the first state.
+        entry: TransitionRow,
+        /// Rows by the state left.
+        rows: Box<[TransitionRow]>,
     },
 }
 
-/// Where to go, each with its probability.
+/// Transitions from one state, each with its probability.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct TransitionRow {
     table: AliasTable,
-    steps: Box<[Step]>,
+    transitions: Box<[Transition]>,
     weights: Box<[f64]>,
 }
 
-/// Where a row leads.
+/// Transition to the next state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Transition {
     /// To a state.
     To(u16),
     /// To the state before.
@@ -81,7 +81,7 @@ pub enum Step {
     End,
 }
 
-/// Where a session is on its way.
+/// Position of a session on its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The place in a list, or the state.
@@ -90,24 +90,24 @@ pub struct Progress {
     trail: Vec<u16>,
 }
 
-impl Row {
-    fn draw(&self, rng: &mut Stream) -> Step {
-        self.steps[self.table.sample(rng)]
+impl TransitionRow {
+    fn draw(&self, rng: &mut Stream) -> Transition {
+        self.transitions[self.table.sample(rng)]
     }
 
-    /// Where it leads, with probabilities.
-    pub fn steps(&self) -> impl Iterator<Item = (Step, f64)> {
-        self.steps.iter().copied().zip(self.weights.iter().copied())
+    /// The transitions with their probabilities.
+    pub fn transitions(&self) -> impl Iterator<Item = (Transition, f64)> {
+        self.transitions.iter().copied().zip(self.weights.iter().copied())
     }
 }
 
-impl Route {
+impl StatePath {
     /// The first state of a session.
     pub fn begin(&self, rng: &mut Stream) -> (Progress, u16) {
         match self {
-            Route::List(states) => (Progress::default(), states[0]),
-            Route::Choice { table, states } => (Progress::default(), states[table.sample(rng)]),
-            Route::Markov { entry, .. } => {
+            StatePath::List(states) => (Progress::default(), states[0]),
+            StatePath::Choice { table, states } => (Progress::default(), states[table.sample(rng)]),
+            StatePath::Markov { entry, .. } => {
                 let at = entered(entry, rng);
                 (Progress { at, trail: Vec::new() }, at)
             }
@@ -117,17 +117,17 @@ impl Route {
     /// The state after the one that `progress` is in; nothing if the session is at its end.
     pub fn next(&self, progress: &mut Progress, rng: &mut Stream) -> Option<u16> {
         match self {
-            Route::List(states) => {
+            StatePath::List(states) => {
                 progress.at = progress.at.saturating_add(1);
                 states.get(usize::from(progress.at)).copied()
             }
-            Route::Choice { table, states } => Some(states[table.sample(rng)]),
-            Route::Markov { entry, rows } => {
+            StatePath::Choice { table, states } => Some(states[table.sample(rng)]),
+            StatePath::Markov { entry, rows } => {
                 let to = match rows[usize::from(progress.at)].draw(rng) {
-                    Step::End => return None,
+                    Transition::End => return None,
                     // Who has nowhere to go back to begins again.
-                    Step::Back => progress.trail.pop().unwrap_or_else(|| entered(entry, rng)),
-                    Step::To(state) => {
+                    Transition::Back => progress.trail.pop().unwrap_or_else(|| entered(entry, rng)),
+                    Transition::To(state) => {
                         if progress.trail.len() == TRAIL_MAX {
                             progress.trail.remove(0);
                         }
@@ -144,25 +144,26 @@ impl Route {
     /// The states that a session can begin in.
     pub fn entries(&self) -> Vec<u16> {
         match self {
-            Route::List(states) => states[..1].to_vec(),
-            Route::Choice { states, .. } => states.to_vec(),
-            Route::Markov { entry, .. } => targets(entry).collect(),
+            StatePath::List(states) => states[..1].to_vec(),
+            StatePath::Choice { states, .. } => states.to_vec(),
+            StatePath::Markov { entry, .. } => targets(entry).collect(),
         }
     }
 
-    /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or an entry.
+    /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or
+    /// an entry.
     pub fn follows(&self) -> Vec<(u16, u16)> {
         match self {
-            Route::List(states) => states.windows(2).map(|pair| (pair[0], pair[1])).collect(),
-            Route::Choice { states, .. } => {
+            StatePath::List(states) => states.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+            StatePath::Choice { states, .. } => {
                 states.iter().flat_map(|from| states.iter().map(|to| (*from, *to))).collect()
             }
-            Route::Markov { rows, .. } => {
+            StatePath::Markov { rows, .. } => {
                 let numbered = || (0u16..).zip(rows.iter());
                 let mut pairs: Vec<(u16, u16)> =
                     numbered().flat_map(|(from, row)| targets(row).map(move |to| (from, to))).collect();
                 for (from, row) in numbered() {
-                    if row.steps.contains(&Step::Back) {
+                    if row.transitions.contains(&Transition::Back) {
                         let any = numbered().map(|(to, _)| (from, to));
                         pairs.extend(any);
                     }
@@ -173,29 +174,29 @@ impl Route {
     }
 }
 
-fn targets(row: &Row) -> impl Iterator<Item = u16> + '_ {
-    row.steps.iter().filter_map(|step| match step {
-        Step::To(state) => Some(*state),
-        Step::Back | Step::End => None,
+fn targets(row: &TransitionRow) -> impl Iterator<Item = u16> + '_ {
+    row.transitions.iter().filter_map(|step| match step {
+        Transition::To(state) => Some(*state),
+        Transition::Back | Transition::End => None,
     })
 }
 
 /// A state of an entry's row, which leads to states only.
-fn entered(entry: &Row, rng: &mut Stream) -> u16 {
+fn entered(entry: &TransitionRow, rng: &mut Stream) -> u16 {
     match entry.draw(rng) {
-        Step::To(state) => state,
-        Step::Back | Step::End => unreachable!("an entry leads to states"),
+        Transition::To(state) => state,
+        Transition::Back | Transition::End => unreachable!("an entry leads to states"),
     }
 }
 
-/// Puts together what a scenario says of a session's way through states of these `names`.
+/// Resolves the keys of a scenario on a session's path through states of these `names`.
 pub(super) fn resolve(
     names: &[&str],
     around: &Around,
     path: Option<&PathSpec>,
     entry: Option<&EntrySpec>,
     transitions: &TransitionsSpec,
-) -> Result<Route, SessionError> {
+) -> Result<StatePath, SessionError> {
     let state = |key: &str, name: &str| {
         let place = names.iter().position(|known| *known == name);
         let place = place.ok_or_else(|| SessionError::no_state(key, name, names))? as u16;
@@ -219,7 +220,7 @@ pub(super) fn resolve(
     match path {
         None => {
             let own = (0..names.len() as u16).filter(|state| around.list_of(*state).is_none());
-            Ok(Route::List(own.collect()))
+            Ok(StatePath::List(own.collect()))
         }
         Some(PathSpec::List(list)) if list.is_empty() => {
             Err(SessionError::at("path", "there is no state in it; name at least one"))
@@ -228,13 +229,13 @@ pub(super) fn resolve(
             Err(SessionError::at("path", "is too long; name at most 65535 states"))
         }
         Some(PathSpec::List(list)) => {
-            list.iter().map(|name| state("path", name)).collect::<Result<_, _>>().map(Route::List)
+            list.iter().map(|name| state("path", name)).collect::<Result<_, _>>().map(StatePath::List)
         }
         Some(PathSpec::Choice(weights)) => {
             let states: Result<_, _> = weights.keys().map(|name| state("path", name)).collect();
             let table = AliasTable::new(&weights.values().copied().collect::<Vec<_>>());
             let table = table.map_err(|error| SessionError::at("path", error))?;
-            Ok(Route::Choice { table, states: states? })
+            Ok(StatePath::Choice { table, states: states? })
         }
     }
 }
@@ -245,8 +246,8 @@ fn markov(
     entry: Option<&EntrySpec>,
     transitions: &TransitionsSpec,
     state: impl Fn(&str, &str) -> Result<u16, SessionError>,
-) -> Result<Route, SessionError> {
-    let to_state = |key: &str, name: &str| state(key, name).map(Step::To);
+) -> Result<StatePath, SessionError> {
+    let to_state = |key: &str, name: &str| state(key, name).map(Transition::To);
     let entry = match entry {
         None => {
             let own = (0..).zip(names).find(|(state, _)| around.list_of(*state).is_none());
@@ -263,7 +264,7 @@ fn markov(
     let rows = (0..).zip(names).map(|(number, from)| {
         let key = format!("transitions.{from}");
         if around.list_of(number).is_some() {
-            return row(&key, &end, |_, _| Ok(Step::End));
+            return row(&key, &end, |_, _| Ok(Transition::End));
         }
         let written = transitions.get(*from).ok_or_else(|| {
             SessionError::at(
@@ -272,20 +273,20 @@ fn markov(
             )
         })?;
         row(&key, written, |key, name| match name {
-            BACK => Ok(Step::Back),
-            END => Ok(Step::End),
+            BACK => Ok(Transition::Back),
+            END => Ok(Transition::End),
             _ => to_state(key, name),
         })
     });
-    Ok(Route::Markov { entry, rows: rows.collect::<Result<_, _>>()? })
+    Ok(StatePath::Markov { entry, rows: rows.collect::<Result<_, _>>()? })
 }
 
 fn row(
     key: &str,
     written: &BTreeMap<String, f64>,
-    step: impl Fn(&str, &str) -> Result<Step, SessionError>,
-) -> Result<Row, SessionError> {
-    let steps: Result<Box<[Step]>, _> = written.keys().map(|name| step(key, name)).collect();
+    step: impl Fn(&str, &str) -> Result<Transition, SessionError>,
+) -> Result<TransitionRow, SessionError> {
+    let transitions: Result<Box<[Transition]>, _> = written.keys().map(|name| step(key, name)).collect();
     let weights: Vec<f64> = written.values().copied().collect();
     if let Some((name, bad)) = written.iter().find(|(_, weight)| !(0.0..=1.0).contains(*weight)) {
         return Err(SessionError::at(
@@ -300,5 +301,5 @@ fn row(
         return Err(SessionError::at(key, sentence));
     }
     let table = AliasTable::new(&weights).map_err(|error| SessionError::at(key, error))?;
-    Ok(Row { table, steps: steps?, weights: weights.into() })
+    Ok(TransitionRow { table, transitions: transitions?, weights: weights.into() })
 }

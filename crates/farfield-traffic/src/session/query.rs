@@ -1,10 +1,11 @@
-//! What looks for values in replies: CSS selectors, JSON pointers and regular expressions, which may have holes.
+//! Queries for values in replies: CSS selectors, JSON pointers and regular expressions, which may have
+//! placeholders.
 //!
-//! `#item-${item} a`, `/items/${item}/id`, `href="(/buy/${item}\?[^"]*)"`: a value is escaped when it is filled in, so that it is
-//! one name or one text of the query, whatever is in it.
+//! `#item-${item} a`, `/items/${item}/id`, `href="(/buy/${item}\?[^"]*)"`: a value is escaped when it is
+//! filled in, so that it is one name or one text of the query, whatever is in it.
 
 use super::names::Names;
-use super::template::{Part, Template};
+use super::template::{Template, TemplatePart};
 use super::{SessionError, Text};
 use lol_html::Selector;
 use regex::bytes::Regex;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// A way to look for values in a reply.
 pub trait Query: Clone + PartialEq + TryFrom<String, Error = String> {
-    /// As it was written.
+    /// The text as written.
     fn as_str(&self) -> &str;
 }
 
@@ -21,16 +22,16 @@ pub trait Query: Clone + PartialEq + TryFrom<String, Error = String> {
 #[serde(try_from = "Template", into = "Template", bound = "Q: Query")]
 pub struct QuerySpec<Q> {
     template: Template,
-    /// The query; of one with holes, what it is like with a name in each.
+    /// The query; of one with placeholders, an example with a name in each.
     query: Q,
 }
 
 /// A query, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup<Q> {
-    /// The same each time.
+    /// The query, constant.
     Fixed(Q),
-    /// With holes.
+    /// With placeholders.
     Varying(Text),
 }
 
@@ -48,14 +49,14 @@ impl<Q: Query> QuerySpec<Q> {
         self.template.constant().is_some().then_some(&self.query)
     }
 
-    /// As it was written.
+    /// The text as written.
     pub fn template(&self) -> &Template {
         &self.template
     }
 }
 
 impl QuerySpec<Pattern> {
-    /// How many groups it has; what is filled in has none.
+    /// Number of groups; values of placeholders have none.
     pub(super) fn groups(&self) -> usize {
         self.query.regex().captures_len() - 1
     }
@@ -65,10 +66,10 @@ impl<Q: Query> TryFrom<Template> for QuerySpec<Q> {
     type Error = String;
 
     fn try_from(template: Template) -> Result<QuerySpec<Q>, String> {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
+        let part = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.clone(),
             // Any name will do to see whether the rest is a query.
-            Part::Hole { .. } => "x".to_owned(),
+            TemplatePart::Placeholder { .. } => "x".to_owned(),
         };
         let query = Q::try_from(template.parts().iter().map(part).collect::<String>())?;
         Ok(QuerySpec { template, query })
@@ -186,8 +187,8 @@ impl TryFrom<String> for Css {
     }
 }
 
-/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole. A part that is `*` stands for each item of a
-/// list or each member of an object, where there is no member of that name: `/items/*/id`.
+/// A JSON pointer (RFC 6901): `/items/0/id`, or the empty text for the whole. A part that is `*` stands for
+/// each item of a list or each member of an object, where there is no member of that name: `/items/*/id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer(String);
 

@@ -1,7 +1,8 @@
-//! Recorded sessions, asked for again: httperf's `--wsesslog` files, HAR files of browsers, access logs.
+//! Recorded sessions, replayed: httperf's `--wsesslog` files, HAR files of browsers, access logs.
 //!
-//! A [`Replay`] is a set of requests, and for each session its pages in order, with when they were asked for. Requests that
-//! are alike are one. Replies are not looked at; a session's requests stay together, on one user's connections.
+//! A [`Replay`] is a set of requests, and for each session its pages in order, with their times.
+//! Equal requests are one. Replies are ignored; a session's requests stay together, on one
+//! user's connections.
 
 mod har;
 mod log;
@@ -20,18 +21,18 @@ use std::path::PathBuf;
 pub struct ReplaySpec {
     /// The file; compressed ones are read as they are.
     pub file: PathBuf,
-    /// How it is laid out; told by its end and its first lines unless said.
+    /// Layout of the file; by default recognized by its extension and its first lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ReplayFormat>,
-    /// What is kept of the times.
+    /// Timing of the replay.
     #[serde(default)]
     pub timing: ReplayTiming,
-    /// How much faster than it was.
+    /// Speed relative to the recording.
     #[serde(default = "as_it_was")]
     pub speed: Speed,
 }
 
-/// How a recording is laid out.
+/// Format of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayFormat {
@@ -39,22 +40,23 @@ pub enum ReplayFormat {
     Wsesslog,
     /// HTTP Archive, version 1.2.
     Har,
-    /// An access log, of a format that its lines tell.
+    /// An access log, whose format its lines decide.
     Log,
 }
 
-/// What is kept of a recording's times.
+/// Timing of a replay relative to the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayTiming {
-    /// The instants: each page is due when it was. One that is due before the page before it is over begins late.
+    /// The instants: each page is due when it was. One that is due before the page before it is over begins
+    /// late.
     #[default]
     Exact,
     /// The gaps: each page is due so long after the one before as it was.
     Gaps,
 }
 
-/// How much faster than it was: above 0.
+/// Speed relative to the recording: above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Speed(f64);
@@ -87,29 +89,30 @@ pub struct Replay {
     pub requests: RequestSet,
     /// The sessions, in the order of their beginnings.
     pub sessions: Vec<ReplayedSession>,
-    /// What is kept of the times.
+    /// Timing of the replay.
     pub timing: ReplayTiming,
-    /// Entries that could not be asked for again: broken lines, other servers' pages, targets that cannot be sent.
+    /// Entries that could not be asked for again: broken lines, other servers' pages, targets that cannot be
+    /// sent.
     pub left_out: u64,
 }
 
 /// A recorded session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedSession {
-    /// When it began, counted from the first of the recording; nothing where the recording does not tell.
+    /// When it began, counted from the first of the recording; nothing where the recording has no instants.
     pub starts: Option<Instant>,
-    /// Its pages, in order; there is at least one.
+    /// Pages in order; there is at least one.
     pub pages: Vec<ReplayedPage>,
 }
 
 /// A page of a recorded session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayedPage {
-    /// Its place among the pages of the set.
+    /// Index among the pages of the set.
     pub page: u32,
     /// When it was asked for, counted from the session's beginning.
     pub at: Duration,
-    /// From the end of it, as far as that was recorded, to the next.
+    /// Time from its end, as far as that was recorded, to the next page.
     pub think: Duration,
 }
 

@@ -1,14 +1,14 @@
 //! Values of the environment that a session sends and that are never written out.
 //!
-//! A scenario names them, `${env.TOKEN}`; the value is looked up when the session is resolved, and stands in no scenario
-//! that a run leaves, in no message and no debug output.
+//! A scenario names them, `${env.TOKEN}`; the value is looked up when the session is resolved, and stands in
+//! no scenario that a run leaves, in no message and no debug output.
 
 use std::fmt;
 
 /// A variable of the environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
     value: String,
 }
@@ -27,7 +27,7 @@ impl Secret {
         }
     }
 
-    /// Its value.
+    /// Value of the variable.
     pub fn value(&self) -> &str {
         &self.value
     }

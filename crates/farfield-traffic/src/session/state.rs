@@ -1,4 +1,5 @@
-//! A state of a session as a scenario writes it: a request, what is taken from its reply, and what must hold of it.
+//! A state of a session as a scenario writes it: a request, the extractions from its reply, and the
+//! checks of it.
 
 use super::SessionError;
 use super::extract::{CheckSpec, ExtractSpec, FieldName, Pick};
@@ -21,12 +22,12 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StateSpec {
-    /// What paths call it.
+    /// Name of the state, as paths have it.
     pub name: StateName,
-    /// The method; GET unless said, or POST with a body.
+    /// The method; by default GET, or POST with a body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Verb>,
-    /// What is asked for. May be left out where there is a form, which has its own.
+    /// The target. May be left out where there is a form, which has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Template>,
     /// Header fields beside those that HTTP itself needs.
@@ -38,16 +39,16 @@ pub struct StateSpec {
     /// A form of the page before, filled in and sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<FormSpec>,
-    /// What is fetched with GET once the reply is there.
+    /// Targets fetched with GET once the reply is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<Target>,
-    /// How long the user thinks after this page; the session's unless said.
+    /// Think time after this page; by default that of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,
-    /// What is taken from the reply, by the variable's name.
+    /// Extractions from the reply, by the variable's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extract: BTreeMap<String, ExtractSpec>,
-    /// What must hold of the reply.
+    /// Checks of the reply.
     #[serde(default, skip_serializing_if = "CheckSpec::is_empty")]
     pub check: CheckSpec,
     /// The state is left out unless this variable has a value that is not empty.
@@ -62,7 +63,7 @@ pub struct StateSpec {
     /// The state is asked for again while this variable has a value that is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub while_found: Option<String>,
-    /// What happens when the request, a check or an extraction failed; the session's unless said.
+    /// Reaction to a request, a check or an extraction that failed; by default that of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 }
@@ -125,13 +126,13 @@ impl From<Verb> for String {
     }
 }
 
-/// A body: a text, or `{ file = "order.json" }`; both may have holes.
+/// A body: a text, or `{ file = "order.json" }`; both may have placeholders.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum BodySpec {
     /// This text.
     Text(Template),
-    /// What is in this file.
+    /// Content of this file.
     File(BodyFile),
 }
 
@@ -180,21 +181,21 @@ impl BodySpec {
     }
 }
 
-/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep what they
-/// have, hidden ones too, unless they are said here.
+/// A form of the page before, filled in and sent in the encoding that it asks for. Fields of the form keep
+/// what they have, hidden ones too, unless they are said here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FormSpec {
-    /// Which form: of those that this selects, the first.
+    /// Selector of the form: the first of those that match.
     #[serde(default = "any_form")]
     pub select: QuerySpec<Css>,
-    /// Which of these, from 1, in place of the first.
+    /// Index of the form among those that match, from 1, instead of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<NonZeroU32>,
     /// Any of these, each as likely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub random: bool,
-    /// What is filled in, by field.
+    /// Values by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, FieldSpec>,
     /// The files that are sent, by field.
@@ -206,22 +207,22 @@ pub struct FormSpec {
 }
 
 fn any_form() -> QuerySpec<Css> {
-    let form = Template::try_from("form".to_owned()).expect("a text without holes");
+    let form = Template::try_from("form".to_owned()).expect("a text without placeholders");
     form.try_into().expect("a type is a selector")
 }
 
 impl FormSpec {
-    /// Which of the forms that are selected.
+    /// Choice among the selected forms.
     pub(super) fn pick(&self) -> Pick {
         if self.random { Pick::Random } else { Pick::Nth(self.index.unwrap_or(NonZeroU32::MIN)) }
     }
 }
 
-/// What a session does when a page's own request, a check or an extraction failed.
+/// Reaction of a session to a page's own request, a check or an extraction that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OnFailure {
-    /// Goes on as if nothing had been.
+    /// Continue as after success.
     GoOn,
     /// Ends.
     #[default]
@@ -315,18 +316,18 @@ impl StateSpec {
     }
 }
 
-/// What a path has beside holes.
-fn plain(part: &super::template::Part) -> Option<&str> {
+/// Literal text of a path, beside placeholders.
+fn plain(part: &super::template::TemplatePart) -> Option<&str> {
     match part {
-        super::template::Part::Text(text) => Some(text),
-        super::template::Part::Hole { .. } => None,
+        super::template::TemplatePart::Text(text) => Some(text),
+        super::template::TemplatePart::Placeholder { .. } => None,
     }
 }
 
 fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
     let begins_well = match path.parts().first() {
-        Some(super::template::Part::Text(text)) => text.starts_with('/'),
-        Some(super::template::Part::Hole { .. }) => true,
+        Some(super::template::TemplatePart::Text(text)) => text.starts_with('/'),
+        Some(super::template::TemplatePart::Placeholder { .. }) => true,
         None => false,
     };
     let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');

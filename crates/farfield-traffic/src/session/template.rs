@@ -1,37 +1,39 @@
-//! Texts with holes: `/cart?item=${item}&t=${token|url}`.
+//! Texts with placeholders: `/cart?item=${item}&t=${token|url}`.
 //!
-//! A hole names a variable of the session or a column of its data, or one of what is always there: `${user}`, the user's
-//! number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked for before this one;
-//! `${random(1,100)}`, a whole number between both, drawn anew each time; `${env.TOKEN}`, a variable of the environment. Behind a bar stands how the value is written:
-//! `url` (RFC 3986 section 2), `form` (the same with `+` for blanks), `json` (inside of a string), `base64`. `$$` is a `$`.
+//! A placeholder names a variable of the session or a column of its data, or a built-in: `${user}`, the
+//! user's number; `${session}`, the number of the session, which no two share; `${click}`, the pages asked
+//! for before this one; `${random(1,100)}`, a whole number between both, drawn anew each time;
+//! `${env.TOKEN}`, a variable of the environment. After a bar comes the encoding of the value: `url` (RFC
+//! 3986 section 2), `form` (like `url`, with `+` for blanks), `json` (inside of a string), `base64`. `$$` is
+//! a `$`.
 //!
-//! A template is taken apart once, when the scenario is read. What it is filled with, and where, is the runtime's.
+//! A template is parsed once, when the scenario is read. The runtime fills it.
 
 use serde::{Deserialize, Serialize};
 
-/// A text with holes, as written.
+/// A text with placeholders, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Template {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 /// A piece of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    /// As it is.
+pub enum TemplatePart {
+    /// Literal text.
     Text(String),
-    /// A hole.
-    Hole {
-        /// What fills it.
+    /// A placeholder.
+    Placeholder {
+        /// Source of the value.
         name: Name,
-        /// How that is written.
+        /// Encoding of the value.
         escape: Escape,
     },
 }
 
-/// What fills a hole.
+/// Source of the value of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Name {
     /// A variable, or a column of the data.
@@ -48,26 +50,26 @@ pub enum Name {
     Random(i64, i64),
 }
 
-/// How a value is written into a text.
+/// Encoding of a value in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Escape {
-    /// As it is.
+    /// Literal text.
     #[default]
     Plain,
     /// Percent-encoded, all but letters, digits and `-._~`.
     Url,
-    /// As a value of `application/x-www-form-urlencoded`.
+    /// A value of `application/x-www-form-urlencoded`.
     Form,
-    /// As the inside of a JSON string.
+    /// The inside of a JSON string.
     Json,
-    /// In base64, with padding (RFC 4648 section 4).
+    /// Base64, with padding (RFC 4648 section 4).
     Base64,
 }
 
-/// Why a text is no template.
+/// Error of a text that is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A hole without an end.
+    /// A placeholder without an end.
     #[error("`{0}` has a `${{` without its `}}`; close it, or write `$$` for a `$`")]
     Open(String),
     /// No name.
@@ -82,21 +84,21 @@ pub enum TemplateError {
 }
 
 impl Template {
-    /// Its pieces, in order.
-    pub fn parts(&self) -> &[Part] {
+    /// Parts in order.
+    pub fn parts(&self) -> &[TemplatePart] {
         &self.parts
     }
 
-    /// As it was written.
+    /// The text as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text, if there is no hole in it.
+    /// The text, if there is no placeholder in it.
     pub fn constant(&self) -> Option<String> {
-        let text = |part: &Part| match part {
-            Part::Text(text) => Some(text.clone()),
-            Part::Hole { .. } => None,
+        let text = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => Some(text.clone()),
+            TemplatePart::Placeholder { .. } => None,
         };
         self.parts.iter().map(text).collect()
     }
@@ -104,7 +106,7 @@ impl Template {
     /// The names of variables and columns in it, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Hole { name: Name::Variable(name), .. } => Some(name.as_str()),
+            TemplatePart::Placeholder { name: Name::Variable(name), .. } => Some(name.as_str()),
             _ => None,
         })
     }
@@ -124,9 +126,9 @@ impl TryFrom<String> for Template {
                 let (inside, after) =
                     after.split_once('}').ok_or_else(|| TemplateError::Open(text.clone()))?;
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(hole(inside)?);
+                parts.push(placeholder(inside)?);
                 rest = after;
             } else {
                 plain.push('$');
@@ -135,7 +137,7 @@ impl TryFrom<String> for Template {
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
         Ok(Template { text, parts })
     }
@@ -147,8 +149,8 @@ impl From<Template> for String {
     }
 }
 
-/// What stands between `${` and `}`.
-fn hole(inside: &str) -> Result<Part, TemplateError> {
+/// Parses the text between `${` and `}`.
+fn placeholder(inside: &str) -> Result<TemplatePart, TemplateError> {
     let (name, escape) = match inside.split_once('|') {
         Some((name, escape)) => (name.trim(), escape.trim()),
         None => (inside.trim(), ""),
@@ -172,7 +174,7 @@ fn hole(inside: &str) -> Result<Part, TemplateError> {
         _ if is_name(name) => Name::Variable(name.to_owned()),
         _ => return Err(TemplateError::Name(inside.to_owned())),
     };
-    Ok(Part::Hole { name, escape })
+    Ok(TemplatePart::Placeholder { name, escape })
 }
 
 fn random(name: &str, inside: &str) -> Result<Name, TemplateError> {
@@ -185,7 +187,7 @@ fn random(name: &str, inside: &str) -> Result<Name, TemplateError> {
     }
 }
 
-/// Whether a variable may be called so.
+/// Whether `name` is valid for a variable.
 pub(super) fn is_name(name: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()
@@ -199,16 +201,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parts(text: &str) -> Vec<Part> {
+    fn parts(text: &str) -> Vec<TemplatePart> {
         Template::try_from(text.to_owned()).expect(text).parts
     }
 
-    fn text(text: &str) -> Part {
-        Part::Text(text.to_owned())
+    fn text(text: &str) -> TemplatePart {
+        TemplatePart::Text(text.to_owned())
     }
 
-    fn hole(name: Name, escape: Escape) -> Part {
-        Part::Hole { name, escape }
+    fn placeholder(name: Name, escape: Escape) -> TemplatePart {
+        TemplatePart::Placeholder { name, escape }
     }
 
     #[test]
@@ -220,41 +222,41 @@ mod tests {
             parts("/x?u=${user}&t=${token|url}!"),
             [
                 text("/x?u="),
-                hole(Name::User, Escape::Plain),
+                placeholder(Name::User, Escape::Plain),
                 text("&t="),
-                hole(named("token"), Escape::Url),
+                placeholder(named("token"), Escape::Url),
                 text("!")
             ]
         );
-        assert_eq!(parts("${env.A_1|url}"), [hole(Name::Environment("A_1".into()), Escape::Url)]);
+        assert_eq!(parts("${env.A_1|url}"), [placeholder(Name::Environment("A_1".into()), Escape::Url)]);
         assert_eq!(
             parts("${ random( -5, 5 ) | json }${a.b}"),
-            [hole(Name::Random(-5, 5), Escape::Json), hole(named("a.b"), Escape::Plain)]
+            [placeholder(Name::Random(-5, 5), Escape::Json), placeholder(named("a.b"), Escape::Plain)]
         );
     }
 
     #[test]
     fn what_is_no_template_is_told() {
-        let told = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
-        assert_eq!(told("a${b"), TemplateError::Open("a${b".into()));
-        assert_eq!(told("${}"), TemplateError::Name("".into()));
-        assert_eq!(told("${a b}"), TemplateError::Name("a b".into()));
-        assert_eq!(told("${env.}"), TemplateError::Name("env.".into()));
-        assert_eq!(told("${a|upper}"), TemplateError::Escape("a|upper".into()));
-        assert_eq!(told("${a|}"), TemplateError::Escape("a|".into()));
+        let error_of = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
+        assert_eq!(error_of("a${b"), TemplateError::Open("a${b".into()));
+        assert_eq!(error_of("${}"), TemplateError::Name("".into()));
+        assert_eq!(error_of("${a b}"), TemplateError::Name("a b".into()));
+        assert_eq!(error_of("${env.}"), TemplateError::Name("env.".into()));
+        assert_eq!(error_of("${a|upper}"), TemplateError::Escape("a|upper".into()));
+        assert_eq!(error_of("${a|}"), TemplateError::Escape("a|".into()));
         for wrong in ["random(2,1)", "random(1)", "random(a,b)", "random(1,2"] {
-            assert_eq!(told(&format!("${{{wrong}}}")), TemplateError::Random(wrong.into()));
+            assert_eq!(error_of(&format!("${{{wrong}}}")), TemplateError::Random(wrong.into()));
         }
     }
 
     proptest! {
-        /// Filling each hole with what was written there, and doubling each `$`, gives the text again.
+        /// Filling each placeholder with what was written there, and doubling each `$`, gives the text again.
         #[test]
         fn pieces_make_up_the_text(text in "([a-z$ ]{0,6}(\\$\\{[a-z]{1,5}(\\|url)?\\})?){0,5}") {
             let text = text.replace("$$", "$").replace('$', "$$").replace("$${", "${");
             let written: String = parts(&text).into_iter().map(|part| match part {
-                Part::Text(text) => text.replace('$', "$$"),
-                Part::Hole { name, escape } => {
+                TemplatePart::Text(text) => text.replace('$', "$$"),
+                TemplatePart::Placeholder { name, escape } => {
                     let name = match name {
                         Name::Variable(name) => name,
                         Name::User => "user".to_owned(),

@@ -1,6 +1,6 @@
-//! What a scenario may say of sessions, and what it is told.
+//! Sessions as a scenario writes them, and the errors of wrong ones.
 
-use super::path::Step;
+use super::path::Transition;
 use super::*;
 use farfield_base::random::Purpose;
 use std::path::Path;
@@ -70,35 +70,40 @@ fn names_become_numbers() {
 
 #[test]
 fn what_cannot_be_meant_is_told() {
-    let told = |toml: &str| resolved(toml).expect_err(toml).to_string();
+    let error_of = |toml: &str| resolved(toml).expect_err(toml).to_string();
     let two = |first: &str, second: &str| {
         format!("[[state]]\nname='a'\npath='/a'\n{first}\n[[state]]\nname='b'\npath='/b'\n{second}")
     };
-    assert!(told("state = []").starts_with("state: there is no state"));
-    assert!(told(&two("", "body = '${x}'")).starts_with("state[1].body: nothing defines `${x}`"));
+    assert!(error_of("state = []").starts_with("state: there is no state"));
+    assert!(error_of(&two("", "body = '${x}'")).starts_with("state[1].body: nothing defines `${x}`"));
     assert_eq!(
-        told(&two("body = '${x}'", "extract = { x = { regex = 'x' } }")),
+        error_of(&two("body = '${x}'", "extract = { x = { regex = 'x' } }")),
         "state[0].body: no state before `a` defines `${x}`"
     );
-    assert!(told(&format!("path = ['a', 'c']\n{}", two("", ""))).starts_with("path: there is no state `c`"));
-    assert!(told(&two("", "name='a'").replace("name='b'\n", "")).starts_with("state[1].name: "));
-    assert!(told("[[state]]\nname='a'").starts_with("state[0].path: there is nothing to ask for"));
-    assert!(told("[[state]]\nname='a'\npath='x'").starts_with("state[0].path: `x` is not a path"));
-    assert!(told(&two("headers = { connection = 'x' }", "")).starts_with("state[0].headers.connection: "));
     assert!(
-        told(&format!("data = [{{ file = 'no.csv' }}]\n{}", two("", "")))
+        error_of(&format!("path = ['a', 'c']\n{}", two("", ""))).starts_with("path: there is no state `c`")
+    );
+    assert!(error_of(&two("", "name='a'").replace("name='b'\n", "")).starts_with("state[1].name: "));
+    assert!(error_of("[[state]]\nname='a'").starts_with("state[0].path: there is nothing to ask for"));
+    assert!(error_of("[[state]]\nname='a'\npath='x'").starts_with("state[0].path: `x` is not a path"));
+    assert!(
+        error_of(&two("headers = { connection = 'x' }", "")).starts_with("state[0].headers.connection: ")
+    );
+    assert!(
+        error_of(&format!("data = [{{ file = 'no.csv' }}]\n{}", two("", "")))
             .starts_with("data[0].file: no.csv: ")
     );
     let taken = two("extract = { name = { cookie = 'x' } }", "");
     assert!(
-        told(&format!("data = [{{ file = 'users.csv' }}]\n{taken}")).starts_with("state[0].extract.name: ")
+        error_of(&format!("data = [{{ file = 'users.csv' }}]\n{taken}"))
+            .starts_with("state[0].extract.name: ")
     );
 }
 
 /// Holes are looked at wherever they may stand: in queries, in files of bodies, in checks.
 #[test]
-fn holes_are_defined_before_wherever_they_stand() {
-    let told = |second: &str| {
+fn placeholders_are_defined_before_wherever_they_stand() {
+    let result_of = |second: &str| {
         let first = "[[state]]\nname='a'\npath='/a'\nextract.early = { cookie = 'c' }\n";
         let text =
             format!("{first}[[state]]\nname='b'\npath='/b'\nextract.late = {{ cookie = 'd' }}\n{second}");
@@ -112,7 +117,7 @@ fn holes_are_defined_before_wherever_they_stand() {
         "check.json = { '/${early}/x' = 1 }",
         "check.css = '#${early}'",
     ] {
-        assert_eq!(told(well), Ok(()), "{well}");
+        assert_eq!(result_of(well), Ok(()), "{well}");
     }
     for (wrong, parts) in [
         ("extract.x = { regex = '${no}=(.*)' }", ["state[1].extract.x.regex: ", "nothing defines `${no}`"]),
@@ -135,7 +140,7 @@ fn holes_are_defined_before_wherever_they_stand() {
             ["state[1].extract: ", "`x`, `y` need each other's values"],
         ),
     ] {
-        let sentence = told(wrong).expect_err(wrong);
+        let sentence = result_of(wrong).expect_err(wrong);
         assert!(parts.iter().all(|part| sentence.contains(part)), "{wrong}: {sentence}");
     }
     let early = "[[state]]\nname='a'\npath='/a'\nbody = { file = 'order.json' }\n\
@@ -153,14 +158,14 @@ fn rows_sum_to_one() {
     let table = |rows: &str| {
         format!("[transitions]\n{rows}\n[[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'")
     };
-    let told = |rows: &str| resolved(&table(rows)).expect_err(rows).to_string();
-    assert!(told("a = { b = 1 }").starts_with("transitions: there is no row for `b`"));
+    let error_of = |rows: &str| resolved(&table(rows)).expect_err(rows).to_string();
+    assert!(error_of("a = { b = 1 }").starts_with("transitions: there is no row for `b`"));
     assert!(
-        told("a = { b = 0.5, end = 0.4 }\nb = { end = 1 }")
+        error_of("a = { b = 0.5, end = 0.4 }\nb = { end = 1 }")
             .starts_with("transitions.a: the probabilities sum to 0.9")
     );
-    assert!(told("a = { c = 1 }\nb = { end = 1 }").starts_with("transitions.a: there is no state `c`"));
-    assert!(told("a = { b = 1.5, end = -0.5 }\nb = { end = 1 }").starts_with("transitions.a.b: is 1.5"));
+    assert!(error_of("a = { c = 1 }\nb = { end = 1 }").starts_with("transitions.a: there is no state `c`"));
+    assert!(error_of("a = { b = 1.5, end = -0.5 }\nb = { end = 1 }").starts_with("transitions.a.b: is 1.5"));
     assert!(resolved(&table("a = { b = 0.9, back = 0.1 }\nb = { end = 1 }")).is_ok());
 }
 
@@ -177,24 +182,24 @@ fn what_need_not_be_defined_is_warned_of() {
 
 #[test]
 fn extractions_say_one_place() {
-    let told = |text: &str| {
+    let error_of = |text: &str| {
         let written = format!("[[state]]\nname='a'\npath='/'\nextract.x = {text}");
         toml::from_str::<SessionSpec>(&written).expect_err(text).to_string()
     };
-    assert!(told("{}").contains("this has 0"));
-    assert!(told("{ regex = 'a', cookie = 'b' }").contains("this has 2"));
-    assert!(told("{ regex = '(' }").contains("is no regular expression"));
-    assert!(told("{ regex = 'a', group = 1 }").contains("has 0 groups"));
-    assert!(told("{ css = 'a >' }").contains("is no selector"));
-    assert!(told("{ json = 'a' }").contains("is no JSON pointer"));
-    assert!(told("{ cookie = 'a', attribute = 'b' }").contains("`attribute` is about `css`"));
-    assert!(told("{ cookie = 'a', index = 1, random = true }").contains("not both"));
+    assert!(error_of("{}").contains("this has 0"));
+    assert!(error_of("{ regex = 'a', cookie = 'b' }").contains("this has 2"));
+    assert!(error_of("{ regex = '(' }").contains("is no regular expression"));
+    assert!(error_of("{ regex = 'a', group = 1 }").contains("has 0 groups"));
+    assert!(error_of("{ css = 'a >' }").contains("is no selector"));
+    assert!(error_of("{ json = 'a' }").contains("is no JSON pointer"));
+    assert!(error_of("{ cookie = 'a', attribute = 'b' }").contains("`attribute` is about `css`"));
+    assert!(error_of("{ cookie = 'a', index = 1, random = true }").contains("not both"));
 }
 
-/// A chain without end whose stationary law is known by hand: from a to b always; from b to a, b and c alike; from c to a.
-/// π = (4, 6, 2) / 12: π_b = π_a + π_b / 3 and π_c = π_b / 3.
+/// A chain without end whose stationary distribution is known by hand: from a to b always; from b to a, b and
+/// c alike; from c to a. π = (4, 6, 2) / 12: π_b = π_a + π_b / 3 and π_c = π_b / 3.
 #[test]
-fn a_table_is_visited_by_its_stationary_law() {
+fn a_table_is_visited_by_its_stationary_distribution() {
     const STEPS: u32 = 120_000;
     let third = 1.0 / 3.0;
     let toml = format!(
@@ -217,15 +222,16 @@ fn a_table_is_visited_by_its_stationary_law() {
     }
 }
 
-/// The clicks until the end follow the geometric law of a row that ends with probability 1/4, mean 4.
+/// The clicks until the end follow the geometric distribution of a row that ends with probability 1/4, mean
+/// 4.
 #[test]
 fn sessions_end_and_go_back_as_the_table_says() {
     const SESSIONS: u32 = 20_000;
     let toml = "[transitions]\na = { b = 0.75, end = 0.25 }\nb = { back = 0.75, end = 0.25 }\n\
                 [[state]]\nname='a'\npath='/a'\n[[state]]\nname='b'\npath='/b'";
     let route = resolved(toml).expect("a session").route;
-    let Route::Markov { rows, .. } = &route else { panic!("a table") };
-    assert!(rows[1].steps().any(|step| step == (Step::Back, 0.75)));
+    let StatePath::Markov { rows, .. } = &route else { panic!("a table") };
+    assert!(rows[1].transitions().any(|transition| transition == (Transition::Back, 0.75)));
     let mut rng = Seed(3).stream(Purpose::User, 0);
     let mut clicks = 0;
     for _ in 0..SESSIONS {
@@ -243,7 +249,7 @@ fn sessions_end_and_go_back_as_the_table_says() {
     assert!((mean - 4.0).abs() < 5.0 * sigma, "{mean}");
 }
 
-/// What a condition, a loop or the environment may not be.
+/// Invalid conditions, loops and environment variables.
 #[test]
 fn conditions_need_what_a_state_before_extracts() {
     let check = |toml: &str, parts: &[&str]| {
@@ -284,7 +290,7 @@ fn states_stand_around_the_way() {
     };
     const ALL: &str = "set-up = ['make']\nfirst = ['in']\nlast = ['out']\ntear-down = ['unmake']";
     let session = resolved(&states(ALL)).expect("a session");
-    assert_eq!(session.route, Route::List([2].into()));
+    assert_eq!(session.route, StatePath::List([2].into()));
     assert_eq!(
         session.warnings,
         ["session.state[3].body: `${id}` is empty where no state before has defined it"],
@@ -292,22 +298,28 @@ fn states_stand_around_the_way() {
     );
     let quiet = states(ALL).replace("name = 'out'", "name = 'out'\nif-found = 'id'");
     assert_eq!(resolved(&quiet).expect("a session").warnings, [""; 0]);
-    let told = |toml: &str| resolved(toml).expect_err(toml).to_string();
-    assert!(told(&states("set-up = ['mke']")).starts_with("set-up: there is no state `mke`"));
+    let error_of = |toml: &str| resolved(toml).expect_err(toml).to_string();
+    assert!(error_of(&states("set-up = ['mke']")).starts_with("set-up: there is no state `mke`"));
     assert!(
-        told(&states("first = ['in']\nlast = ['in']")).starts_with("last: `in` stands in `first` already")
+        error_of(&states("first = ['in']\nlast = ['in']"))
+            .starts_with("last: `in` stands in `first` already")
     );
     assert!(
-        told(&states(&format!("path = ['in', 'way']\n{ALL}"))).starts_with("path: `in` stands in `first`")
+        error_of(&states(&format!("path = ['in', 'way']\n{ALL}")))
+            .starts_with("path: `in` stands in `first`")
     );
     assert!(
-        told(&states("first = ['make', 'in', 'way', 'out', 'unmake']"))
+        error_of(&states("first = ['make', 'in', 'way', 'out', 'unmake']"))
             .starts_with("state: all states stand")
     );
     // What a session extracts, neither the tear-down nor the set-up knows.
     let late = states(ALL).replace("'/unmake'\nbody = '${key}'", "'/unmake'\nbody = '${id}'");
-    assert_eq!(told(&late), "state[4].body: no state before `unmake` defines `${id}`");
+    assert_eq!(error_of(&late), "state[4].body: no state before `unmake` defines `${id}`");
     let data =
         format!("data = [{{ file = 'users.csv' }}]\n{}", states(ALL).replace("'/make'", "'/make?${name}'"));
-    assert!(told(&data).starts_with("state[0].path: `${name}` is a column of the data"), "{}", told(&data));
+    assert!(
+        error_of(&data).starts_with("state[0].path: `${name}` is a column of the data"),
+        "{}",
+        error_of(&data)
+    );
 }

@@ -11,20 +11,20 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct UploadSpec {
-    /// What is sent.
+    /// The content.
     pub content: ContentSpec,
-    /// What it is called; as on disk, or `text.txt`, if absent.
+    /// File name; as on disk, or `text.txt`, if absent.
     pub name: Option<Template>,
-    /// Its media type; `application/octet-stream`, or `text/plain`, if absent.
+    /// Media type; `application/octet-stream`, or `text/plain`, if absent.
     pub media_type: Option<MediaType>,
 }
 
-/// Where a file's bytes come from.
+/// Source of a file's bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentSpec {
-    /// From a file, as they are.
+    /// Bytes of a file.
     File(PathBuf),
-    /// From this text, which may have holes.
+    /// This text, which may have placeholders.
     Text(Template),
 }
 
@@ -98,18 +98,18 @@ impl From<MediaType> for String {
 /// A file that a form sends, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upload {
-    /// What is sent.
+    /// The content.
     pub content: UploadContent,
-    /// What it is called.
+    /// File name.
     pub name: Text,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
 }
 
 /// The bytes of a file that a form sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UploadContent {
-    /// The same each time.
+    /// Constant content.
     Bytes(Bytes),
     /// Written each time.
     Text(Text),
@@ -132,7 +132,7 @@ impl UploadSpec {
         key: &str,
         load: &mut Load<'_>,
     ) -> Result<Upload, SessionError> {
-        let plain = |text: &str| Template::try_from(text.replace('$', "$$")).expect("there is no hole in it");
+        let plain = |text: &str| Template::try_from(text.replace('$', "$$")).expect("no placeholder in it");
         let (content, usual_name, usual_type) = match &self.content {
             ContentSpec::File(path) => {
                 let bytes = file::read(path, load);
@@ -166,14 +166,14 @@ mod tests {
             let spec = read(text).expect(text);
             assert_eq!(read(&toml::to_string(&spec).expect("TOML")), Ok(spec));
         }
-        for (text, told) in [
+        for (text, part) in [
             ("", "either a `file` or a `text`"),
             ("file = 'a'\ntext = 'b'", "either a `file` or a `text`"),
             ("file = 'a'\ntype = 'image'", "no media type"),
             ("file = 'a'\ntype = \"image/png\\r\\nX: y\"", "no media type"),
         ] {
             let error = read(text).expect_err(text);
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Checks of single values of a reply's body: what a CSS selector selects, what a JSON pointer leads to.
+//! Checks of single values of a reply's body: elements at a CSS selector, values at a JSON pointer.
 //!
-//! `css = "#cart"` asks for an element, `css = ["#cart", ".total"]` for both, and `css = { "#total" = "${sum}", ".error" =
-//! false }` for one with that text and against another. `json = { "/state" = "paid", "/items/0" = true }` is the same of
-//! JSON.
+//! `css = "#cart"` requires an element, `css = ["#cart", ".total"]` for both, and `css = { "#total" =
+//! "${sum}", ".error" = false }` one with that text and the absence of another. `json = { "/state" = "paid",
+//! "/items/0" = true }` does so for JSON.
 
 use super::names::Names;
 use super::query::{Lookup, Query, QuerySpec};
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueChecks<W>(pub Vec<(W, WantedValue<Template>)>);
 
-/// What a value must be.
+/// Expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedValue<T> {
     /// There, or not there.
@@ -44,7 +44,7 @@ impl<W> ValueChecks<W> {
 }
 
 impl<Q: Query> ValueChecks<QuerySpec<Q>> {
-    /// Where values stand, and the texts that they must have.
+    /// Templates of the queries and of the expected texts.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let texts = self.0.iter().filter_map(|(_, wanted)| match wanted {
             WantedValue::Text(template) => Some(template),

@@ -1,9 +1,10 @@
-//! The bytes of a site's objects: of exactly their sizes, and the same for the same seed.
+//! The bytes of a site's objects: of exactly their sizes, reproducible by the seed.
 //!
-//! HTML names what its page embeds and links to, and is filled with words. Style sheets and scripts are one comment
-//! each, so that a browser takes them without a word. Everything else is random and does not compress.
+//! HTML holds the references of its page and is filled with words. Style sheets and scripts are one comment
+//! each, so that a browser accepts them. Everything else is random and does not
+//! compress.
 
-use super::{Kind, Site, SitePage, html};
+use super::{ObjectKind, Site, SitePage, html};
 use farfield_base::random::{Purpose, Seed, Stream};
 use rand::Rng;
 use std::io::{self, Write};
@@ -16,10 +17,10 @@ pub struct Contents<'a> {
     page_of: Vec<Option<&'a SitePage>>,
 }
 
-/// Numbers of streams: above those of the site's laws.
+/// Numbers of streams: above those of the site's distributions.
 const STREAMS: u64 = 1 << 41;
 
-/// So many bytes are drawn at once.
+/// Bytes drawn at once.
 const BLOCK: usize = 64 * 1024;
 
 impl<'a> Contents<'a> {
@@ -40,18 +41,18 @@ impl<'a> Contents<'a> {
         let size = described.size.0;
         let stream = Seed(self.site.seed()).stream(Purpose::Site, STREAMS + u64::from(object));
         match described.kind {
-            Kind::Html => {
+            ObjectKind::Html => {
                 let markup = self.page_of[at].map(|page| self.lines(page, size)).unwrap_or_default();
                 to.write_all(markup.as_bytes())?;
                 words(size - markup.len() as u64, stream, to)
             }
-            Kind::StyleSheet | Kind::Script if size >= 4 => {
+            ObjectKind::StyleSheet | ObjectKind::Script if size >= 4 => {
                 to.write_all(b"/*")?;
                 words(size - 4, stream, to)?;
                 to.write_all(b"*/")
             }
-            Kind::StyleSheet | Kind::Script => to.write_all(&b"   "[..size as usize]),
-            Kind::Image | Kind::Other => filled(size, stream, to, |_| ()),
+            ObjectKind::StyleSheet | ObjectKind::Script => to.write_all(&b"   "[..size as usize]),
+            ObjectKind::Image | ObjectKind::Other => filled(size, stream, to, |_| ()),
         }
     }
 
@@ -98,7 +99,7 @@ mod tests {
         let path = |at: usize| ["/a.html", "/b.css", "/c.js", "/d.png", "/e.bin"][at].to_owned();
         let object = |(at, size): (usize, &u64)| {
             let path = path(at);
-            Object { kind: Kind::of_path(&path), path, size: Bytes(*size), cost: Duration::ZERO }
+            Object { kind: ObjectKind::of_path(&path), path, size: Bytes(*size), cost: Duration::ZERO }
         };
         let all: Vec<u64> = std::iter::once(page_size).chain(sizes.iter().copied()).collect();
         let objects: Vec<Object> = all.iter().enumerate().map(object).collect();

@@ -1,6 +1,6 @@
-//! A site in numbers: what papers print of theirs.
+//! Statistics of a site, as papers print them.
 
-use super::{Kind, Site};
+use super::{ObjectKind, Site};
 
 /// The numbers of a site. Means of nothing are 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,9 +15,9 @@ pub struct SiteFigures {
     pub bytes_median: u64,
     /// The largest.
     pub bytes_max: u64,
-    /// What can be asked for by a click.
+    /// Number of pages.
     pub pages: usize,
-    /// Of these, HTML.
+    /// HTML pages.
     pub html_pages: usize,
     /// The mean size of the HTML.
     pub html_bytes_mean: f64,
@@ -38,7 +38,8 @@ impl SiteFigures {
     pub fn of(site: &Site) -> SiteFigures {
         let mut sizes: Vec<u64> = site.objects().iter().map(|object| object.size.0).collect();
         sizes.sort_unstable();
-        let html: Vec<_> = site.pages().iter().filter(|page| site.object(page).kind == Kind::Html).collect();
+        let html: Vec<_> =
+            site.pages().iter().filter(|page| site.object(page).kind == ObjectKind::Html).collect();
         let mut embedded: Vec<usize> = html.iter().map(|page| page.embedded.len()).collect();
         let mut whole: Vec<u64> = html.iter().map(|page| site.page_bytes(page)).collect();
         embedded.sort_unstable();

@@ -1,9 +1,9 @@
-//! A site and a folder of files: what lies beside the objects, and a site from files that are there already.
+//! A site as a folder of files, and a site from a folder that exists.
 //!
-//! Opening and writing files is the business of whoever wires it; here are names and texts.
+//! Opening and writing files is left to the caller; names and texts are made here.
 
 use super::html::{self, Reference};
-use super::{Kind, Link, Object, Site, SiteError, SitePage, path};
+use super::{Link, Object, ObjectKind, Site, SiteError, SitePage, path};
 use farfield_base::{Bytes, Duration};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +16,20 @@ pub const INDEX: &str = "index.html";
 /// A file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its path below the folder, with `/` between the parts and none in front.
+    /// Path below the folder, with `/` between the parts and none in front.
     pub path: String,
-    /// Its size.
+    /// Size.
     pub size: Bytes,
-    /// Its text, if it is HTML. What is no UTF-8 may be replaced.
+    /// Text, if it is HTML. Invalid UTF-8 may be replaced.
     pub html: Option<String>,
 }
 
 /// The site that `files` make up, in the order of their paths.
 ///
-/// Pages are the HTML files and whatever these link to, all asked for alike, every link followed alike: how popular they
-/// are, files do not tell. What leads elsewhere is left out, and so is a page inside a page that has something inside
-/// itself. A [`MANIFEST`] is no object. Blanks and the like in a path are percent-encoded.
+/// Pages are the HTML files and whatever these link to, all asked for alike, every link followed alike: how
+/// popular they are, files do not have. What leads elsewhere is left out, and so is a page inside a page that
+/// has something inside itself. A [`MANIFEST`] is no object. Blanks and the like in a path are
+/// percent-encoded.
 pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     files.retain(|file| file.path != MANIFEST);
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -36,7 +37,7 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
         .iter()
         .map(|file| {
             let path = encoded(&format!("/{}", file.path));
-            let kind = if file.html.is_some() { Kind::Html } else { Kind::of_path(&path) };
+            let kind = if file.html.is_some() { ObjectKind::Html } else { ObjectKind::of_path(&path) };
             Object { kind, path, size: file.size, cost: Duration::ZERO }
         })
         .collect();
@@ -67,15 +68,16 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     Site::new(0, objects.clone(), pages.collect(), None)
 }
 
-/// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead on the same
-/// server, in order, without what stands behind a `?`. One at a time, since a page from a stranger may name millions.
+/// The paths that the page at `own` names, with what `html` it has: what it embeds and where its links lead
+/// on the same server, in order, without what stands behind a `?`. One at a time, since a page from a
+/// stranger may name millions.
 pub fn named(html: &str, own: &str) -> impl Iterator<Item = String> {
     html::references(html).into_iter().filter_map(move |reference| match reference {
         Reference::Embedded(to) | Reference::Link(to) => resolved(own, &to),
     })
 }
 
-/// What a page names, as places, each once and in order.
+/// Indices of the objects that a page names, each once and in order.
 #[derive(Debug, Default)]
 struct Found {
     embedded: Vec<u32>,
@@ -102,8 +104,8 @@ impl Found {
     }
 }
 
-/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without hosts), or to
-/// what is no path of a site, such as one with empty parts.
+/// The path that `to` means in a page at `own`; none if it leads elsewhere (RFC 3986 section 5.2, without
+/// hosts), or to what is no path of a site, such as one with empty parts.
 fn resolved(own: &str, to: &str) -> Option<String> {
     let to = to.split(['?', '#']).next().unwrap_or_default().trim();
     let scheme = to.split('/').next().unwrap_or_default().contains(':');
@@ -144,7 +146,7 @@ mod tests {
         let file = |(path, text): &(&str, &str)| FoundFile {
             path: (*path).to_owned(),
             size: Bytes(text.len() as u64),
-            html: (Kind::of_path(path) == Kind::Html).then(|| (*text).to_owned()),
+            html: (ObjectKind::of_path(path) == ObjectKind::Html).then(|| (*text).to_owned()),
         };
         files.iter().map(file).collect()
     }

@@ -1,10 +1,10 @@
-//! A site from its model and a seed. Each aspect (sizes, embedded objects, links, popularity) draws from a stream of its
-//! own, so that a change of one law leaves the others' draws where they were.
+//! A site from its model and a seed. Each aspect (sizes, embedded objects, links, popularity) draws from a
+//! stream of its own, so that a change of one distribution leaves the others' draws where they were.
 
 use super::html;
 use super::matching;
 use super::model::{RequestSizes, SiteModel, Sizes};
-use super::{Kind, Link, Object, Site, SiteError, SitePage};
+use super::{Link, Object, ObjectKind, Site, SiteError, SitePage};
 use crate::alias::AliasTable;
 use crate::distribution::Distribution;
 use farfield_base::random::{Purpose, Seed, Stream};
@@ -13,7 +13,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution as _, Exp1};
 
-/// What a stream is for. Low numbers are those of request bodies and of the built-in server's pages.
+/// Purpose of a stream. Low numbers are those of request bodies and of the built-in server's pages.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 enum Aspect {
@@ -47,24 +47,24 @@ pub(super) fn generate(model: &SiteModel, seed: Seed) -> Result<Site, SiteError>
         let embedded = embedded.into_iter().map(|at| at + first as u32).collect();
         pages.push(SitePage::new(object, weight, embedded, links));
     }
-    if let (Some(law), Some(_)) = (model.request_sizes, model.embedded_objects) {
-        match_embedded(law, first, &mut objects, &pages);
+    if let (Some(target), Some(_)) = (model.request_sizes, model.embedded_objects) {
+        match_embedded(target, first, &mut objects, &pages);
     }
     make_room(model, &mut objects, &pages);
-    if let Some(law) = &model.page_bytes {
-        scale(law, seed, &mut objects, &pages[..model.pages as usize]);
+    if let Some(distribution) = &model.page_bytes {
+        scale(distribution, seed, &mut objects, &pages[..model.pages as usize]);
     }
-    if let Some(law) = &model.costs {
+    if let Some(distribution) = &model.costs {
         let mut rng = stream(seed, Aspect::Costs);
-        objects.iter_mut().for_each(|object| object.cost = law.sample_duration(&mut rng));
+        objects.iter_mut().for_each(|object| object.cost = distribution.sample_duration(&mut rng));
     }
     Site::new(seed.0, objects, pages, model.distances.clone())
 }
 
-/// What each page embeds, as places among the embedded objects.
+/// Indices of the embedded objects of each page.
 ///
-/// Shared objects are dealt out like cards, in a random order and then again from the first, so that each is embedded
-/// as soon as there are as many references as objects.
+/// Shared objects are dealt out like cards, in a random order and then again from the first, so that each is
+/// embedded as soon as there are as many references as objects.
 fn embedded(model: &SiteModel, seed: Seed) -> Result<Vec<Vec<u32>>, SiteError> {
     let mut rng = stream(seed, Aspect::Embedded);
     let most = model.embedded_objects.map_or(usize::MAX, |pool| pool as usize);
@@ -82,18 +82,18 @@ fn embedded(model: &SiteModel, seed: Seed) -> Result<Vec<Vec<u32>>, SiteError> {
     Ok(counts.into_iter().map(|count| dealt.by_ref().take(count).collect()).collect())
 }
 
-/// A count of a law, rounded down.
-fn count(law: Option<&Distribution>, rng: &mut Stream) -> usize {
-    law.map_or(0, |law| law.sample(rng) as usize) // `as` saturates, and takes what is negative to zero
+/// A count of a distribution, rounded down.
+fn count(distribution: Option<&Distribution>, rng: &mut Stream) -> usize {
+    distribution.map_or(0, |distribution| distribution.sample(rng) as usize) // `as` saturates, and takes what is negative to zero
 }
 
 /// Pages, and after them documents.
 fn mains(model: &SiteModel, seed: Seed) -> Vec<Object> {
     let mut html = stream(seed, Aspect::PageSizes);
     let mut other = stream(seed, Aspect::DocumentSizes);
-    let page = |number| object("p", number, Kind::Html, model.html_sizes.sample(&mut html));
+    let page = |number| object("p", number, ObjectKind::Html, model.html_sizes.sample(&mut html));
     let mut objects: Vec<Object> = (0..model.pages).map(page).collect();
-    let document = |number| object("d", number, Kind::Other, model.document_sizes.sample(&mut other));
+    let document = |number| object("d", number, ObjectKind::Other, model.document_sizes.sample(&mut other));
     objects.extend((0..model.documents).map(document));
     objects
 }
@@ -114,9 +114,9 @@ fn inner(
     let one = |number| {
         let drawn: f64 = kinds.random();
         let kind = match drawn {
-            drawn if drawn < model.style_sheets => Kind::StyleSheet,
-            drawn if drawn < model.style_sheets + model.scripts => Kind::Script,
-            _ => Kind::Image,
+            drawn if drawn < model.style_sheets => ObjectKind::StyleSheet,
+            drawn if drawn < model.style_sheets + model.scripts => ObjectKind::Script,
+            _ => ObjectKind::Image,
         };
         object("o", number, kind, model.sizes.sample(&mut sizes))
     };
@@ -124,7 +124,7 @@ fn inner(
 }
 
 /// Object `number` of a folder, a hundred of them in a folder of its own.
-fn object(folder: &str, number: u32, kind: Kind, size: u64) -> Object {
+fn object(folder: &str, number: u32, kind: ObjectKind, size: u64) -> Object {
     let path = format!("/{folder}/{}/{}.{}", number / 100, number % 100, kind.extension());
     Object { path, kind, size: Bytes(size), cost: Duration::ZERO }
 }
@@ -152,15 +152,15 @@ impl Sizes {
     }
 }
 
-/// How often each of `mains` is asked for: Zipf's law, over ranks by chance or matched with sizes.
+/// Popularity of each of `mains`: Zipf's law, over ranks that are random or matched with sizes.
 fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     let weights: Vec<f64> = (1..=mains.len()).map(|rank| (rank as f64).powf(-model.zipf)).collect();
     let total: f64 = weights.iter().sum();
     let mut shares: Vec<f64> = weights.iter().map(|weight| twelve_digits(weight / total)).collect();
     match model.request_sizes {
-        Some(law) => {
+        Some(target) => {
             let sizes: Vec<u64> = mains.iter().map(|object| object.size.0).collect();
-            matching::matched(&sizes, &shares, law)
+            matching::matched(&sizes, &shares, target)
         }
         None => {
             shares.shuffle(&mut stream(seed, Aspect::Popularity));
@@ -169,9 +169,9 @@ fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
     }
 }
 
-/// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows from the
-/// pages that embed it, and the sizes of these requests follow `law` too.
-fn match_embedded(law: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
+/// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows
+/// from the pages that embed it, and the sizes of these requests follow `law` too.
+fn match_embedded(target: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
     let mut asked = vec![0.0; objects.len() - first];
     for page in pages {
         page.embedded.iter().for_each(|at| asked[*at as usize - first] += page.weight);
@@ -189,7 +189,7 @@ fn match_embedded(law: RequestSizes, first: usize, objects: &mut [Object], pages
     let popularity: Vec<f64> = by_popularity.iter().map(|at| asked[*at] / total).collect();
     let sizes: Vec<Bytes> = objects[first..].iter().map(|object| object.size).collect();
     let bytes: Vec<u64> = sizes.iter().map(|size| size.0).collect();
-    let by_match = descending(&matching::matched(&bytes, &popularity, law));
+    let by_match = descending(&matching::matched(&bytes, &popularity, target));
     for (object, size) in by_popularity.into_iter().zip(by_match) {
         objects[first + object].size = sizes[size];
     }
@@ -200,15 +200,15 @@ fn twelve_digits(share: f64) -> f64 {
     (share * 1e12).round() / 1e12
 }
 
-/// Where each page's links lead: to different pages, the more popular the likelier, each followed alike.
+/// Links of each page: to different pages, the more popular the likelier, each followed alike.
 fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<Link>>, SiteError> {
     let mut links = vec![Vec::new(); popularity.len()];
-    let Some(law) = &model.links else { return Ok(links) };
+    let Some(distribution) = &model.links else { return Ok(links) };
     let table = AliasTable::new(popularity).map_err(|_| SiteError::Empty)?;
     let mut rng = stream(seed, Aspect::Links);
     let mut total = 0;
     for (page, links) in links.iter_mut().enumerate().take(model.pages as usize) {
-        let wanted = count(Some(law), &mut rng).min(popularity.len() - 1);
+        let wanted = count(Some(distribution), &mut rng).min(popularity.len() - 1);
         total += wanted;
         if total > Site::REFERENCES_MAX {
             return Err(SiteError::TooLarge);
@@ -240,7 +240,7 @@ fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) 
     found.into_iter().map(|page| Link { page, weight: 1.0 }).collect()
 }
 
-/// Makes each page at least as large as what it must name.
+/// Enlarges each page to the names that it must hold.
 fn make_room(model: &SiteModel, objects: &mut [Object], pages: &[SitePage]) {
     for (at, page) in pages.iter().enumerate().take(model.pages as usize) {
         let least = html::markup(objects, pages, page).len() as u64;
@@ -249,10 +249,11 @@ fn make_room(model: &SiteModel, objects: &mut [Object], pages: &[SitePage]) {
 }
 
 /// Scales what each page embeds so that the page has its total.
-fn scale(law: &Distribution, seed: Seed, objects: &mut [Object], pages: &[SitePage]) {
+fn scale(distribution: &Distribution, seed: Seed, objects: &mut [Object], pages: &[SitePage]) {
     let mut rng = stream(seed, Aspect::Totals);
     for page in pages {
-        let total = law.sample(&mut rng).clamp(0.0, MAX_PAGE) - objects[page.object as usize].size.0 as f64;
+        let total =
+            distribution.sample(&mut rng).clamp(0.0, MAX_PAGE) - objects[page.object as usize].size.0 as f64;
         let drawn: f64 = page.embedded.iter().map(|at| objects[*at as usize].size.0 as f64).sum();
         for at in &page.embedded {
             let size = &mut objects[*at as usize].size;

@@ -1,9 +1,9 @@
-//! Pages as HTML: what names their embedded objects and links, and finding both in HTML that is there already.
+//! Pages as HTML: references to embedded objects and links, written and found.
 //!
-//! [`references`] is no browser: it looks at tags and their attributes only, which is enough to take a folder of files
-//! as a site.
+//! [`references`] is no browser: it looks at tags and their attributes only, which suffices to read a folder
+//! of files as a site.
 
-use super::{Kind, Object, SitePage};
+use super::{Object, ObjectKind, SitePage};
 use std::fmt::Write;
 
 const WRITES: &str = "a String takes whatever is written";
@@ -15,11 +15,11 @@ pub fn markup(objects: &[Object], pages: &[SitePage], page: &SitePage) -> String
     for at in &page.embedded {
         let Object { path, kind, .. } = &objects[*at as usize];
         match kind {
-            Kind::StyleSheet => writeln!(html, "<link rel=\"stylesheet\" href=\"{path}\">"),
-            Kind::Script => writeln!(html, "<script src=\"{path}\"></script>"),
-            Kind::Image => writeln!(html, "<img src=\"{path}\" alt=\"\">"),
-            Kind::Html => writeln!(html, "<iframe src=\"{path}\"></iframe>"),
-            Kind::Other => writeln!(html, "<embed src=\"{path}\">"),
+            ObjectKind::StyleSheet => writeln!(html, "<link rel=\"stylesheet\" href=\"{path}\">"),
+            ObjectKind::Script => writeln!(html, "<script src=\"{path}\"></script>"),
+            ObjectKind::Image => writeln!(html, "<img src=\"{path}\" alt=\"\">"),
+            ObjectKind::Html => writeln!(html, "<iframe src=\"{path}\"></iframe>"),
+            ObjectKind::Other => writeln!(html, "<embed src=\"{path}\">"),
         }
         .expect(WRITES);
     }
@@ -42,7 +42,7 @@ pub fn index(objects: &[Object], pages: &[SitePage]) -> String {
     html
 }
 
-/// What a page names, as written.
+/// Reference of a page, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// Something that is fetched with the page.
@@ -51,7 +51,7 @@ pub enum Reference {
     Link(String),
 }
 
-/// What `html` names, in order. Character references are left as they are, but for `&amp;`.
+/// References of `html`, in order. Character references are left as they are, but for `&amp;`.
 pub fn references(html: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     let mut rest = html;

@@ -1,13 +1,14 @@
-//! Requests with temporal locality: pages are asked for again after about as many others as the law of stack distances
-//! says, and as often as their popularity says.
+//! Requests with temporal locality: pages return at distances of a given distribution, and as often as their
+//! popularity requires.
 //!
-//! After SURGE (Barford and Crovella 1998, section 4.2). Pages lie in a stack, in a random order at first. A distance
-//! is drawn, the page at that depth is asked for and comes to the top; one that has been asked for as often as it should
-//! is passed over from then on. Where distances are short for the number of pages, this alone asks for each page in a
-//! spell of its own, and at last for the most popular one only. So it is done in rounds of [`ROUND`] requests, each with
-//! its part of every page's requests, the stack kept from one to the next: counts are exact over the whole sequence and
-//! within 1 in each round. Distances follow the law except where a page comes back in the next round, which makes a few
-//! of them long, and at the end of a round, where the last pages have no depth left.
+//! After SURGE (Barford and Crovella 1998, section 4.2). Pages lie in a stack, in a random order at first. A
+//! distance is drawn, the page at that depth is asked for and comes to the top; one whose number of
+//! requests is reached is passed over from then on. Where distances are short for the number of pages, this
+//! alone asks for each page in a spell of its own, and at last for the most popular one only. So it is done
+//! in rounds of [`ROUND`] requests, each with its part of every page's requests, the stack kept from one to
+//! the next: counts are exact over the whole sequence and within 1 in each round. Distances follow the
+//! distribution except where a page comes back in the next round, which makes a few of them long, and at the
+//! end of a round, where the last pages have no depth left.
 
 use super::Site;
 use crate::distribution::Distribution;
@@ -21,7 +22,7 @@ pub const SEQUENCE: usize = 1 << 20;
 pub const ROUND: usize = 1 << 15;
 
 /// `length` pages of `site`, with distances of `law`, in whole numbers from 1.
-pub fn sequence(site: &Site, law: &Distribution, length: usize, rng: &mut Stream) -> Vec<u32> {
+pub fn sequence(site: &Site, distances: &Distribution, length: usize, rng: &mut Stream) -> Vec<u32> {
     let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
     let counts = counts(&weights, length);
     let rounds = length.div_ceil(ROUND) as u64;
@@ -41,7 +42,7 @@ pub fn sequence(site: &Site, law: &Distribution, length: usize, rng: &mut Stream
             stack.into_iter().partition(|page| left[*page as usize] > 0);
         let mut over = Vec::with_capacity(live.len());
         while !live.is_empty() {
-            let distance = law.sample_count(rng).min(live.len() as u64) as usize;
+            let distance = distances.sample_count(rng).min(live.len() as u64) as usize;
             let page = live.remove(live.len() - distance);
             asked.push(page);
             left[page as usize] -= 1;
@@ -53,7 +54,8 @@ pub fn sequence(site: &Site, law: &Distribution, length: usize, rng: &mut Stream
     asked
 }
 
-/// Whole numbers of sum `length`, in proportion to `weights`: each rounded down, the rest to those that lost most.
+/// Whole numbers of sum `length`, in proportion to `weights`: each rounded down, the rest to those that lost
+/// most.
 fn counts(weights: &[f64], length: usize) -> Vec<u32> {
     let total: f64 = weights.iter().sum();
     let exact: Vec<f64> = weights.iter().map(|weight| weight / total * length as f64).collect();

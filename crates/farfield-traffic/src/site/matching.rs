@@ -1,16 +1,17 @@
-//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): which file gets which popularity,
-//! so that the sizes of what is asked for follow a law of their own; and, the same seen from the other side, which of the
-//! embedded objects gets which size.
+//! SURGE's matching of files and requests (Barford and Crovella 1998, section 4.1): popularities are
+//! assigned to files so that the sizes of requests follow a distribution of their own; and, conversely, sizes
+//! to embedded objects.
 //!
-//! Files are in the order of their sizes. Their popularities are steps of a distribution function G; the law is F. What
-//! is sought is an order of the steps in which G is nowhere far from F. No order comes nearer than half the largest
-//! step. Here the largest steps are placed first, each where it brings G nearest to F if all smaller ones were spread
-//! evenly; then the others from the least file upwards, each time the one that fits best; last, the largest are
-//! exchanged with others as long as that brings G nearer. The work grows with the square of the number of files.
+//! Files are in the order of their sizes. Their popularities are steps of a distribution function G; the
+//! distribution is F. The goal is an order of the steps in which G is nowhere far from F. No order
+//! comes nearer than half the largest step. Here the largest steps are placed first, each where it brings G
+//! nearest to F if all smaller ones were spread evenly; then the others from the least file upwards, each
+//! time the one that fits best; last, the largest are exchanged with others as long as that brings G nearer.
+//! The work grows with the square of the number of files.
 
 use super::model::RequestSizes;
 
-/// So many files are matched at most at once.
+/// Files matched at once, at most.
 pub(super) const PAGES_MAX: usize = 20_000;
 
 /// Steps that are placed first.
@@ -20,11 +21,12 @@ const PLACED_FIRST: usize = 100;
 const EXCHANGED: usize = 30;
 const REACHES: [usize; 9] = [1, 2, 3, 4, 8, 16, 32, 64, 128];
 
-/// Deals out `popularity`, most popular first and of sum 1, to files of `sizes`: each file's, in the files' order.
-pub(super) fn matched(sizes: &[u64], popularity: &[f64], law: RequestSizes) -> Vec<f64> {
+/// Deals out `popularity`, most popular first and of sum 1, to files of `sizes`: each file's, in the files'
+/// order.
+pub(super) fn matched(sizes: &[u64], popularity: &[f64], target: RequestSizes) -> Vec<f64> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|file| sizes[*file]);
-    let wanted = wanted(&order, sizes, law);
+    let wanted = wanted(&order, sizes, target);
     let mut steps: Vec<Option<f64>> = vec![None; sizes.len()];
     let first = PLACED_FIRST.min(sizes.len());
     let mut left = 1.0;
@@ -41,16 +43,16 @@ pub(super) fn matched(sizes: &[u64], popularity: &[f64], law: RequestSizes) -> V
 }
 
 /// F at each file's size.
-fn wanted(order: &[usize], sizes: &[u64], law: RequestSizes) -> Vec<f64> {
-    let beyond = |size: u64| (law.from.0 as f64 / (size.max(law.from.0)) as f64).powf(law.shape);
+fn wanted(order: &[usize], sizes: &[u64], target: RequestSizes) -> Vec<f64> {
+    let beyond = |size: u64| (target.from.0 as f64 / (size.max(target.from.0)) as f64).powf(target.shape);
     let largest = order.last().map_or(0.0, |file| beyond(sizes[*file]));
     let all = 1.0 - largest;
     let share = |file: &usize| if all > 0.0 { (1.0 - beyond(sizes[*file])) / all } else { 1.0 };
     order.iter().map(share).collect()
 }
 
-/// The free file at which `step` leaves the least squared distance, weighted by F, with `left` spread evenly over the
-/// files that are still free.
+/// The free file at which `step` leaves the least squared distance, weighted by F, with `left` spread evenly
+/// over the files that are still free.
 fn place(steps: &[Option<f64>], wanted: &[f64], step: f64, left: f64) -> usize {
     let free = steps.iter().filter(|step| step.is_none()).count();
     let even = left / free as f64;
@@ -72,7 +74,7 @@ fn place(steps: &[Option<f64>], wanted: &[f64], step: f64, left: f64) -> usize {
     best
 }
 
-/// Gives the files that are still free the rest of the steps, each the one whose middle comes nearest to F.
+/// Assigns the remaining steps to the files without one, each the step whose middle comes nearest to F.
 fn fill(steps: &[Option<f64>], wanted: &[f64], rest: &[f64]) -> Vec<f64> {
     let mut rest: Vec<f64> = rest.iter().rev().copied().collect();
     let mut reached = 0.0;
@@ -141,7 +143,8 @@ mod tests {
         (1..=files).map(|rank| 1.0 / rank as f64 / all).collect()
     }
 
-    /// Sizes at the middles of steps of the law itself, in a mixed order: an exact matching exists, and is found.
+    /// Sizes at the middles of steps of the distribution itself, in a mixed order: an exact matching exists,
+    /// and is found.
     #[test]
     fn a_matching_that_exists_is_come_near_to() {
         let popularity = harmonic(200);

@@ -1,14 +1,14 @@
-//! A site as a few laws, as TOML writes it, and the presets with the papers' parameters.
+//! A site as a few distributions, as TOML writes it, and the presets with the papers' parameters.
 //!
 //! ```toml
-//! pages = 600                # HTML pages: what embeds and links
-//! documents = 640            # what is asked for on its own
+//! pages = 600                # HTML pages, which embed and link
+//! documents = 640            # objects requested on their own
 //! embedded-objects = 760     # shared among the pages; if absent, each page has its own
 //! embedded = { law = "pareto", shape = 2.43, scale = 1 }   # a page, rounded down
 //! links = { law = "geometric", mean = 8.9 }                # a page, rounded down
-//! zipf = 1                   # the n-th most popular is asked for as often as n^-zipf
+//! zipf = 1                   # the n-th most popular is requested in proportion to n^-zipf
 //!
-//! [sizes]                    # of all for which there is no [html-sizes] or [document-sizes]
+//! [sizes]                    # of all without [html-sizes] or [document-sizes]
 //! body = { law = "lognormal", mu = 9.357, sigma = 1.318 }
 //! tail = { share = 0.07, shape = 1.1, from = "133kB" }
 //! max = "100MB"
@@ -22,7 +22,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Share};
 use serde::{Deserialize, Serialize};
 
-/// A model of sites as written: it can be meant, but files that its laws name have not been read.
+/// A model of sites as written: valid, but files that its distributions name have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct SiteModelSpec {
@@ -75,7 +75,7 @@ fn is_none(share: &Share) -> bool {
     *share == Share::NONE
 }
 
-/// The law of sizes: a body and, where there is one, a Pareto tail.
+/// The distribution of sizes: a body and, where there is one, a Pareto tail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizesSpec {
@@ -101,13 +101,14 @@ pub struct Tail {
     pub share: Share,
     /// The exponent α, above 0.
     pub shape: f64,
-    /// Where the tail begins, above 0.
+    /// Start of the tail, above 0.
     pub from: Bytes,
 }
 
-/// The law of the sizes of what is asked for: P(X > x) = (from / x)^shape up to the largest file. The popularity of what
-/// is asked for by a click is matched so that it holds; embedded objects that pages share are asked for as often as these
-/// pages are, and their sizes are dealt out so that it holds. Objects that are a page's own have sizes by chance.
+/// The distribution of the sizes of what is asked for: P(X > x) = (from / x)^shape up to the largest file.
+/// The popularity of what is asked for by a click is matched so that it holds; embedded objects that pages
+/// share are asked for as often as these pages are, and their sizes are dealt out so that it holds. Objects
+/// that are a page's own have random sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizes {
@@ -117,7 +118,7 @@ pub struct RequestSizes {
     pub from: Bytes,
 }
 
-/// Why a model cannot be meant.
+/// Error of an invalid model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// Nothing is asked for.
@@ -130,7 +131,7 @@ pub enum ModelError {
     #[error("`zipf` is {0}; write a number from 0 up")]
     Zipf(f64),
     /// A parameter of a tail, or of request sizes.
-    #[error("`shape` and `from` of a Pareto law must be above 0")]
+    #[error("`shape` and `from` of a Pareto distribution must be above 0")]
     Pareto,
     /// Shares of more than all.
     #[error("`style-sheets` and `scripts` are shares of what is embedded; together they are above 1")]
@@ -138,8 +139,8 @@ pub enum ModelError {
     /// A largest size below the tail's begin, or of nothing.
     #[error("`max` is {0}; write a size of at least 1 byte, at most 1GiB, and above `from` of the tail")]
     Max(Bytes),
-    /// A law of sizes that says times.
-    #[error("a law of sizes has times in it; write sizes such as `10kB`, or bare numbers of bytes")]
+    /// A distribution of sizes that says times.
+    #[error("a distribution of sizes has times in it; write sizes such as `10kB`, or bare numbers of bytes")]
     Times,
     /// Totals of pages that share objects.
     #[error(
@@ -177,7 +178,7 @@ pub struct SiteModel {
     pub(super) document_sizes: Sizes,
 }
 
-/// A law of sizes, ready to draw.
+/// A distribution of sizes, ready to draw.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     pub(super) body: Distribution,
@@ -186,14 +187,14 @@ pub(super) struct Sizes {
 }
 
 impl SiteModelSpec {
-    /// The model itself, with files that its laws name read through `load`.
+    /// The model itself, with files that its distributions name read through `load`.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<SiteModel, FileError> {
         let written = &self.written;
-        let mut law = |spec: Option<&DistributionSpec>| spec.map(|spec| spec.resolve(load)).transpose();
-        let embedded = law(written.embedded.as_deref())?;
-        let links = law(written.links.as_deref())?;
-        let costs = law(written.costs.as_deref())?;
-        let page_bytes = law(written.page_bytes.as_ref())?;
+        let mut resolved = |spec: Option<&DistributionSpec>| spec.map(|spec| spec.resolve(load)).transpose();
+        let embedded = resolved(written.embedded.as_deref())?;
+        let links = resolved(written.links.as_deref())?;
+        let costs = resolved(written.costs.as_deref())?;
+        let page_bytes = resolved(written.page_bytes.as_ref())?;
         let sizes = written.sizes.resolve(load)?;
         let mut others = |spec: &Option<SizesSpec>| match spec {
             Some(spec) => spec.resolve(load),
@@ -221,7 +222,7 @@ impl SiteModelSpec {
 }
 
 impl SiteModel {
-    /// The site of `seed`: the same for the same seed.
+    /// The site of `seed`, deterministic.
     ///
     /// # Errors
     /// [`SiteError::TooLarge`] if the draws exceed the bounds of a site.
@@ -270,16 +271,16 @@ impl TryFrom<Written> for SiteModelSpec {
         if written.style_sheets.as_f64() + written.scripts.as_f64() > 1.0 {
             return Err(ModelError::Shares);
         }
-        if let Some(law) = written.request_sizes {
-            pareto(law.shape, law.from)?;
+        if let Some(sizes) = written.request_sizes {
+            pareto(sizes.shape, sizes.from)?;
             let mains = written.pages as usize + written.documents as usize;
             let embedded = written.embedded_objects.unwrap_or(0) as usize;
             if mains.max(embedded) > matching::PAGES_MAX {
                 return Err(ModelError::TooManyToMatch);
             }
         }
-        if let Some(law) = &written.page_bytes {
-            if law.dimension() == Some(Dimension::Time) {
+        if let Some(bytes) = &written.page_bytes {
+            if bytes.dimension() == Some(Dimension::Time) {
                 return Err(ModelError::Times);
             }
             if written.embedded_objects.is_some() {
@@ -318,7 +319,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Preset; 4] = [Preset::Surge, Preset::Prowgen, Preset::Wagon, Preset::Today];
 
-    /// Its name.
+    /// Name of the preset.
     pub const fn name(self) -> &'static str {
         match self {
             Preset::Surge => "surge",
@@ -372,7 +373,8 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused() {
         const SIZES: &str = "sizes = { body = '10kB' }";
-        let told = |text: &str| toml::from_str::<SiteModelSpec>(text).expect_err(text).message().to_owned();
+        let error_of =
+            |text: &str| toml::from_str::<SiteModelSpec>(text).expect_err(text).message().to_owned();
         for (text, part) in [
             (SIZES, "give `pages` or `documents`"),
             ("pages = 1", "missing field `sizes`"),
@@ -384,7 +386,7 @@ mod tests {
                 "`max` is 1MB",
             ),
         ] {
-            assert!(told(text).contains(part), "{text}: {}", told(text));
+            assert!(error_of(text).contains(part), "{text}: {}", error_of(text));
         }
         for (keys, part) in [
             ("pages = 2000000", "more than 1048576"),
@@ -396,7 +398,7 @@ mod tests {
             ("pages = 1\npgaes = 1", "unknown field `pgaes`"),
         ] {
             let text = format!("{keys}\n{SIZES}");
-            assert!(told(&text).contains(part), "{text}: {}", told(&text));
+            assert!(error_of(&text).contains(part), "{text}: {}", error_of(&text));
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Paths of a site: which can be asked for, and where each lies in a folder of files.
+//! Paths of a site: validity, and location in a folder of files.
 //!
-//! Percent-encoding hides no way out of the folder: dots are looked for in what is decoded (RFC 3986, sections 5.2.4 and
-//! 6.2.2.2), and a path that has any is none of a site's. Sites come from strangers: a server that was crawled.
+//! Percent-encoding hides no way out of the folder: dots are looked for in what is decoded (RFC 3986,
+//! sections 5.2.4 and 6.2.2.2), and a path that has any is refused. Sites come from untrusted sources: a
+//! server that was crawled.
 
 use super::files::INDEX;
 
-/// Whether it can be asked for and lie on a disk: one that ends with `/` is a folder, and its index there.
+/// Whether `path` can be both requested and a file on disk: one that ends with `/` is a folder, and its index
+/// there.
 pub fn is_path(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\"<>\\'&".contains(&byte);
     let Some(parts) = path.strip_prefix('/') else { return false };
@@ -13,8 +15,9 @@ pub fn is_path(path: &str) -> bool {
     path.bytes().all(plain) && (path == "/" || parts.split('/').all(|part| is_name(&decoded(part))))
 }
 
-/// Where the object at `path` lies: the names of folders, and at last of the file. What is percent-encoded is decoded
-/// where that is UTF-8, and a folder is its index. `None` for what [`is_path`] refuses.
+/// Location on disk of the object at `path`: the names of folders, and last of the file. What is
+/// percent-encoded is decoded where that is UTF-8, and a folder is its index. `None` for what [`is_path`]
+/// refuses.
 pub fn on_disk(path: &str) -> Option<Vec<String>> {
     if !is_path(path) {
         return None;

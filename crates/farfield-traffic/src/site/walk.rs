@@ -1,8 +1,9 @@
-//! Walks on a site's links: where a session starts, and which link is followed from each page (the start-page and routing
-//! probabilities of Liu et al. 1999, section 3.1).
+//! Walks on a site's links: the page that a session starts with, and the link followed from each page (the
+//! start-page and routing probabilities of Liu et al. 1999, section 3.1).
 //!
-//! Sessions start with a page as often as it says, and follow a link as often as that weighs. From a page without a
-//! link, they go on to any page, as often as it is asked for. Where a session is, its user keeps; how many pages it has is the load's to say.
+//! Sessions start with a page by its starting weight, and follow a link by the weight of the link. From a
+//! page without a link, they go on to any page, by its weight. The user keeps the position; the load decides
+//! the number of pages.
 
 use super::{Site, SitePage};
 use crate::alias::AliasTable;
@@ -12,7 +13,7 @@ use farfield_base::random::Stream;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Walk {
     start: AliasTable,
-    /// Where to go on from a page without a link, if that is not where sessions start.
+    /// Choice of the next page after one without a link, if it differs from that of the first.
     anywhere: Option<AliasTable>,
     routes: Vec<Option<Routes>>,
 }
@@ -30,8 +31,8 @@ impl Walk {
             let weights: Vec<f64> = site.pages().iter().map(weight).collect();
             AliasTable::new(&weights).expect("a site has a page that is asked for, and one to start with")
         };
-        let told = site.pages().iter().any(|page| page.starts.is_some());
-        let anywhere = told.then(|| choice(|page| page.weight));
+        let has_starts = site.pages().iter().any(|page| page.starts.is_some());
+        let anywhere = has_starts.then(|| choice(|page| page.weight));
         let routes = site.pages().iter().map(|page| {
             let weights: Vec<f64> = page.links.iter().map(|link| link.weight).collect();
             let choice = AliasTable::new(&weights).ok()?; // refused if no link is ever followed

@@ -65,8 +65,9 @@ pub fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0))
 }
 
-/// Asserts that `values` may follow `cdf`, by the test of Kolmogorov and Smirnov at a level of one in a thousand
-/// (1.95 is that quantile of Kolmogorov's distribution). For a law with steps the level is lower still.
+/// Asserts that `values` may follow `cdf`, by the test of Kolmogorov and Smirnov at a level of one in a
+/// thousand (1.95 is that quantile of Kolmogorov's distribution). For a distribution with steps the level is
+/// lower still.
 pub fn follows(what: &str, mut values: Vec<f64>, cdf: impl Fn(f64) -> f64) {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len() as f64;

@@ -1,24 +1,21 @@
-//! The laws that fuzz targets hold any site to, over the fuzzer's corpus and what is near it.
+//! Properties that fuzz targets check of any site, over the fuzzer's corpus and what is near it.
 
-mod laws;
-#[path = "../../../../fuzz/seeds.rs"]
-mod seeds;
+use farfield_testkit::corpus::{self, Target};
+use farfield_testkit::properties::sites;
 
-use seeds::Target;
-
-/// The targets with their laws.
+/// The targets with their properties.
 const TARGETS: [Target; 3] = [
-    ("site_folder", laws::of_folder, 6),
-    ("site_manifest", laws::of_manifest, 3),
-    ("site_page", laws::of_page, 3),
+    ("site_folder", sites::of_folder, 6),
+    ("site_manifest", sites::of_manifest, 3),
+    ("site_page", sites::of_page, 3),
 ];
 
 #[test]
-fn the_corpus_obeys_the_laws() {
-    seeds::obey(&TARGETS);
+fn the_corpus_has_the_properties() {
+    corpus::check(&TARGETS);
 }
 
 #[test]
-fn what_is_near_a_seed_obeys_the_laws() {
-    seeds::damaged_obey(&TARGETS, 300);
+fn what_is_near_a_seed_has_the_properties() {
+    corpus::check_damaged(&TARGETS, 300);
 }

@@ -5,6 +5,7 @@
 //! the run's; an Expires counts from the reply's own Date or, without one, is only distinguished from the distant past, by which
 //! servers delete. A jar takes a cookie's bytes and 40 more for each.
 
+use farfield_base::calendar::days_since_1970;
 use farfield_base::{Duration, Instant};
 
 /// Cookies that a jar holds; the one set first makes room (section 6.1 asks for 50).
@@ -246,15 +247,6 @@ fn clock(token: &str) -> Option<i64> {
     });
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
     (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
-}
-
-/// Days from 1970-01-01 in the proleptic Gregorian calendar: 365 a year, a day more in leap years, and the days of the
-/// months, which begin in March so that the leap day is the last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let of_years = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let of_months = (153 * month + 2) / 5;
-    of_years + of_months + day - 1 - 719_468
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::flags::fit::{AdviseFlags, Advised, KeepaliveFlags};
 use crate::output;
 use crate::problem::Problem;
-use farfield_traffic::fit::keepalive::KeepAlive;
-use farfield_traffic::fit::{FitReport, Model, Variable};
+use farfield_fit::keepalive::KeepAlive;
+use farfield_fit::{FitReport, Model, Variable};
 use std::fmt::Write;
 
 /// Timeouts of the work-load curve, in seconds.

@@ -8,7 +8,7 @@ use super::once::narrator::Narrator;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
-use farfield_engine::run as engine;
+use farfield_engine::plane::{Plane, SocketsPlane};
 use farfield_engine::sockets::Sources;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, SessionLimits, TraceEvent};
@@ -87,11 +87,9 @@ fn play(
 /// One session of `itinerary`, on the plane of the run that `settings` are of.
 fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Settings {
     let plane = match &settings.plane {
-        engine::Plane::Sockets { target, sources } => {
-            engine::Plane::Sockets { target: *target, sources: sources.clone() }
-        }
-        engine::Plane::Emulated(_) => engine::Plane::Sockets { target: address, sources: Sources::default() },
-        engine::Plane::Simulated(plane) => engine::Plane::Simulated(plane.clone()),
+        Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
+        Plane::Emulated(_) => Plane::Sockets(SocketsPlane { target: address, sources: Sources::default() }),
+        Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
     Settings {
         load: LoadModel::recorded(vec![Instant::ZERO]),
@@ -120,12 +118,12 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
 fn run_part(part: Settings, settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
     let run = move || farfield_engine::run(&part, stop, |_| {}).map(drop);
     let ran = match &settings.plane {
-        engine::Plane::Emulated(emulated) => emulated.place.inside(run).map_err(|error| {
+        Plane::Emulated(emulated) => emulated.testbed.inside(run).map_err(|error| {
             Problem::failed(format!("cannot enter the server's network namespace: {error}"))
         })?,
         // In a thread of its own: the thread that runs a load lowers its priority, which it may not be allowed to raise again, and
         // the load's own workers would inherit that.
-        engine::Plane::Sockets { .. } | engine::Plane::Simulated(_) => {
+        Plane::Sockets(_) | Plane::Simulated(_) => {
             std::thread::scope(|scope| scope.spawn(run).join()).expect("a run does not panic")
         }
     };

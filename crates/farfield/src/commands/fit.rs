@@ -4,10 +4,7 @@
 //! that it asks for, of which `farfield site make` makes files; `fit.json`, everything that was found; `report.html`, the same
 //! to look at.
 
-mod chart;
-mod page;
 mod read;
-mod summary;
 
 pub use read::{fitted, settings};
 
@@ -15,11 +12,12 @@ use crate::exit::Exit;
 use crate::flags::fit::FitFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario::{HttpVersion, RunSpec, Scenario, Url};
-use crate::site_folder;
 use farfield_base::Duration;
-use farfield_traffic::fit::FitReport;
-use farfield_traffic::fit::scenario::{Asked, FittedTraffic, TrafficSettings};
+use farfield_fit::FitReport;
+use farfield_fit::scenario::{Asked, FittedTraffic, TrafficSettings};
+use farfield_report::fit::{page, summary, with_unit};
+use farfield_scenario::site_folder;
+use farfield_scenario::{HttpVersion, RunSpec, Scenario, Url};
 use serde::Serialize;
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
@@ -46,8 +44,8 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     settings.objects = flags.objects.max(1);
     let report = fitted(&flags.log, &settings)?;
     let asked = match target {
-        Some(_) => Asked::Paths,
-        None => Asked::Site(FILES[1].into()),
+        Some(_) => RequestSource::Paths,
+        None => RequestSource::Site(FILES[1].into()),
     };
     let pace = Pace::of(&report, flags);
     let wanted = TrafficSettings { speed: pace.speed, asked, course: flags.course };
@@ -60,13 +58,13 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
         (heading(&report, &traffic, &pace) + &scenario.to_toml()).into_bytes(),
         site,
         written(&report).into_bytes(),
-        page::page(&report, &traffic).into_bytes(),
+        page(&report, &traffic).into_bytes(),
     ];
     for (file, content) in FILES.iter().zip(contents) {
         write(&flags.out.join(file), &content)?;
     }
     let takes = pace.takes(&report, &scenario);
-    output::put(&summary::summary(&report, &traffic, &flags.out, &takes))?;
+    output::put(&summary(&report, &traffic, &flags.out, &takes))?;
     Ok(Exit::Fine)
 }
 
@@ -114,7 +112,7 @@ impl Pace {
     fn takes(&self, report: &FitReport, scenario: &Scenario) -> String {
         let run = &scenario.run;
         let rate = report.popularity.requests as f64 / self.covered.as_secs_f64();
-        let takes = summary::told((run.warm_up + run.duration).as_secs_f64());
+        let takes = with_unit((run.warm_up + run.duration).as_secs_f64());
         let mut text = format!("takes {takes}, with about {:.0} requests", rate * run.duration.as_secs_f64());
         if run.duration > Self::LONGEST && self.speed == 1.0 {
             let faster = (run.duration.as_secs_f64() / Self::LONGEST.as_secs_f64()).ceil();

@@ -10,48 +10,41 @@ use crate::exit::Exit;
 use crate::flags::TryFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario::{self, Plane, Resolved, Scenario};
 use farfield_base::{Duration, Instant};
-use farfield_engine::place::gain_privilege;
-use farfield_engine::plane::PlaneSettings;
-use farfield_engine::run as engine;
-use farfield_engine::{Settings, descriptors, interrupt, preflight};
+use farfield_engine::plane::PreparedPlane;
+use farfield_engine::testbed::gain_privilege;
+use farfield_engine::{PlaneKind, Settings, descriptors, interrupt, preflight};
+use farfield_scenario::{Overlay, Prepared};
 use farfield_traffic::load::LoadModel;
 use farfield_user::TraceEvent;
 use narrator::{End, Narrator};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 /// Runs one session of the scenario that the flags name.
 pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
-    let mut scenario = scenario::read(&flags.as_of_a_run())?;
-    let beside = Path::new(&flags.scenario).parent().unwrap_or(Path::new("")).to_owned();
-    only_once(&mut scenario)?;
-    if scenario.plane == Plane::Emulated {
+    let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    if plan.scenario().session.as_ref().is_none_or(|session| session.replay.is_some()) {
+        return Err(no_session());
+    }
+    if plan.scenario().plane == PlaneKind::Emulated {
         // Before anything that makes threads: a process of several cannot enter a user namespace.
         gain_privilege().map_err(Problem::forbidden)?;
     }
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, plane, address, origin, files, .. } = scenario.resolve(&beside)?;
+    let Prepared { mut settings, address, origin, files, .. } = plan.prepare(super::run::now_rfc3339())?;
     for warning in &settings.warnings {
         output::tell(format_args!("warning: {warning}\n"));
     }
-    of_one_session(&mut settings, &plane);
-    preflight::check(&settings, &plane).map_err(Problem::failed)?;
+    of_one_session(&mut settings);
+    preflight::check(&settings).map_err(Problem::failed)?;
     let log = tempfile::tempdir()
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
-    match plane {
-        PlaneSettings::Sockets => {}
-        PlaneSettings::Emulated(plane) => {
-            settings.plane = engine::Plane::Emulated(super::run::set_up(*plane, log.path())?.into());
-        }
-        PlaneSettings::Simulated(plane) => settings.plane = engine::Plane::Simulated(plane),
-    }
+    let mut settings = super::run::set_up(settings, log.path())?;
     drop(files);
     let telling = Telling { address, whole: flags.trace };
     if let Some(played) = around::set_up(&mut settings, telling, &stop)? {
@@ -101,23 +94,11 @@ fn no_session() -> Problem {
     )
 }
 
-/// Runs the scenario's session once, without think times, and measures nothing.
-fn only_once(scenario: &mut Scenario) -> Result<(), Problem> {
-    let session =
-        scenario.session.as_mut().filter(|session| session.replay.is_none()).ok_or_else(no_session)?;
-    session.go_once();
-    (scenario.thresholds, scenario.aborts) = (Vec::new(), Vec::new());
-    (scenario.run.requests, scenario.run.sessions) = (None, None);
-    scenario.run.finish_sessions = Duration::ZERO;
-    scenario.run.warm_up = Duration::ZERO;
-    Ok(())
-}
-
 /// One session that begins at once, for as long as it takes.
-fn of_one_session(settings: &mut Settings, plane: &PlaneSettings) {
+fn of_one_session(settings: &mut Settings<PreparedPlane>) {
     settings.load = LoadModel::recorded(vec![Instant::ZERO]);
     (settings.warm_up, settings.duration, settings.drain) = (Duration::ZERO, LONGEST, Duration::ZERO);
-    if matches!(plane, PlaneSettings::Sockets) {
+    if settings.plane.kind() == PlaneKind::Sockets {
         settings.workers = NonZeroU32::MIN;
     }
 }
@@ -132,16 +113,15 @@ fn print(narrator: &mut Narrator, events: &Receiver<TraceEvent>) {
 }
 
 impl TryFlags {
-    /// The same flags as those of a run.
-    fn as_of_a_run(&self) -> crate::flags::RunFlags {
-        crate::flags::RunFlags {
-            what: Some(self.scenario.clone()),
+    /// The flags that are short for keys of the scenario.
+    fn overlay(&self) -> Overlay {
+        Overlay {
             target: self.target.clone(),
             plane: self.plane.clone(),
             seed: self.seed,
             sets: self.sets.clone(),
-            out: None::<PathBuf>,
-            ..crate::flags::RunFlags::default()
+            once: true,
+            ..Overlay::default()
         }
     }
 }

@@ -4,19 +4,18 @@ use crate::commands::around::{self, Telling};
 use crate::commands::report::shown;
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
-use crate::inputs;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use crate::scenario::{self, Plane, Resolved, Scenario};
-use farfield_engine::place::gain_privilege;
-use farfield_engine::plane::{EmulatedPlane, PlaneSettings};
-use farfield_engine::run as engine;
+use farfield_engine::plane::PreparedPlane;
+use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{
-    Emulated, Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
+    Output, PlaneKind, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
     preflight,
 };
 use farfield_measure::Summary;
+use farfield_scenario::inputs;
+use farfield_scenario::{Overlay, Prepared, RunPlan};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,18 +24,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs what the flags mean.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let flags = &located(flags)?;
-    let scenario = scenario::read(flags)?;
-    let beside = match &flags.what {
-        Some(what) if !what.contains("://") => Path::new(what).parent().unwrap_or(Path::new("")).to_owned(),
-        _ => PathBuf::new(),
-    };
+    let plan = read(flags.what.as_deref(), &flags.overlay())?;
     if flags.show_scenario {
-        // What a run would refuse is refused here, before anybody keeps the file.
-        scenario.clone().check(&beside)?;
-        output::put(&scenario.to_toml())?;
+        output::put(&plan.scenario().to_toml())?;
         return Ok(Exit::Fine);
     }
-    let done = drive(scenario, &beside, flags.quiet)?;
+    let done = drive(plan, flags.quiet)?;
     let put = match flags.format {
         Format::Text => output::put_coloured(&shown(&done.summary, &done.directory)),
         Format::Json => output::put(&done.summary.to_json()),
@@ -49,6 +42,16 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         }
         put => put.map(|()| done.exit),
     }
+}
+
+/// The run that `what` names, a URL or a scenario file, with `flags` laid over it.
+pub(super) fn read(what: Option<&str>, flags: &Overlay) -> Result<RunPlan, Problem> {
+    let read = match what {
+        None => farfield_scenario::from_flags(flags),
+        Some(url) if url.contains("://") => farfield_scenario::from_url(url, flags),
+        Some(path) => farfield_scenario::from_file(Path::new(path), flags),
+    };
+    read.map_err(Problem::from)
 }
 
 /// `flags` with the scenario of a run that is to be repeated in place of its directory.
@@ -69,20 +72,20 @@ pub struct Done {
     pub exit: Exit,
 }
 
-/// Makes a run of the scenario, whose files lie `beside` it.
-pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Problem> {
-    if scenario.plane == Plane::Emulated {
+/// Makes the run.
+pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
+    if plan.scenario().plane == PlaneKind::Emulated {
         // Before anything that makes threads: a process of several cannot enter a user namespace.
         gain_privilege().map_err(Problem::forbidden)?;
     }
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Resolved { mut settings, plane, address, mut scenario, origin, files, inputs } =
-        scenario.resolve(beside)?;
+    let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
+        plan.prepare(now_rfc3339())?;
     // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
     let asked = scenario.output.directory.take();
-    preflight::check(&settings, &plane).map_err(Problem::failed)?;
+    preflight::check(&settings).map_err(Problem::failed)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
@@ -92,13 +95,7 @@ pub fn drive(scenario: Scenario, beside: &Path, quiet: bool) -> Result<Done, Pro
     };
     let created = created.map_err(Problem::failed)?;
     let directory = created.path().to_owned();
-    match plane {
-        PlaneSettings::Sockets => {}
-        PlaneSettings::Emulated(plane) => {
-            settings.plane = engine::Plane::Emulated(set_up(*plane, &directory)?.into());
-        }
-        PlaneSettings::Simulated(plane) => settings.plane = engine::Plane::Simulated(plane),
-    }
+    let mut settings = set_up(settings, &directory)?;
     // Whoever serves them has read them by now.
     drop(files);
     let telling = Telling { address, whole: false };
@@ -153,13 +150,13 @@ fn end_with_tear_down(settings: &Settings, telling: Telling) {
     }
 }
 
-/// Sets up the emulated plane. What could not be is not left behind as a run.
-pub(super) fn set_up(plane: EmulatedPlane, directory: &Path) -> Result<Emulated, Problem> {
-    plane.set_up(directory).map_err(|error| {
+/// Sets up the plane. What could not be is not left behind as a run.
+pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Result<Settings, Problem> {
+    settings.set_up(directory).map_err(|error| {
         // It stays if the server left its last words there.
         let _ = std::fs::remove_dir(directory);
         match error {
-            SetUpError::Place(error) => Problem::forbidden(error),
+            SetUpError::Testbed(error) => Problem::forbidden(error),
             SetUpError::Server(error) => Problem::failed(error),
         }
     })

@@ -4,9 +4,9 @@ use crate::exit::Exit;
 use crate::flags::ServeFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario;
 use farfield_engine::{descriptors, interrupt};
 use farfield_origin::{Origin, OriginConfig};
+use farfield_scenario as scenario;
 use std::sync::atomic::Ordering;
 use toml::{Table, Value};
 

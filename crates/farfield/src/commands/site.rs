@@ -8,15 +8,15 @@ use crate::exit::Exit;
 use crate::flags::site::{CrawlFlags, MakeFlags, SiteCommand, SiteFlags};
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario::Url;
-use crate::site_folder as folder;
 use crawl::{Bounds, Crawled, crawl};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use farfield_engine::interrupt;
+use farfield_scenario::Url;
+use farfield_scenario::site_folder as folder;
 use farfield_traffic::request::SiteSource;
 use farfield_traffic::site::files::{self, FoundFile};
-use farfield_traffic::site::{Kind, Preset, Site, SiteFigures};
+use farfield_traffic::site::{ObjectKind, Preset, Site, SiteFigures};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -124,8 +124,8 @@ fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{below}/"), found)?;
         } else if described.is_file() {
-            let html = match Kind::of_path(&below) {
-                Kind::Html => Some(String::from_utf8_lossy(&fs::read(entry.path())?).into_owned()),
+            let html = match ObjectKind::of_path(&below) {
+                ObjectKind::Html => Some(String::from_utf8_lossy(&fs::read(entry.path())?).into_owned()),
                 _ => None,
             };
             found.push(FoundFile { path: below, size: Bytes(described.len()), html });

@@ -3,10 +3,9 @@
 use crate::commands::report::shown;
 use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
-use crate::flags::RunFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::scenario;
+use farfield_scenario::Overlay;
 use std::path::Path;
 
 /// People across the WAN.
@@ -59,7 +58,7 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
 }
 
 fn show(text: &str) -> Result<Done, Problem> {
-    drive(scenario::from_text(text, None, &RunFlags::default())?, Path::new(""), false)
+    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, false)
 }
 
 #[cfg(test)]

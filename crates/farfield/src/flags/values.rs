@@ -76,8 +76,8 @@ impl Bounded for u64 {
 mod tests {
     use super::*;
     use crate::flags::Flags;
-    use crate::scenario::Scenario;
     use clap::Parser;
+    use farfield_scenario::Scenario;
 
     /// What is offered is what the scenario's keys take.
     #[test]

@@ -8,6 +8,8 @@
 
 pub mod wan;
 
+pub use farfield_testkit::skip;
+
 use farfield_base::{Outcome, Sample};
 use farfield_measure::Summary;
 use farfield_measure::samples::SamplesFile;
@@ -325,14 +327,5 @@ pub fn try_poll<T>(patience: Duration, mut found: impl FnMut() -> Option<T>) -> 
             return thing;
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Records that the test `name` could not run here, and why.
-pub fn skip(name: &str, reason: &str) {
-    eprintln!("SKIPPED {name}: {reason}");
-    if let Some(path) = std::env::var_os("FARFIELD_SKIPS") {
-        let mut file = fs::OpenOptions::new().append(true).open(path).expect("the file of skipped tests");
-        std::io::Write::write_all(&mut file, format!("{name}: {reason}\n").as_bytes()).expect("one line");
     }
 }

@@ -1,14 +1,14 @@
 //! HTTP Archives (HAR 1.2) as browsers save them: one session, whose pages are those of the archive.
 //!
-//! Only what goes to the server of the first entry is asked for again. Fields that belong to a connection are left out, and
-//! so are those that farfield writes itself.
+//! Only requests to the server of the first entry are replayed. Header fields of a connection are left out,
+//! and so are those that farfield writes itself.
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
-use crate::fit::log::rfc3339;
 use crate::request::{Request, method};
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
+use farfield_log::rfc3339;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::path::Path;

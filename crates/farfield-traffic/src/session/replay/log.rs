@@ -1,13 +1,14 @@
-//! Access logs: sessions by client and user agent, apart where a client was silent for longer than ten minutes (the larger
-//! threshold of Liu et al. 1999); pages by what was asked for, and how soon after the page.
+//! Access logs: sessions by client and user agent, apart where a client was silent for longer than ten
+//! minutes (the larger threshold of Liu et al. 1999); pages by the path of a request and its time after
+//! the page.
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
-use crate::fit::log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use crate::request::{Request, method};
-use crate::site::Kind;
+use crate::site::ObjectKind;
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
+use farfield_log::{LogFormat, LogParser, LogReader, Record, decompressed};
 use http::Method;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,12 +16,12 @@ use std::path::Path;
 
 /// Silence that ends a session.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// After the request before, what no page is, is embedded in the page.
+/// A request that is no page is embedded in the page if it follows the request before within this time.
 const EMBEDDED_WITHIN: Duration = Duration::from_secs(2);
 
 /// A session that goes on.
 struct Open {
-    place: usize,
+    index: usize,
     began: Instant,
     last: Instant,
 }
@@ -65,11 +66,11 @@ fn sessions(entries: Vec<(Instant, Vec<u8>, Request)>) -> Vec<RecordedSession> {
         let known = open.get_mut(&client).filter(|session| at.since(session.last) <= SILENCE_MAX);
         let Some(session) = known else {
             let starts = Instant::ZERO + at.since(first);
-            open.insert(client, Open { place: sessions.len(), began: at, last: at });
+            open.insert(client, Open { index: sessions.len(), began: at, last: at });
             sessions.push((Some(starts), vec![Recorded { requests: vec![request], ..Recorded::default() }]));
             continue;
         };
-        let pages = &mut sessions[session.place].1;
+        let pages = &mut sessions[session.index].1;
         let silence = at.since(session.last);
         session.last = at;
         let before = pages.last_mut().expect("a session begins with a page");
@@ -87,5 +88,5 @@ fn sessions(entries: Vec<(Instant, Vec<u8>, Request)>) -> Vec<RecordedSession> {
 /// Whether a request is for what pages embed.
 fn is_part(request: &Request) -> bool {
     let path = request.path.split('?').next().unwrap_or_default();
-    matches!(Kind::of_path(path), Kind::Image | Kind::Script | Kind::StyleSheet)
+    matches!(ObjectKind::of_path(path), ObjectKind::Image | ObjectKind::Script | ObjectKind::StyleSheet)
 }

@@ -14,7 +14,7 @@ fn replay(name: &str, text: &str, more: &str) -> Result<Replay, String> {
 }
 
 /// Each session as `@start: path+embedded@at~think …`, times in milliseconds.
-fn told(replay: &Replay) -> Vec<String> {
+fn listed(replay: &Replay) -> Vec<String> {
     let ms = |time: Duration| time.as_ns() / 1_000_000;
     let request = |id: RequestId| {
         let request = replay.requests.request(id);
@@ -39,7 +39,7 @@ const WSESSLOG: &str = "# session 1 (a comment)\n/foo.html think=2.0\n\t/pict1.g
 fn session_logs_of_httperf() {
     let replay = replay("s.wsesslog", WSESSLOG, "timing = 'gaps'\nspeed = 2").expect("sessions");
     assert_eq!(
-        told(&replay),
+        listed(&replay),
         [
             "?: GET /foo.html+GET /pict1.gif+GET /pict2.gif@0~1000, POST /foo2.html@0~0",
             "?: GET /foo.html@0~250, GET /foo.html@0~0"
@@ -65,7 +65,7 @@ fn archives_of_browsers() {
     ];
     let text = format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.join(","));
     let replay = replay("s.har", &text, "").expect("a session");
-    assert_eq!(told(&replay), ["0: GET /a?b+GET /a.png@0~2000, GET /c@2450~0"]);
+    assert_eq!(listed(&replay), ["0: GET /a?b+GET /a.png@0~2000, GET /c@2450~0"]);
     assert_eq!((replay.left_out, replay.requests.requests()[0].headers.len()), (1, 1));
 }
 
@@ -90,7 +90,7 @@ fn access_logs() {
     let log = replay("access.log", &text, "").expect("sessions");
     let a = "GET /x.html+GET /i.png@0~10000, GET /y@10000~1000, GET /z@11000~252000, GET /again@263000~0";
     assert_eq!(
-        told(&log),
+        listed(&log),
         [format!("0: {a}"), "0: GET /x.html@0~4000, GET /late@4000~8000, GET /i.png@12000~0".into()]
     );
     assert_eq!(log.left_out, 2);
@@ -99,14 +99,19 @@ fn access_logs() {
 
 #[test]
 fn what_cannot_be_meant_is_told() {
-    let told = |name: &str, text: &str, more: &str| replay(name, text, more).expect_err(text);
-    assert_eq!(told("s.wsesslog", WSESSLOG, ""), "s.wsesslog: has no instants; write `timing = \"gaps\"`");
-    assert!(told("s.wsesslog", "/a\n/b thnk=2", "").starts_with("s.wsesslog:2: there is no option `thnk`"));
-    assert!(told("s.wsesslog", "  /a", "").starts_with("s.wsesslog:1: is indented"));
-    assert!(told("s.wsesslog", "/a contents='x", "").starts_with("s.wsesslog:1: the quote"));
-    assert!(told("s.wsesslog", "a b", "").starts_with("s.wsesslog:1: `a` is not a path"));
-    assert!(told("s.wsesslog", "# none\n", "timing = 'gaps'").contains("has no session"));
-    assert!(told("s.har", "{}", "").starts_with("s.har: is no HTTP Archive"));
-    assert!(told("s.log", "hello\n", "").contains("is no access log"));
-    assert!(told("s.log", "", "speed = 0").contains("`speed` is 0"));
+    let error_of = |name: &str, text: &str, more: &str| replay(name, text, more).expect_err(text);
+    assert_eq!(
+        error_of("s.wsesslog", WSESSLOG, ""),
+        "s.wsesslog: has no instants; write `timing = \"gaps\"`"
+    );
+    assert!(
+        error_of("s.wsesslog", "/a\n/b thnk=2", "").starts_with("s.wsesslog:2: there is no option `thnk`")
+    );
+    assert!(error_of("s.wsesslog", "  /a", "").starts_with("s.wsesslog:1: is indented"));
+    assert!(error_of("s.wsesslog", "/a contents='x", "").starts_with("s.wsesslog:1: the quote"));
+    assert!(error_of("s.wsesslog", "a b", "").starts_with("s.wsesslog:1: `a` is not a path"));
+    assert!(error_of("s.wsesslog", "# none\n", "timing = 'gaps'").contains("has no session"));
+    assert!(error_of("s.har", "{}", "").starts_with("s.har: is no HTTP Archive"));
+    assert!(error_of("s.log", "hello\n", "").contains("is no access log"));
+    assert!(error_of("s.log", "", "speed = 0").contains("`speed` is 0"));
 }

@@ -1,6 +1,7 @@
-//! httperf's session description files (`--wsesslog`): a line for each request, an empty line between sessions. A line that
-//! begins with blanks is asked for together with those before it, once the reply to the first is there; `think=SECONDS` is
-//! how long the user thinks once all of that is. `method=M` and `contents='…'` say what is sent.
+//! httperf's session description files (`--wsesslog`): a line for each request, an empty line between
+//! sessions. A line that begins with blanks is requested together with those before it, once the reply to the
+//! first is there; `think=SECONDS` is the think time after all of these. `method=M` and
+//! `contents='…'` set the request.
 
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;

@@ -3,9 +3,9 @@
 use crate::flags::fit::{LogFlags, LogLayout, Unit};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
-use farfield_traffic::fit::log::{FieldMap, LogFormat, LogParser, LogReader, TransferUnit, decompressed};
-use farfield_traffic::fit::session::{Kinds, Thresholds};
-use farfield_traffic::fit::{FitReport, FitSettings, Limits, Taking, Trials, Visits};
+use farfield_fit::session::{RequestKinds, Thresholds};
+use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Visits};
+use farfield_log::{FieldMap, LogFormat, LogParser, LogReader, TransferUnit, decompressed};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -34,8 +34,8 @@ pub fn settings(flags: &LogFlags) -> Result<FitSettings, Problem> {
 
 /// Reads the logs and fits what they hold.
 pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Problem> {
-    let taking = Taking { keep_query: flags.keep_query, stamped_at_end: flags.stamped_at_end };
-    let mut visits = Visits::new(Limits::default(), taking, Kinds::default());
+    let taking = LogSettings { keep_query: flags.keep_query, stamped_at_end: flags.stamped_at_end };
+    let mut visits = Visits::new(Limits::default(), taking, RequestKinds::default());
     let mut reader: Option<LogReader> = None;
     for path in &flags.logs {
         let told = |error: &dyn std::fmt::Display| {
@@ -63,7 +63,7 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
                 .map_or(String::new(), |shown| format!(": line {} is broken, {}", shown.line, shown.why)),
         )));
     }
-    visits.set_aside_absurd();
+    visits.set_aside_implausible();
     Ok(FitReport::of(&visits, reader.tally(), settings))
 }
 

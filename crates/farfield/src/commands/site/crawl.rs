@@ -5,8 +5,8 @@
 //! does not come ends the crawl with what there is by then.
 
 use crate::problem::Problem;
-use crate::scenario::Url;
 use farfield_base::Bytes;
+use farfield_scenario::Url;
 use farfield_traffic::site::files::{FoundFile, named};
 use farfield_traffic::site::path::is_path;
 use std::collections::{BTreeSet, VecDeque};

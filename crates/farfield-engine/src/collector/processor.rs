@@ -1,0 +1,139 @@
+//! Which processor the collector works on where it has the choice between the server's only one and a shard's.
+//!
+//! Beside the server it holds up no packet, as long as that processor has time for it; a full one would let it fall behind,
+//! until the shards had to wait for it. Beside a shard it works in the shard's pauses ([`Pace`](super::Pace)). So it
+//! is beside the server while the kernel's account (proc_stat(5)) says that there is time, and moves when there is none. The
+//! limits lie apart, so that what it takes itself does not send it to and fro.
+
+use crate::os::processors::{self, IdleTimes};
+use farfield_base::{Duration, Instant};
+
+/// Between two looks: the kernel's account counts in hundredths of a second.
+const INTERVAL: Duration = Duration::from_ms(200);
+/// A processor that idles less has no time for the collector.
+const IDLE_SHARE_LOW: f64 = 0.10;
+/// One that idles more has, whatever the collector takes of it.
+const IDLE_SHARE_HIGH: f64 = 0.25;
+/// Chunks that came without a wait between them after which it has fallen behind.
+const CHUNKS_BEHIND: u32 = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Server,
+    Shard,
+}
+
+/// Where the collector is, and where it may go. Drops back to nothing: the run's thread gets its processors back elsewhere.
+#[derive(Debug)]
+pub(crate) struct CollectorProcessor {
+    /// None where there is nothing to choose.
+    choice: Option<Choice>,
+}
+
+#[derive(Debug)]
+struct Choice {
+    /// The server's processor, and the shard's.
+    processors: [usize; 2],
+    beside: Beside,
+    next_check: Instant,
+    idle: IdleTimes,
+    checked: Instant,
+}
+
+impl CollectorProcessor {
+    /// Where the thread happens to run.
+    pub fn unbound() -> CollectorProcessor {
+        CollectorProcessor { choice: None }
+    }
+
+    /// Takes the calling thread to the server's processor, from where it may go to a shard's.
+    pub fn choosing(server: usize, shard: usize) -> CollectorProcessor {
+        let processors = [server, shard];
+        // Where the account cannot be read there is no telling which one idles.
+        let Ok(idle) = IdleTimes::read(processors) else { return CollectorProcessor::unbound() };
+        let (next_check, checked) = (Instant::ZERO + INTERVAL, Instant::ZERO);
+        let mut choice = Choice { processors, beside: Beside::Shard, next_check, idle, checked };
+        choice.move_to(Beside::Server);
+        CollectorProcessor { choice: Some(choice) }
+    }
+
+    /// Looks around if it is time to, and moves if that helps. `at_once` chunks came without a wait between them.
+    pub fn reconsider(&mut self, now: Instant, at_once: u32) {
+        let Some(choice) = &mut self.choice else { return };
+        if now < choice.next_check && !(at_once >= CHUNKS_BEHIND && choice.beside == Beside::Server) {
+            return;
+        }
+        choice.next_check = now + INTERVAL;
+        let Ok(idle) = IdleTimes::read(choice.processors) else { return };
+        let took = now.since(choice.checked).as_secs_f64();
+        let shares = idle.shares_since(&choice.idle, took);
+        (choice.idle, choice.checked) = (idle, now);
+        let to = best(choice.beside, shares, at_once);
+        if to != choice.beside {
+            choice.move_to(to);
+        }
+    }
+}
+
+impl Choice {
+    fn move_to(&mut self, to: Beside) {
+        self.beside = to;
+        // Refused, it stays where it is, which costs lateness that is measured.
+        let _ = processors::confine(&[self.processors[usize::from(to == Beside::Shard)]]);
+    }
+}
+
+/// Where to be next, by which shares of their time the server's and the shard's processor idle.
+fn best(beside: Beside, [server, shard]: [f64; 2], at_once: u32) -> Beside {
+    match beside {
+        Beside::Server if at_once >= CHUNKS_BEHIND || (server < IDLE_SHARE_LOW && shard > server) => {
+            Beside::Shard
+        }
+        Beside::Shard if server > IDLE_SHARE_HIGH && at_once < CHUNKS_BEHIND => Beside::Server,
+        _ => beside,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_where_there_is_time_and_never_to_and_fro() {
+        let table = [
+            (Beside::Server, [0.5, 0.1], 0, Beside::Server),
+            (Beside::Server, [0.15, 0.9], 0, Beside::Server),
+            (Beside::Server, [0.05, 0.4], 0, Beside::Shard),
+            (Beside::Server, [0.05, 0.01], 0, Beside::Server),
+            // Behind, whatever the account says.
+            (Beside::Server, [0.05, 0.01], CHUNKS_BEHIND, Beside::Shard),
+            (Beside::Shard, [0.5, 0.5], 0, Beside::Server),
+            (Beside::Shard, [0.5, 0.5], CHUNKS_BEHIND, Beside::Shard),
+            (Beside::Shard, [0.2, 0.1], 0, Beside::Shard),
+        ];
+        for (beside, idle, at_once, expected) in table {
+            assert_eq!(best(beside, idle, at_once), expected, "{beside:?}, {idle:?}, {at_once}");
+        }
+        // What it takes itself, up to a tenth of a processor, turns no decision round.
+        for idle in (0..=100).map(|percent| f64::from(percent) / 100.0) {
+            let after = best(Beside::Shard, [idle, 0.5], 0);
+            if after == Beside::Server {
+                assert_eq!(best(Beside::Server, [idle - 0.1, 0.5], 0), Beside::Server, "{idle}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_moves_the_thread_that_it_is_made_on() {
+        let moved = std::thread::spawn(|| {
+            let allowed = processors::allowed().unwrap();
+            let (server, shard) = (allowed[0], allowed[allowed.len() - 1]);
+            let mut processor = CollectorProcessor::choosing(server, shard);
+            assert_eq!(processors::allowed().unwrap(), [server]);
+            processor.reconsider(Instant::ZERO, CHUNKS_BEHIND);
+            (shard, processors::allowed().unwrap())
+        });
+        let (shard, at) = moved.join().unwrap();
+        assert_eq!(at, [shard]);
+    }
+}

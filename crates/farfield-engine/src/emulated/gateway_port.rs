@@ -1,0 +1,79 @@
+//! The shard's side of the gateway: one queue, packets in and out, and how late those were that left.
+//!
+//! Nothing here allocates a packet: what comes lies in chunks of memory that packets share, and what leaves is
+//! written from where it lies.
+
+use crate::os::clock::Clock;
+use crate::testbed::Queue;
+use crate::worker_report::PortCounts;
+use bytes::BytesMut;
+use farfield_base::Window;
+use farfield_emulator::offload::{Frame, take_apart};
+use farfield_emulator::{Departure, Packet};
+use farfield_measure::Histogram;
+use farfield_wire::VnetHeader;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Memory taken at once for packets that come.
+const CHUNK: usize = 1 << 20;
+
+pub(crate) struct GatewayPort {
+    queue: Queue,
+    clock: Clock,
+    window: Window,
+    chunk: BytesMut,
+    /// How long after the instant meant for it each packet left for the server.
+    pub lateness: Histogram,
+    pub counts: PortCounts,
+}
+
+impl GatewayPort {
+    pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
+        let chunk = BytesMut::zeroed(CHUNK);
+        GatewayPort { queue, clock, window, chunk, lateness: Histogram::new(), counts: PortCounts::default() }
+    }
+
+    /// Where to wait for packets.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+
+    /// Hands a packet to the server's kernel, which does its receive work meanwhile.
+    pub fn send(&mut self, departure: &Departure) {
+        let frame = Frame::of(&departure.packet);
+        if self.window.contains(departure.intended) {
+            self.lateness.record(self.clock.now().since(departure.intended));
+        }
+        match self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())]) {
+            Ok(true) => self.counts.sent += 1,
+            Ok(false) | Err(_) => self.counts.refused += 1,
+        }
+    }
+
+    /// Takes what the kernel hands over next, a packet or a large segment's packets, and tells `each`; false if there
+    /// is nothing.
+    ///
+    /// # Errors
+    /// When the gateway is gone.
+    pub fn receive(&mut self, each: impl FnMut(Packet)) -> io::Result<bool> {
+        if self.chunk.len() < Queue::READ_LEN {
+            self.chunk = BytesMut::zeroed(CHUNK);
+        }
+        let Some(length) = self.queue.read(&mut self.chunk)? else { return Ok(false) };
+        let Ok(header) = VnetHeader::parse(&self.chunk[..length.min(VnetHeader::LEN)]) else {
+            self.counts.malformed += 1;
+            return Ok(true);
+        };
+        let bytes = self.chunk.split_to(length).freeze().slice(VnetHeader::LEN..);
+        let (received, mut each) = (&mut self.counts.received, each);
+        let taken = take_apart(&header, &bytes, |packet| {
+            *received += 1;
+            each(packet);
+        });
+        if taken.is_err() {
+            self.counts.malformed += 1;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,309 @@
+//! The gateway's device: TUN, or packet sockets on a veth pair, with addresses, routes and queues.
+
+use super::settings::{self, WantedSetting};
+use crate::os::namespace::Namespace;
+use crate::os::netlink::{Netlink, Route, VethEnd};
+use crate::os::packet_socket;
+use crate::os::tun::{Tun, TunOptions};
+use crate::os::{receive_steering, receive_thread};
+use crate::testbed::queue::Framing;
+use crate::testbed::{Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
+use rustix::fd::OwnedFd;
+use rustix::time::Timespec;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+/// The next hop of all routes to clients, so that the kernel keeps one neighbour for all of them.
+const NEXT_HOP_V4: Ipv4Addr = Ipv4Addr::new(169, 254, 0, 1);
+const NEXT_HOP_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+
+/// Locally administered addresses. The next hop's is not that of the veth pair's far end, so that the stack at that
+/// end takes frames for another host's and drops them at once, after the packet socket had them.
+const SERVER_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
+const NEXT_HOP_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
+const FAR_END_ETHERNET: [u8; 6] = [0x02, 0, 0, 0, 0, 3];
+
+/// What a packet of a full queue takes of the kernel's memory, about: most hold one MSS.
+const BYTES_OF_A_PACKET: usize = 2_048;
+
+/// Who does the kernel's receive work on packets for the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ReceiveWork {
+    /// Whoever writes a packet.
+    Writer,
+    /// Whoever writes, since threads are not to be had: why.
+    NoThreads(String),
+    /// Threads of the kernel's, on the receive processors.
+    Threads,
+    /// The receive processors, steered there packet by packet.
+    Steered,
+}
+
+impl ReceiveWork {
+    /// In words.
+    pub fn description(&self) -> &'static str {
+        match self {
+            ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
+            ReceiveWork::Threads => "in a thread for each queue",
+            ReceiveWork::Steered => "steered packet by packet",
+        }
+    }
+
+    /// Why it is not in threads, where it was to be.
+    pub fn refused(&self) -> Option<String> {
+        match self {
+            ReceiveWork::NoThreads(why) => Some(format!("it can have no thread of its own ({why})")),
+            _ => None,
+        }
+    }
+}
+
+/// A device that is up, with its queues.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    /// On the server's side.
+    netlink: Netlink,
+    interface: u32,
+    pub name: String,
+    queues: Vec<Arc<OwnedFd>>,
+    framing: Framing,
+    pub instead_of_tun: Option<String>,
+    pub qdisc: Option<String>,
+    pub queue_bytes: Option<u64>,
+    /// Who does the kernel's receive work, once it is set up.
+    pub receive: ReceiveWork,
+    /// What packet sockets dropped until the last reading, which sets their counters to zero.
+    dropped_before: u64,
+    /// Whether the device outlives its queues, so that it must be removed by name.
+    remains: bool,
+}
+
+impl Gateway {
+    /// Makes the device in the calling thread's network namespace.
+    pub fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
+        match spec.device {
+            Device::Tun => Gateway::tun(spec),
+            Device::Packet => Gateway::packet(spec),
+            Device::Auto => Gateway::tun(spec).or_else(|refused| {
+                let mut gateway = Gateway::packet(spec)?;
+                gateway.instead_of_tun = Some(refused.to_string());
+                Ok(gateway)
+            }),
+        }
+    }
+
+    fn tun(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
+        let options = TunOptions {
+            name: "farfield%d",
+            queues: spec.queues.get() as usize,
+            offload: spec.offload,
+            waiting_bytes: (spec.queue_packets as usize * BYTES_OF_A_PACKET).max(4 << 20),
+            threads: !spec.receive_processors.is_empty(),
+        };
+        let tun = Tun::open(options).map_err(|source| TestbedError::Tun { source })?;
+        if tun.queues.len() > 1 {
+            tun.steer(&spec.steering())
+                .map_err(|source| TestbedError::Steering { queues: spec.queues.get(), source })?;
+        }
+        let mut netlink = Netlink::open().map_err(|source| TestbedError::Tun { source })?;
+        let interface = netlink.index_of(&tun.name).map_err(|source| TestbedError::Tun { source })?;
+        Ok(Gateway {
+            netlink,
+            interface,
+            name: tun.name,
+            queues: tun.queues.into_iter().map(Arc::new).collect(),
+            framing: Framing::None,
+            instead_of_tun: None,
+            qdisc: None,
+            queue_bytes: None,
+            receive: ReceiveWork::Writer,
+            dropped_before: 0,
+            remains: false,
+        })
+    }
+
+    fn packet(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
+        Gateway::veth(spec).map_err(|source| TestbedError::Packet { source })
+    }
+
+    /// The pair's far end lies in a namespace of its own, which goes, and takes the pair with it, when the last
+    /// socket in it is closed.
+    fn veth(spec: &TestbedSpec) -> io::Result<Gateway> {
+        let far_namespace = Namespace::make()?;
+        let mut netlink = Netlink::open()?;
+        let name = (0..)
+            .map(|nth| format!("farfield{nth}"))
+            .find(|name| netlink.index_of(name).is_err())
+            .expect("an interface has a free name among so many");
+        let near = VethEnd { name: &name, address: SERVER_ETHERNET };
+        let far = VethEnd { name: "gateway", address: FAR_END_ETHERNET };
+        netlink.add_veth(near, far, rustix::fd::AsFd::as_fd(&far_namespace))?;
+        let interface = netlink.index_of(&name)?;
+        if !spec.offload {
+            packet_socket::switch_offload_off(&name)?;
+        }
+        let bytes = (spec.queue_packets as usize * BYTES_OF_A_PACKET).min(1 << 30);
+        let sockets = far_namespace.inside(|| sockets_at_far_end(far.name, spec, bytes))??;
+        let queue_bytes = rustix::net::sockopt::socket_recv_buffer_size(&sockets[0])?;
+        Ok(Gateway {
+            netlink,
+            interface,
+            name,
+            queues: sockets.into_iter().map(Arc::new).collect(),
+            framing: Framing::Ethernet { server: SERVER_ETHERNET, gateway: NEXT_HOP_ETHERNET },
+            instead_of_tun: None,
+            qdisc: None,
+            queue_bytes: Some(queue_bytes as u64),
+            receive: ReceiveWork::Writer,
+            dropped_before: 0,
+            remains: true,
+        })
+    }
+
+    /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up. With IPv6
+    /// if `v6`.
+    pub fn set_up(&mut self, spec: &TestbedSpec, v6: bool) -> Result<(), TestbedError> {
+        let failed = |what: String| move |source| TestbedError::Interface { what, source };
+        let (netlink, interface) = (&mut self.netlink, self.interface);
+        let tun = matches!(self.framing, Framing::None);
+        let queue_len = tun.then_some(spec.queue_packets);
+        netlink
+            .size(interface, spec.mtu, queue_len)
+            .map_err(failed(format!("mtu = {} and queue of {} packets", spec.mtu, spec.queue_packets)))?;
+        // What leaves is never held back, so that a queueing discipline would only cost its lock.
+        self.qdisc = netlink.set_qdisc(interface, "noqueue").is_ok().then(|| "noqueue".to_owned());
+        for address in addresses(spec, v6) {
+            let what = failed(format!("address {address}"));
+            netlink.add_address(interface, address).map_err(what)?;
+        }
+        netlink.up(interface).map_err(failed(format!("interface {}", self.name)))?;
+        self.receive = receive_work(&self.name, spec, tun)
+            .map_err(failed(format!("receive processors {:?}", spec.receive_processors)))?;
+        for route in routes(spec, interface, v6) {
+            let what = format!("route to {}/{}", route.to, route.to_bits);
+            if let (false, Some(next_hop)) = (tun, route.gateway) {
+                netlink
+                    .add_neighbour(interface, next_hop, NEXT_HOP_ETHERNET)
+                    .map_err(failed(format!("neighbour {next_hop}")))?;
+            }
+            netlink.add_route(&route).map_err(failed(what))?;
+        }
+        for address in addresses(spec, v6) {
+            wait_until_local(netlink, address).map_err(failed(format!("address {address}")))?;
+        }
+        Ok(())
+    }
+
+    pub fn queues(&self) -> Vec<Queue> {
+        self.queues.iter().map(|queue| Queue::new(queue.clone(), self.framing)).collect()
+    }
+
+    /// What the device lost since it was made.
+    pub fn drops(&mut self) -> io::Result<GatewayDrops> {
+        if matches!(self.framing, Framing::Ethernet { .. }) {
+            for socket in &self.queues {
+                self.dropped_before += u64::from(packet_socket::dropped(socket)?);
+            }
+        }
+        let stats = self.netlink.stats(self.interface)?;
+        Ok(GatewayDrops {
+            to_clients: stats.send_dropped + stats.send_errors + self.dropped_before,
+            to_server: stats.receive_dropped + stats.receive_errors,
+        })
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        if self.remains {
+            // If it cannot be removed, its namespaces are going and take it along.
+            let _ = self.netlink.remove(self.interface);
+        }
+    }
+}
+
+/// Has the kernel's receive work done on the processors that are meant for it. Where they were not asked for by name, whoever
+/// writes does it if nothing else is to be had.
+fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io::Result<ReceiveWork> {
+    let processors = &spec.receive_processors;
+    if processors.is_empty() {
+        return Ok(ReceiveWork::Writer);
+    }
+    if tun {
+        match receive_thread::start_on(interface, spec.queues.get() as usize, processors) {
+            Ok(()) => return Ok(ReceiveWork::Threads),
+            // Steering one packet to another processor costs as much as receiving it: only who asks for it gets it.
+            Err(error) if !spec.receive_asked => return Ok(ReceiveWork::NoThreads(error.to_string())),
+            Err(_) => {}
+        }
+    } else if !spec.receive_asked {
+        return Ok(ReceiveWork::NoThreads("the gateway is made of packet sockets".to_owned()));
+    }
+    let queues = if tun { spec.queues.get() } else { 1 };
+    receive_steering::steer_to(interface, queues, processors)?;
+    Ok(ReceiveWork::Steered)
+}
+
+/// An IPv6 address is the kernel's own a moment after it was given: a worker of the kernel's sees to it.
+fn wait_until_local(netlink: &mut Netlink, address: IpAddr) -> io::Result<()> {
+    const BETWEEN_LOOKS: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+    const LOOKS: u32 = 5_000;
+    for _ in 0..LOOKS {
+        // Until then there may be no way to it at all.
+        if netlink.is_local(address).unwrap_or(false) {
+            return Ok(());
+        }
+        rustix::event::poll(&mut [], Some(&BETWEEN_LOOKS))?;
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Brings the far end up, silent, with a socket for each queue.
+fn sockets_at_far_end(name: &str, spec: &TestbedSpec, bytes: usize) -> io::Result<Vec<OwnedFd>> {
+    let quiet = ["all", "default"].map(|which| WantedSetting {
+        name: format!("net.ipv6.conf.{which}.disable_ipv6"),
+        value: "1".into(),
+        asked: false,
+    });
+    settings::apply(&quiet).expect("none of these was asked for");
+    let mut netlink = Netlink::open()?;
+    let interface = netlink.index_of(name)?;
+    netlink.size(interface, spec.mtu, None)?;
+    netlink.up(interface)?;
+    let sockets: Vec<OwnedFd> =
+        (0..spec.queues.get()).map(|_| packet_socket::open(interface, bytes)).collect::<io::Result<_>>()?;
+    if sockets.len() > 1 {
+        packet_socket::spread(&sockets, &spec.steering())?;
+    }
+    Ok(sockets)
+}
+
+pub(super) fn addresses(spec: &TestbedSpec, v6: bool) -> Vec<IpAddr> {
+    let v6 = v6.then_some(IpAddr::V6(spec.server_v6));
+    std::iter::once(IpAddr::V4(spec.server_v4)).chain(v6).collect()
+}
+
+fn routes(spec: &TestbedSpec, interface: u32, v6: bool) -> Vec<Route> {
+    let initial_window = spec.tcp.initial_window;
+    let congestion_control = spec.tcp.congestion_control.clone().filter(|name| settings::is_available(name));
+    let v4 = Route {
+        to: spec.clients_v4.network().into(),
+        to_bits: spec.clients_v4.bits(),
+        interface,
+        gateway: Some(NEXT_HOP_V4.into()),
+        source: spec.server_v4.into(),
+        initial_window,
+        congestion_control: congestion_control.clone(),
+    };
+    let v6 = v6.then(|| Route {
+        to: spec.clients_v6.network().into(),
+        to_bits: spec.clients_v6.bits(),
+        interface,
+        gateway: Some(NEXT_HOP_V6.into()),
+        source: spec.server_v6.into(),
+        initial_window,
+        congestion_control,
+    });
+    std::iter::once(v4).chain(v6).collect()
+}

@@ -1,0 +1,340 @@
+//! What is written down of each testbed while it stands, so that the next start clears away what a killed run left.
+//!
+//! A namespace of ours goes with its last process and descriptor, which a run that is killed takes along: what can be
+//! left is a server that would not be contained, control groups, and settings in a namespace that is not ours.
+//!
+//! A run holds a lock on its record for as long as it lives (flock(2)): whoever gets the lock knows that the owner is
+//! gone, in whichever PID namespace it was. What a record says is done with root's rights, so it is believed only where
+//! nobody else can have written it: in a folder and a file that are ours and that others may not write.
+
+use super::{processes, settings};
+use crate::os::namespace::Namespace;
+use crate::os::{control_group, init};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use rustix::process::{Signal, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, io};
+
+/// No record is longer: what is longer was not written by us.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The file of a testbed that stands, locked. Dropped, it is removed.
+#[derive(Debug)]
+pub(super) struct Record {
+    folder: PathBuf,
+    at: OwnedFd,
+    name: String,
+    file: File,
+    content: RecordContent,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RecordContent {
+    /// Which start of the machine this was written in.
+    boot: String,
+    namespace_inode: u64,
+    /// Never given to another namespace until the machine restarts.
+    namespace_cookie: u64,
+    /// Whose namespace it is, if it is not ours.
+    host: Option<Process>,
+    /// What its settings were.
+    restore: Vec<(String, String)>,
+    /// The control groups of its server.
+    groups: Vec<PathBuf>,
+}
+
+/// A process that cannot be mistaken for a later one of the same number.
+#[derive(Debug, Serialize, Deserialize)]
+struct Process {
+    pid: u32,
+    start_ticks: u64,
+}
+
+impl Process {
+    fn of(pid: u32) -> Option<Process> {
+        Some(Process { pid, start_ticks: processes::start_ticks(pid)? })
+    }
+
+    fn lives(&self) -> bool {
+        processes::start_ticks(self.pid) == Some(self.start_ticks)
+    }
+}
+
+/// A name that no other run on this machine has at once, nor a second testbed of this one.
+pub(super) fn unique_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let pid = std::process::id();
+    let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |link| link.ino());
+    let ticks = processes::start_ticks(pid).unwrap_or(0);
+    format!("{pid}-{}-{namespace}-{ticks}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+impl Record {
+    /// Writes a testbed down. `None` where no directory lets us: a testbed needs no record to work.
+    pub fn write(namespace: &Namespace, host: Option<u32>) -> Option<Record> {
+        let content = RecordContent {
+            boot: boot()?,
+            namespace_inode: namespace.inode().ok()?,
+            namespace_cookie: namespace.cookie().ok()?,
+            host: match host {
+                Some(pid) => Some(Process::of(pid)?),
+                None => None,
+            },
+            restore: Vec::new(),
+            groups: Vec::new(),
+        };
+        let name = format!("place-{}.json", unique_name());
+        let (folder, at, file) = directories().into_iter().find_map(|folder| {
+            // Another run that ends removes the folder when it is empty, perhaps before the file is in it.
+            (0..3).find_map(|_| {
+                let at = private_folder(&folder, true)?;
+                let file = locked_file(&at, &name, &content).ok()?;
+                Some((folder.clone(), at, file))
+            })
+        })?;
+        Some(Record { folder, at, name, file, content })
+    }
+
+    /// Adds what is to be put back.
+    pub fn keep_settings(&mut self, restore: &[(String, String)]) {
+        self.content.restore = restore.to_vec();
+        // The record is there already; without this part it clears less.
+        let _ = write(&self.file, &self.content);
+    }
+
+    /// Adds control groups that are about to be made.
+    pub fn keep_groups(&mut self, groups: Vec<PathBuf>) {
+        self.content.groups.extend(groups);
+        let _ = write(&self.file, &self.content);
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // If it cannot be removed, the next start finds that its owner is gone, and nothing of it.
+        let _ = rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty());
+        // It stays while other testbeds stand.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Clears away what runs that were killed left behind, as far as this user may.
+pub(super) fn clear_leftovers() {
+    for folder in directories() {
+        let Some(at) = private_folder(&folder, false) else { continue };
+        let names = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        for name in names.filter(|name| name.starts_with("place-") && name.ends_with(".json")) {
+            // Held until the file is gone, so that of two starts one clears.
+            let Some(file) = left_by_the_dead(&at, &name) else { continue };
+            if let Some(content) = read(&file)
+                && is_of_this_boot(&content)
+            {
+                clear(&content);
+            }
+            // Where it cannot be removed it does no harm: the next start finds nothing of what it tells.
+            let _ = rustix::fs::unlinkat(&at, &name, AtFlags::empty());
+        }
+    }
+}
+
+fn clear(content: &RecordContent) {
+    match &content.host {
+        None => kill_all(content),
+        Some(host) if host.lives() => {
+            let namespace = Namespace::of_process(host.pid);
+            let same = |namespace: &Namespace| {
+                namespace.cookie().is_ok_and(|cookie| cookie == content.namespace_cookie)
+            };
+            if let Some(namespace) = namespace.ok().filter(same) {
+                // What cannot be entered cannot be mended from here.
+                let _ = namespace.inside(|| settings::restore(&content.restore));
+            }
+        }
+        Some(_) => {}
+    }
+    for group in &content.groups {
+        control_group::remove(group);
+    }
+}
+
+/// Kills what lives in the namespace, made sure by the cookie that it is the one: the inode may be another's by now.
+fn kill_all(content: &RecordContent) {
+    let here = Namespace::current().and_then(|namespace| namespace.cookie());
+    if here.map_or(true, |here| here == content.namespace_cookie) {
+        return;
+    }
+    for pid in processes::in_network_namespace(content.namespace_inode) {
+        // The descriptor is taken first, so that what is looked at is what is killed.
+        let Ok(process) = init::descriptor_of(pid) else { continue };
+        let cookie = Namespace::of_process(pid).and_then(|namespace| namespace.cookie());
+        if cookie.is_ok_and(|cookie| cookie == content.namespace_cookie) {
+            // It may have ended by itself.
+            let _ = pidfd_send_signal(&process, Signal::KILL);
+        }
+    }
+}
+
+/// Where records may lie, the best first.
+fn directories() -> Vec<PathBuf> {
+    let of_user = env::var_os("XDG_RUNTIME_DIR").map(|directory| PathBuf::from(directory).join("farfield"));
+    let user = rustix::process::getuid().as_raw();
+    let shared = env::temp_dir().join(format!("farfield-{user}"));
+    [Some(PathBuf::from("/run/farfield")), of_user, Some(shared)].into_iter().flatten().collect()
+}
+
+/// The folder, open, if it is this user's own and nobody else may write in it; made first if `make` says so. One that
+/// others may read is closed to them: what a run is about is nobody else's.
+fn private_folder(path: &Path, make: bool) -> Option<OwnedFd> {
+    if make {
+        // One that is there already is looked at below, like any.
+        let _ = rustix::fs::mkdir(path, Mode::RWXU);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let at = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let found = rustix::fs::fstat(&at).ok()?;
+    if found.st_uid != rustix::process::geteuid().as_raw() || found.st_mode & 0o022 != 0 {
+        return None;
+    }
+    if found.st_mode & 0o077 != 0 {
+        rustix::fs::fchmod(&at, Mode::RWXU).ok()?;
+    }
+    Some(at)
+}
+
+/// Makes the file, locked before anyone can see it under its name.
+fn locked_file(at: &OwnedFd, name: &str, content: &RecordContent) -> io::Result<File> {
+    let draft = format!(".{name}");
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(at, &draft, flags, Mode::RUSR | Mode::WUSR)?);
+    let named = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(io::Error::from)
+        .and_then(|()| write(&file, content))
+        .and_then(|()| Ok(rustix::fs::renameat_with(at, &draft, at, name, RenameFlags::NOREPLACE)?));
+    if let Err(error) = named {
+        let _ = rustix::fs::unlinkat(at, &draft, AtFlags::empty());
+        return Err(error);
+    }
+    Ok(file)
+}
+
+/// The record, locked, if it can be believed and its owner is gone.
+fn left_by_the_dead(at: &OwnedFd, name: &str) -> Option<File> {
+    // Should it be a FIFO, opening it does not wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(at, name, flags, Mode::empty()).ok()?;
+    let found = rustix::fs::fstat(&file).ok()?;
+    let is_ours = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+        && found.st_uid == rustix::process::geteuid().as_raw()
+        && found.st_mode & 0o022 == 0
+        && found.st_nlink == 1;
+    if !is_ours {
+        return None;
+    }
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Some(file.into()),
+        // Its owner lives, or another start clears it at this moment.
+        Err(Errno::WOULDBLOCK) => None,
+        // A file system without locks cannot say, and a run that lives must not be cleared.
+        Err(_) => None,
+    }
+}
+
+/// Over what was there, which is never longer: a run that is killed meanwhile leaves the new beginning, and at worst an
+/// old end behind it, which reading leaves out.
+fn write(file: &File, content: &RecordContent) -> io::Result<()> {
+    let text = serde_json::to_vec(content)?;
+    file.write_all_at(&text, 0)?;
+    file.set_len(text.len() as u64)
+}
+
+fn read(file: &File) -> Option<RecordContent> {
+    let mut text = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut text).ok()?;
+    serde_json::Deserializer::from_slice(&text).into_iter().next()?.ok()
+}
+
+fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}
+
+fn is_of_this_boot(content: &RecordContent) -> bool {
+    boot().is_some_and(|boot| boot == content.boot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn content() -> RecordContent {
+        let (boot, restore, groups) = ("now".into(), Vec::new(), vec!["/sys/fs/cgroup/farfield-1".into()]);
+        RecordContent { boot, namespace_inode: 1, namespace_cookie: 2, host: None, restore, groups }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_not_believed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("farfield");
+        assert!(private_folder(&folder, false).is_none(), "only looked for");
+        assert!(private_folder(&folder, true).is_some() && mode(&folder) == 0o700);
+        let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        for open in [0o777, 0o770, 0o702, 0o1777] {
+            set(open);
+            assert!(private_folder(&folder, true).is_none(), "{open:o}");
+        }
+        set(0o755);
+        assert!(private_folder(&folder, true).is_some() && mode(&folder) == 0o700, "closed to readers");
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(private_folder(&link, true).is_none(), "a link leads elsewhere");
+    }
+
+    #[test]
+    fn a_record_is_its_owners_and_exclusive() {
+        let home = tempfile::tempdir().unwrap();
+        let at = private_folder(home.path(), false).unwrap();
+        let file = locked_file(&at, "place-1.json", &content()).unwrap();
+        let path = home.path().join("place-1.json");
+        assert_eq!(mode(&path), 0o600);
+        assert!(locked_file(&at, "place-1.json", &content()).is_err(), "there is one of that name");
+        assert!(left_by_the_dead(&at, "place-1.json").is_none(), "its owner lives");
+        drop(file);
+        assert_eq!(read(&left_by_the_dead(&at, "place-1.json").unwrap()).unwrap().groups, content().groups);
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(left_by_the_dead(&at, "place-1.json").is_none(), "others may have written it");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::hard_link(&path, home.path().join("place-2.json")).unwrap();
+        assert!(left_by_the_dead(&at, "place-2.json").is_none(), "a second name may be somebody else's file");
+        std::os::unix::fs::symlink(&path, home.path().join("place-3.json")).unwrap();
+        rustix::fs::mkfifoat(&at, "place-4.json", Mode::RUSR | Mode::WUSR).unwrap();
+        for strange in ["place-3.json", "place-4.json", "place-5.json"] {
+            assert!(left_by_the_dead(&at, strange).is_none(), "{strange}");
+        }
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4, "no draft is left");
+    }
+
+    /// A run that is killed while it writes may leave an old end behind the new beginning.
+    #[test]
+    fn an_old_end_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("place-1.json");
+        fs::write(&path, [serde_json::to_vec(&content()).unwrap(), b"], \"x\": 1}".to_vec()].concat())
+            .unwrap();
+        assert_eq!(read(&File::open(&path).unwrap()).unwrap().namespace_cookie, 2);
+        fs::write(&path, "{\"boot\": \"").unwrap();
+        assert!(read(&File::open(&path).unwrap()).is_none());
+    }
+}

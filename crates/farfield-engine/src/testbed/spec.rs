@@ -1,0 +1,133 @@
+//! What a testbed is to be.
+
+use crate::os::steering::Steering;
+use crate::testbed::{Prefix, SettingName};
+use farfield_base::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
+
+/// Where the server lives and how the gateway before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestbedSpec {
+    /// The server's IPv4 address.
+    pub server_v4: Ipv4Addr,
+    /// The server's IPv6 address.
+    pub server_v6: Ipv6Addr,
+    /// Where IPv4 clients have their addresses; the gateway gets all packets to it.
+    pub clients_v4: Prefix<Ipv4Addr>,
+    /// Where IPv6 clients have theirs.
+    pub clients_v6: Prefix<Ipv6Addr>,
+    /// How many queues the gateway has. The kernel puts a packet into that of [`queue_of`](Self::queue_of) its
+    /// destination.
+    pub queues: NonZeroU32,
+    /// The largest IP packet on the server's interface, in bytes: from 68 to 65,535. Below 1280 there is no
+    /// IPv6 (RFC 8200, section 5).
+    pub mtu: u32,
+    /// The server's kernel may hand over, and take, TCP segments of up to 64 KiB and packets without checksums.
+    pub offload: bool,
+    /// Packets that a queue towards clients can hold; what exceeds it is counted in
+    /// [`GatewayDrops`](crate::testbed::GatewayDrops).
+    pub queue_packets: u32,
+    /// What the gateway is made of.
+    pub device: Device,
+    /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded NAPI) or else
+    /// by receive packet steering; empty for those that write them.
+    pub receive_processors: Vec<usize>,
+    /// Whether they were asked for by name: if not, and there are no threads, those that write do the work.
+    pub receive_asked: bool,
+    /// The server's TCP.
+    pub tcp: ServerTcp,
+}
+
+impl Default for TestbedSpec {
+    /// Addresses that are set aside for documentation (RFC 5737, RFC 3849) for the server, and for benchmarks
+    /// (RFC 2544 appendix C.2.2, RFC 5180 section 8) for clients.
+    fn default() -> TestbedSpec {
+        let clients_v4 = Prefix::new(Ipv4Addr::new(198, 18, 0, 0), 15);
+        let clients_v6 = Prefix::new(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48);
+        TestbedSpec {
+            server_v4: Ipv4Addr::new(192, 0, 2, 1),
+            server_v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
+            clients_v4: clients_v4.expect("no bits are set past the 15th"),
+            clients_v6: clients_v6.expect("no bits are set past the 48th"),
+            queues: NonZeroU32::MIN,
+            mtu: 1500,
+            offload: true,
+            queue_packets: 32_768,
+            device: Device::Auto,
+            receive_processors: Vec::new(),
+            receive_asked: false,
+            tcp: ServerTcp::default(),
+        }
+    }
+}
+
+impl TestbedSpec {
+    /// The queue in which the kernel puts packets to `client`: the low 32 bits of its index in its prefix, modulo
+    /// the number of queues.
+    pub fn queue_of(&self, client: IpAddr) -> usize {
+        let index = match client {
+            IpAddr::V4(client) => self.clients_v4.index(client),
+            IpAddr::V6(client) => self.clients_v6.index(client),
+        };
+        self.steering().queue(index as u32) as usize
+    }
+
+    pub(crate) fn steering(&self) -> Steering {
+        Steering {
+            host_mask_v4: self.clients_v4.host_mask() as u32,
+            host_mask_v6: self.clients_v6.host_mask() as u32,
+            queues: self.queues.get(),
+        }
+    }
+}
+
+/// What a gateway is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// TUN, else packet sockets.
+    #[default]
+    Auto,
+    /// A TUN interface.
+    Tun,
+    /// Packet sockets on one end of a veth pair.
+    Packet,
+}
+
+/// How the server's kernel does TCP. What is not given stays as the kernel has it in a new network namespace.
+///
+/// That what was learnt from one connection is kept for the next (`tcp_no_metrics_save`) is always switched off: it
+/// would make later clients faster or slower than the first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ServerTcp {
+    /// The congestion control's name: "cubic", "reno", "bbr".
+    pub congestion_control: Option<String>,
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: Option<bool>,
+    /// Timestamps (RFC 7323).
+    pub timestamps: Option<bool>,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: Option<bool>,
+    /// The initial congestion window in segments (RFC 6928), set on the routes to clients.
+    pub initial_window: Option<u32>,
+    /// The longest accept queue that `listen` can ask for.
+    pub somaxconn: Option<u32>,
+    /// Half-open connections that a listener remembers.
+    pub syn_backlog: Option<u32>,
+    /// SYN cookies when that is full (RFC 4987).
+    pub syn_cookies: Option<bool>,
+    /// How often a SYN-ACK is sent again.
+    pub syn_ack_retries: Option<u8>,
+    /// A full accept queue answers with a reset, not with silence.
+    pub abort_on_overflow: Option<bool>,
+    /// How far a connection's receive buffer grows.
+    pub receive_buffer_max: Option<Bytes>,
+    /// How far a connection's send buffer grows.
+    pub send_buffer_max: Option<Bytes>,
+    /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" = "20"`.
+    pub settings: BTreeMap<SettingName, String>,
+}

@@ -1,0 +1,189 @@
+//! The workers of a run: their users made, their threads started.
+
+use crate::capture_file::CaptureFile;
+use crate::descriptors;
+use crate::emulated::exchange::Exchange;
+use crate::emulated::gateway_port::GatewayPort;
+use crate::emulated::{self, Emulated};
+use crate::meters::Phases;
+use crate::os::clock::Clock;
+use crate::os::processors;
+use crate::plane::Plane;
+use crate::run::{RunError, Settings};
+use crate::sample_channel::SampleSender;
+use crate::sockets;
+use crate::sockets::Sources;
+use crate::sockets::host::SocketsHost;
+use crate::testbed::Queue;
+use crate::worker_report::WorkerReport;
+use farfield_emulator::{Directory, Shard, SharedLinks};
+use farfield_user::{Plan, Population};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+/// What makes the workers of a run.
+pub(crate) struct Workers<'a> {
+    pub settings: &'a Settings,
+    pub phases: Phases,
+    pub halt: &'a Arc<AtomicBool>,
+    pub capture: Option<&'a CaptureFile>,
+}
+
+/// The users of one worker.
+pub(crate) enum Users {
+    /// On the sockets plane.
+    Sockets(Box<Population>),
+    /// On emulated clients, with the worker's part in the exchange of packets if shards share links.
+    Emulated(Box<Shard>, Option<Box<Exchange>>),
+}
+
+impl Workers<'_> {
+    /// Makes the users of all workers: before the run's clock is started, for it may take a while.
+    pub fn make_users(&self) -> Result<Vec<Users>, RunError> {
+        let numbers = 0..self.settings.workers.get();
+        match &self.settings.plane {
+            Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
+            Plane::Sockets(_) => {
+                Ok(numbers.map(|number| Users::Sockets(Population::new(self.plan(number)).into())).collect())
+            }
+            Plane::Emulated(emulated) => {
+                let directory = Arc::new(Directory::new(&emulated.network.plan));
+                let mut parts = self.exchange(emulated)?.into_iter();
+                let users = |number| {
+                    let exchange = parts.next().map(Box::new);
+                    Users::Emulated(self.shard(emulated, &directory, number).into(), exchange)
+                };
+                Ok(numbers.map(users).collect())
+            }
+        }
+    }
+
+    /// Every worker's part in the exchange of packets; none if there is nothing to exchange.
+    fn exchange(&self, emulated: &Emulated) -> Result<Vec<Exchange>, RunError> {
+        if !self.shares_links(emulated) {
+            return Ok(Vec::new());
+        }
+        let network = Arc::clone(&emulated.network.plan);
+        let links = SharedLinks::new(network, self.settings.seed);
+        Exchange::between(self.settings.workers.get(), links, self.phases.window).map_err(RunError::Worker)
+    }
+
+    /// Whether clients of several shards share links.
+    fn shares_links(&self, emulated: &Emulated) -> bool {
+        self.settings.workers.get() > 1 && !emulated.network.plan.shared.is_empty()
+    }
+
+    fn shard(&self, emulated: &Emulated, directory: &Arc<Directory>, number: u32) -> Shard {
+        let network = Arc::clone(&emulated.network.plan);
+        let make = if self.shares_links(emulated) { Shard::of_ends } else { Shard::new };
+        let mut shard = make(network, Arc::clone(directory), self.plan(number));
+        if let (Some(asked), Some(_)) = (&emulated.network.capture, self.capture) {
+            shard.capture(&asked.plan);
+        }
+        shard
+    }
+
+    /// Starts a thread for the users of each worker.
+    pub fn start(
+        &self,
+        users: Vec<Users>,
+        clock: Clock,
+        senders: Vec<SampleSender>,
+    ) -> Result<Vec<JoinHandle<WorkerReport>>, RunError> {
+        let mut queues = match &self.settings.plane {
+            Plane::Emulated(emulated) => emulated.testbed.queues(),
+            _ => Vec::new(),
+        };
+        // Taken from the end, the first worker gets the first.
+        queues.reverse();
+        let mut threads = Vec::with_capacity(users.len());
+        for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
+            let thread = match (users, &self.settings.plane) {
+                (Users::Sockets(population), Plane::Sockets(sockets)) => {
+                    let worker =
+                        self.sockets_worker(*population, sockets.target, &sockets.sources, clock, samples)?;
+                    spawn(number, move || worker.run())
+                }
+                (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
+                    let queue = queues.pop().expect("the gateway has a queue for each worker");
+                    let worker = self.emulated_worker(*shard, queue, clock, samples);
+                    let worker = worker.exchanging(exchange.map(|exchange| *exchange));
+                    let worker = worker.polling(emulated.network.busy_poll);
+                    let worker = worker.at_real_time_priority(emulated.placement.real_time);
+                    let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
+                    spawn(number, move || {
+                        if !placed.is_empty() {
+                            // Those that were asked for were found to be there; else lateness shows it.
+                            let _ = processors::confine(&placed);
+                        }
+                        worker.run()
+                    })
+                }
+                (Users::Sockets(_) | Users::Emulated(..), _) => {
+                    unreachable!("users are made for their plane")
+                }
+            };
+            threads.push(thread?);
+        }
+        Ok(threads)
+    }
+
+    fn sockets_worker(
+        &self,
+        population: Population,
+        target: SocketAddr,
+        sources: &Sources,
+        clock: Clock,
+        samples: SampleSender,
+    ) -> Result<sockets::worker::Worker, RunError> {
+        let no_delay = self.settings.policy.requests_max() > 1;
+        let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
+        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, samples)
+            .map_err(|errno| RunError::Worker(errno.into()))?;
+        Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
+    }
+
+    fn emulated_worker(
+        &self,
+        shard: Shard,
+        queue: Queue,
+        clock: Clock,
+        samples: SampleSender,
+    ) -> emulated::worker::Worker {
+        let port = GatewayPort::new(queue, clock, self.phases.window);
+        let sender = self.capture.map(CaptureFile::sender);
+        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, sender, Arc::clone(self.halt))
+    }
+
+    /// The part of the users that worker `number` has.
+    fn plan(&self, number: u32) -> Plan {
+        let (settings, workers) = (self.settings, self.settings.workers.get());
+        let part = |max| share(max, number.into(), workers.into());
+        Plan {
+            load: settings.load.clone(),
+            itinerary: settings.itinerary.for_worker(),
+            policy: settings.policy,
+            seed: settings.seed,
+            worker: number,
+            workers,
+            window: self.phases.window,
+            requests_max: settings.requests_max.map(part),
+            sessions: settings.sessions,
+        }
+    }
+}
+
+fn spawn(
+    number: usize,
+    run: impl FnOnce() -> WorkerReport + Send + 'static,
+) -> Result<JoinHandle<WorkerReport>, RunError> {
+    let builder = std::thread::Builder::new().name(format!("worker-{number}"));
+    builder.spawn(run).map_err(RunError::Worker)
+}
+
+/// This worker's part of `total`.
+fn share(total: u64, worker: u64, workers: u64) -> u64 {
+    (total + workers - 1 - worker) / workers
+}

@@ -1,0 +1,59 @@
+//! Models fitted to access logs and series: sessions, pages and popularity are found in a log, and
+//! distributions are fitted to them.
+//!
+//! - [`visits`]: requests of all visitors, kept in columns within a stated limit;
+//! - [`session`], [`crawler`]: users, the bounds of their sessions, pages and what they embed;
+//! - [`arrivals`]: tests of sessions as a Poisson process;
+//! - [`counts`]: requests by slot of time, their dispersion and memory;
+//! - [`popularity`], [`locality`], [`site`]: requested objects, the distance to the next request, links;
+//! - [`observation`]: rounding, cutting and differences, which a log applies to values;
+//! - [`points`] to [`ranking`]: maximum likelihood of observed values, mixtures, goodness of fit, and the
+//!   order of distributions;
+//! - [`series`]: statistics of counts over time, the Hurst parameter among them;
+//! - [`report`]: all results in one value, which serializes;
+//! - [`scenario`]: a load and a set of requests from the report;
+//! - [`keepalive`]: the keep-alive timeout that fits the think times.
+//!
+//! Logs are read by `farfield-log`; families of distributions, with their densities, are those of
+//! `farfield-traffic`.
+//!
+//! After the session model and the fitting of Z. Liu, N. Niclausse, C. Jalpa-Villanueva and S. Barbier,
+//! "Traffic Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is
+//! opened here: bytes come in as a reader.
+
+pub mod arrivals;
+mod climb;
+pub mod counts;
+pub mod crawler;
+mod estimate;
+pub mod goodness;
+pub mod information;
+mod intern;
+pub mod keepalive;
+pub mod locality;
+pub mod mixture;
+mod number;
+pub mod observation;
+mod paths;
+pub mod points;
+pub mod popularity;
+pub mod ranking;
+pub mod report;
+pub mod reservoir;
+pub mod scenario;
+pub mod series;
+mod served;
+pub mod session;
+pub mod site;
+mod views;
+pub mod visits;
+
+pub use farfield_traffic::distribution::{Component, Family, Model};
+pub use goodness::{Goodness, Subsamples, goodness, subsamples};
+pub use information::{StandardErrors, standard_errors};
+pub use mixture::{Effort, MixtureFit, fit_mixture};
+pub use observation::Observation;
+pub use points::{Points, PointsError};
+pub use ranking::{Candidate, Estimate, FitError, Ranking, Trials, fit_single, rank};
+pub use report::{FitReport, FitSettings, Variable, VariableFit};
+pub use visits::{Limits, LogSettings, Visits};

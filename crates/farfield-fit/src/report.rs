@@ -1,0 +1,539 @@
+//! Results of a fit in one value: variables with their distributions, sessions, crawlers,
+//! popularity, locality and the site. It serializes, and every distribution in it is one that a scenario
+//! takes.
+
+use crate::arrivals::{SessionArrivals, logged_gaps, operational_gaps, spread};
+use crate::counts::{Counting, RequestCounts};
+use crate::crawler::{CrawlerSigns, CrawlerTally, Crawlers};
+use crate::locality::StackDistances;
+use crate::observation::Observation;
+use crate::points::Points;
+use crate::popularity::Popularity;
+use crate::ranking::{Candidate, Ranking, Trials, rank};
+use crate::reservoir::Reservoir;
+use crate::session::{SessionEvent, Thresholds, Walker};
+use crate::site::{FittedSite, SiteTally};
+use crate::visits::{Visit, Visits};
+use farfield_base::random::{Purpose, Seed, Stream};
+use farfield_base::{Duration, Instant};
+use farfield_log::ReadTally;
+use farfield_log::dates::LogDates;
+use farfield_traffic::distribution::Model;
+use serde::{Deserialize, Serialize};
+
+/// Settings of a fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitSettings {
+    /// Bounds of a session.
+    pub thresholds: Thresholds,
+    /// Signs of a crawler.
+    pub crawlers: CrawlerSigns,
+    /// Distributions to try.
+    pub trials: Trials,
+    /// At most so many values of a variable are kept, a fair choice of them.
+    pub values: usize,
+    /// Objects of the site in the report, at most.
+    pub objects: usize,
+    /// Seed of every random choice.
+    pub seed: Seed,
+}
+
+impl Default for FitSettings {
+    /// The paper's thresholds, all distributions, 100,000 values, 5,000 objects.
+    fn default() -> FitSettings {
+        FitSettings {
+            thresholds: Thresholds::default(),
+            crawlers: CrawlerSigns::default(),
+            trials: Trials::default(),
+            values: 100_000,
+            objects: 5_000,
+            seed: Seed(1),
+        }
+    }
+}
+
+/// Results of fitting a log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FitReport {
+    /// Counts of the lines.
+    pub read: ReadTally,
+    /// Requests that came after a limit of memory, and are in nothing below.
+    pub left_out: u64,
+    /// Time from the first to the last request.
+    pub covers: Duration,
+    /// First and last date, order and silences.
+    #[serde(default)]
+    pub dates: LogDates,
+    /// Whether the log's clock ticks in whole seconds.
+    pub whole_seconds: bool,
+    /// Who is no user.
+    pub crawlers: CrawlerTally,
+    /// The thresholds that sessions below were made with.
+    pub thresholds: Thresholds,
+    /// Totals with other thresholds.
+    pub sensitivity: Vec<Sensitivity>,
+    /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
+    pub arrivals: Option<SessionArrivals>,
+    /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of
+    /// them.
+    #[serde(default)]
+    pub course: Vec<u64>,
+    /// Gaps between sessions in operational time, where their rate is one along the course: what `--course`
+    /// generates with if they are no Poisson process. In units of their mean.
+    #[serde(default)]
+    pub operational: Option<VariableFit>,
+    /// Users' requests by slot of time; none for a log that covers too little.
+    pub counts: Option<RequestCounts>,
+    /// The variables of the traffic model that the log has.
+    pub variables: Vec<VariableFit>,
+    /// Variables with one value only, to which nothing is fitted.
+    #[serde(default)]
+    pub constants: Vec<ConstantVariable>,
+    /// Shares of requests among objects.
+    pub popularity: Popularity,
+    /// The share of users' requests whose object had been asked for before.
+    pub repeated: f64,
+    /// Objects, pages, starts and routes.
+    pub site: FittedSite,
+}
+
+/// Totals of the log with one pair of thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    /// The thresholds.
+    pub thresholds: Thresholds,
+    /// Sessions.
+    pub sessions: u64,
+    /// Clicks a session.
+    pub clicks_mean: f64,
+    /// Mean think time.
+    pub think_mean: Duration,
+    /// Embedded objects a page.
+    pub embedded_mean: f64,
+}
+
+/// A variable of the traffic model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variable {
+    /// Seconds between the starts of sessions.
+    SessionGap,
+    /// Clicks in a session, from 1.
+    Clicks,
+    /// Seconds from the end of a page to the next click.
+    ThinkTime,
+    /// Objects that come with a page, the page itself included: from 1.
+    PageObjects,
+    /// Bytes of a whole reply, as often as it was sent.
+    ReplySize,
+    /// Bytes of an object, once each.
+    ObjectSize,
+    /// Seconds that a transfer took.
+    TransferTime,
+    /// Distance in the stack of objects, from 1.
+    StackDistance,
+    /// Requests in a slot of time with any.
+    RequestCount,
+}
+
+/// A variable with the distributions that were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariableFit {
+    /// The variable.
+    pub variable: Variable,
+    /// Number of values in the log.
+    pub values: u64,
+    /// Number of values that were fitted.
+    pub fitted: u64,
+    /// Values of zero, which no distribution here explains, and which were left out.
+    pub zeros: u64,
+    /// The mean of those that were fitted.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// The multiple that values are rounded to; 0 if they are exact.
+    pub tick: f64,
+    /// Observation of the values: rounded, cut, differences.
+    #[serde(default)]
+    pub observation: Observation,
+    /// The distributions, best first.
+    pub ranking: Ranking,
+    /// The data beside the [preferred](Ranking::preferred) distribution, for a plot.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// A variable whose values do not differ, as far as the log shows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ConstantVariable {
+    /// The variable.
+    pub variable: Variable,
+    /// Number of values in the log.
+    pub values: u64,
+    /// The one value.
+    pub value: f64,
+}
+
+/// Shares of the values above `value`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The value.
+    pub value: f64,
+    /// The share of the data above it.
+    pub data: f64,
+    /// The share of the distribution above it.
+    #[serde(rename = "law")]
+    pub fitted: f64,
+}
+
+impl FitReport {
+    /// Fits everything. `read` is what the reader counted.
+    pub fn of(visits: &Visits, read: &ReadTally, settings: &FitSettings) -> FitReport {
+        let (order, starts) = visits.by_visitor();
+        let crawlers = Crawlers::find(visits, &order, &starts, &settings.crawlers);
+        let mut gathered = Gathered::new(visits, settings);
+        let mut others: Vec<(Walker, Totals)> = around(settings.thresholds)
+            .into_iter()
+            .map(|thresholds| (Walker::new(thresholds), Totals::default()))
+            .collect();
+        let mut walker = Walker::new(settings.thresholds);
+        for visitor in 0..visits.visitors() {
+            if crawlers.contains(visitor as u32) {
+                continue;
+            }
+            for index in &order[starts[visitor] as usize..starts[visitor + 1] as usize] {
+                let visit = visits.at(*index as usize);
+                gathered.request(&visit);
+                walker.take(&visit, &mut |step| gathered.step(step));
+                others
+                    .iter_mut()
+                    .for_each(|(walker, totals)| walker.take(&visit, &mut |step| totals.step(step)));
+            }
+            walker.finish(&mut |step| gathered.step(step));
+            others.iter_mut().for_each(|(walker, totals)| walker.finish(&mut |step| totals.step(step)));
+        }
+        drop((order, starts));
+        let again = gathered.distances(visits, &crawlers);
+        let sensitivity = around(settings.thresholds)
+            .into_iter()
+            .zip(&others)
+            .map(|(t, (_, totals))| totals.sensitivity(t))
+            .collect();
+        let popularity = Popularity::of(&gathered.site.requests);
+        let (slot, series) = gathered.counting.series();
+        let course = course(&gathered.starts, visits);
+        let mut rng = settings.seed.stream(Purpose::User, 1);
+        let mut starts = std::mem::take(&mut gathered.starts);
+        let logged = logged_gaps(&mut starts);
+        let is_constant = logged.iter().all(|gap| *gap == logged[0]);
+        let tick = if is_constant { Duration::ZERO } else { visits.tick() };
+        let mut starts = spread(starts, tick, &mut rng);
+        let arrivals = SessionArrivals::of(&logged_gaps(&mut starts));
+        let operational = operational(arrivals, &starts, visits, &course, settings);
+        let (variables, constants) = gathered.variables(&logged, &series, visits.tick(), settings);
+        FitReport {
+            read: read.clone(),
+            left_out: visits.left_out(),
+            covers: visits.covers(),
+            dates: visits.dates(),
+            whole_seconds: visits.whole_seconds(),
+            crawlers: crawlers.tally,
+            thresholds: settings.thresholds,
+            sensitivity,
+            arrivals,
+            operational,
+            course,
+            counts: RequestCounts::of(slot, &series),
+            repeated: again as f64 / (popularity.requests as f64).max(1.0),
+            popularity,
+            variables,
+            constants,
+            site: gathered.site.site(visits, settings.objects),
+        }
+    }
+
+    /// The variable's fit, if the log has it.
+    pub fn variable(&self, variable: Variable) -> Option<&VariableFit> {
+        self.variables.iter().find(|fit| fit.variable == variable)
+    }
+}
+
+/// Number of `starts` in each of some equal parts of the log.
+fn course(starts: &[Instant], visits: &Visits) -> Vec<u64> {
+    const SESSIONS_A_PART: usize = 100;
+    const PARTS_MAX: usize = 96;
+    let parts = (starts.len() / SESSIONS_A_PART).min(PARTS_MAX);
+    let (begins, covers) = (visits.begins(), visits.covers().as_ns().max(1));
+    if parts < 2 {
+        return Vec::new();
+    }
+    let mut course = vec![0; parts];
+    for start in starts {
+        let at = u128::from(start.since(begins).as_ns()) * parts as u128 / u128::from(covers);
+        course[(at as usize).min(parts - 1)] += 1;
+    }
+    course
+}
+
+/// The thresholds, and their halves and multiples.
+fn around(thresholds: Thresholds) -> Vec<Thresholds> {
+    let half = |d: Duration| Duration::from_ns(d.as_ns() / 2);
+    let Thresholds { t_min, t_max } = thresholds;
+    let mut all = Vec::new();
+    for t_min in [half(t_min), t_min, t_min.times(2)] {
+        for t_max in [half(t_max), t_max, t_max.times(3)] {
+            all.push(Thresholds { t_min, t_max });
+        }
+    }
+    all
+}
+
+/// Sums from which sensitivity is computed.
+#[derive(Debug, Clone, Default)]
+struct Totals {
+    sessions: u64,
+    clicks: u64,
+    embedded: u64,
+    think_s: f64,
+    thinks: u64,
+}
+
+impl Totals {
+    fn step(&mut self, step: SessionEvent) {
+        match step {
+            SessionEvent::Start { .. } => self.clicks += 1,
+            SessionEvent::Click { think, .. } => {
+                self.clicks += 1;
+                self.thinks += 1;
+                self.think_s += think.as_secs_f64();
+            }
+            SessionEvent::Embedded { .. } => self.embedded += 1,
+            SessionEvent::End { .. } => self.sessions += 1,
+            SessionEvent::PageEnd { .. } => {}
+        }
+    }
+
+    fn sensitivity(&self, thresholds: Thresholds) -> Sensitivity {
+        let of = |sum: f64, count: u64| sum / (count as f64).max(1.0);
+        Sensitivity {
+            thresholds,
+            sessions: self.sessions,
+            clicks_mean: of(self.clicks as f64, self.sessions),
+            think_mean: Duration::from_secs_f64(of(self.think_s, self.thinks)),
+            embedded_mean: of(self.embedded as f64, self.clicks),
+        }
+    }
+}
+
+/// Values gathered on one walk along all users' requests.
+struct Gathered {
+    rng: Stream,
+    starts: Vec<Instant>,
+    clicks: Reservoir,
+    thinks: Reservoir,
+    objects: Reservoir,
+    replies: Reservoir,
+    transfers: Reservoir,
+    stack: Reservoir,
+    counting: Counting,
+    site: SiteTally,
+}
+
+impl Gathered {
+    fn new(visits: &Visits, settings: &FitSettings) -> Gathered {
+        let reservoir = || Reservoir::new(settings.values);
+        Gathered {
+            rng: settings.seed.stream(Purpose::User, 0),
+            starts: Vec::new(),
+            clicks: reservoir(),
+            thinks: reservoir(),
+            objects: reservoir(),
+            replies: reservoir(),
+            transfers: reservoir(),
+            stack: reservoir(),
+            counting: Counting::new(visits),
+            site: SiteTally::new(visits.paths()),
+        }
+    }
+
+    fn request(&mut self, visit: &Visit) {
+        if !visit.served {
+            return;
+        }
+        self.site.request(visit);
+        self.counting.take(visit);
+        if let Some(bytes) = visit.bytes {
+            self.replies.push(bytes as f64, &mut self.rng);
+        }
+        if let Some(transfer) = visit.transfer {
+            self.transfers.push(transfer.as_secs_f64(), &mut self.rng);
+        }
+    }
+
+    fn step(&mut self, step: SessionEvent) {
+        match step {
+            SessionEvent::Start { at, .. } => self.starts.push(at),
+            SessionEvent::Click { think, .. } => self.thinks.push(think.as_secs_f64(), &mut self.rng),
+            SessionEvent::PageEnd { embedded } => self.objects.push(1.0 + f64::from(embedded), &mut self.rng),
+            SessionEvent::End { clicks, .. } => self.clicks.push(f64::from(clicks), &mut self.rng),
+            SessionEvent::Embedded { .. } => {}
+        }
+        self.site.step(step);
+    }
+
+    /// Gathers stack distances, in the order of the log. Returns how many requests were for an object that
+    /// had been asked for before.
+    fn distances(&mut self, visits: &Visits, crawlers: &Crawlers) -> u64 {
+        let mut distances = StackDistances::new(visits.paths());
+        for index in 0..visits.len() {
+            let visit = visits.at(index);
+            if visit.served
+                && !crawlers.contains(visit.visitor)
+                && let Some(distance) = distances.take(visit.path)
+            {
+                self.stack.push(f64::from(distance), &mut self.rng);
+            }
+        }
+        self.stack.seen()
+    }
+
+    /// Variables that are fitted, and those with one value only.
+    fn variables(
+        &mut self,
+        gaps: &[f64],
+        counts: &[f64],
+        clock: Duration,
+        settings: &FitSettings,
+    ) -> (Vec<VariableFit>, Vec<ConstantVariable>) {
+        let mut sample = |values: &mut dyn Iterator<Item = f64>| {
+            let mut reservoir = Reservoir::new(settings.values);
+            values.for_each(|value| reservoir.push(value, &mut self.rng));
+            reservoir
+        };
+        let gaps = sample(&mut gaps.iter().copied());
+        let sizes = sample(&mut self.site.sizes());
+        let counts = sample(&mut counts.iter().copied());
+        let (clock, exact, whole) = (clock.as_secs_f64(), Observation::EXACT, Observation::counts());
+        let Thresholds { t_min, t_max } = settings.thresholds;
+        let instants = Observation::differenced(clock);
+        let thinks = instants.cut(t_min.as_secs_f64(), t_max.as_secs_f64());
+        let take = |reservoir: &mut Reservoir| std::mem::replace(reservoir, Reservoir::new(0));
+        let transfers = take(&mut self.transfers);
+        let transfer = Observation::rounded(tick_of(transfers.values()));
+        let mut found = (Vec::new(), Vec::new());
+        for (at, (variable, reservoir, observation)) in [
+            (Variable::SessionGap, gaps, instants),
+            (Variable::Clicks, take(&mut self.clicks), whole),
+            (Variable::ThinkTime, take(&mut self.thinks), thinks),
+            (Variable::PageObjects, take(&mut self.objects), whole),
+            (Variable::ReplySize, take(&mut self.replies), exact),
+            (Variable::ObjectSize, sizes, exact),
+            (Variable::TransferTime, transfers, transfer),
+            (Variable::StackDistance, take(&mut self.stack), whole),
+            (Variable::RequestCount, counts, whole),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut rng = settings.seed.stream(Purpose::User, 2 + at as u64);
+            if let Some(constant) = constant(variable, &reservoir) {
+                found.1.push(constant);
+            }
+            found.0.extend(fit(variable, reservoir, observation, &settings.trials, &mut rng));
+        }
+        found
+    }
+}
+
+/// The gaps in operational time, fitted; none where there is no course, or where a Poisson process does.
+fn operational(
+    arrivals: Option<SessionArrivals>,
+    starts: &[Instant],
+    visits: &Visits,
+    course: &[u64],
+    settings: &FitSettings,
+) -> Option<VariableFit> {
+    if course.len() < 2 || arrivals.is_none_or(|arrivals| arrivals.is_poisson_enough()) {
+        return None;
+    }
+    let mut rng = settings.seed.stream(Purpose::User, 20);
+    let mut gaps = Reservoir::new(settings.values);
+    for gap in operational_gaps(starts, visits.begins(), visits.covers(), course) {
+        gaps.push(gap, &mut rng);
+    }
+    let trials = Trials { mixtures: Vec::new(), ..settings.trials.clone() };
+    fit(Variable::SessionGap, gaps, Observation::EXACT, &trials, &mut rng)
+}
+
+/// The multiple of decimal parts of a second that all values are: the values say it, whatever wrote them.
+/// 0, for exact, where that is none, or too fine to matter.
+fn tick_of(values: &[f64]) -> f64 {
+    let multiple =
+        |tick: f64| values.iter().all(|v| (v / tick - (v / tick).round()).abs() < 1e-6 * (v / tick).max(1.0));
+    let tick = [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6].into_iter().find(|tick| multiple(*tick));
+    tick.unwrap_or(0.0)
+}
+
+/// A tick so much finer than the middle value changes nothing that can be seen.
+const TICK_MATTERS: f64 = 1e-3;
+
+fn constant(variable: Variable, reservoir: &Reservoir) -> Option<ConstantVariable> {
+    let values = reservoir.values();
+    let value = *values.first()?;
+    let same = values.len() > 1 && values.iter().all(|other| *other == value);
+    same.then_some(ConstantVariable { variable, values: reservoir.seen(), value })
+}
+
+fn fit(
+    variable: Variable,
+    reservoir: Reservoir,
+    mut observation: Observation,
+    trials: &Trials,
+    rng: &mut Stream,
+) -> Option<VariableFit> {
+    let values = reservoir.seen();
+    let mut kept = reservoir.into_values();
+    let all = kept.len();
+    if observation.tick > 0.0 && observation.least == 0.0 && all > 0 {
+        let (_, middle, _) = kept.select_nth_unstable_by(all / 2, f64::total_cmp);
+        if observation.tick < TICK_MATTERS * *middle {
+            observation = Observation { between: observation.between, ..Observation::EXACT };
+        }
+    }
+    // A zero that rounding made is a value like another.
+    let is_zero_rounded = observation.tick > 0.0 && observation.least == 0.0;
+    let used: Vec<f64> = kept.into_iter().filter(|value| is_zero_rounded || *value > 0.0).collect();
+    let zeros = (all - used.len()) as u64;
+    let points = Points::observed(used, observation).ok()?;
+    let ranking = rank(&points, trials, rng);
+    let preferred = ranking.preferred(points.mean()).and_then(Candidate::model);
+    let curve = preferred.map(|model| curve(&points, &model)).unwrap_or_default();
+    Some(VariableFit {
+        variable,
+        values,
+        fitted: points.count(),
+        zeros,
+        mean: points.mean(),
+        deviation: points.deviation(),
+        tick: points.tick(),
+        observation: points.observation(),
+        ranking,
+        curve,
+    })
+}
+
+/// Some points of the data's tail beside the distribution's: evenly spaced by rank, and closer where few
+/// values are left.
+fn curve(points: &Points, model: &Model) -> Vec<CurvePoint> {
+    const EVEN: u32 = 40;
+    let even = (1..EVEN).map(|at| f64::from(at) / f64::from(EVEN));
+    let far = (0..).map(|at| 1.0 - 0.02 * 0.7f64.powi(at)).take_while(|p| (1.0 - p) * points.n >= 1.0);
+    let mut curve: Vec<CurvePoint> = Vec::new();
+    for p in even.chain(far) {
+        let value = points.quantile(p);
+        if curve.last().is_none_or(|last| last.value < value) {
+            let fitted = points.observation().cdf_and_tail(model, value).1;
+            curve.push(CurvePoint { value, data: points.share_above(value), fitted });
+        }
+    }
+    curve
+}

@@ -1,0 +1,157 @@
+//! Lines of an access log into requests, by format.
+
+use crate::{FieldMap, TransferUnit, common, extended, gn, json};
+use farfield_base::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// Layout of the lines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// The Common Log Format, and the combined one, which adds the referrer and the user agent. A number
+    /// after that (or after the bytes) is the transfer time, in the given unit.
+    Common {
+        /// Unit of a trailing number; `None` ignores it.
+        transfer: Option<TransferUnit>,
+    },
+    /// The W3C's Extended Log File Format, whose `#Fields:` line names the columns.
+    Extended {
+        /// The unit of `time-taken`. The format says seconds, Microsoft's servers write milliseconds: if
+        /// none is given, the `#Software:` line decides.
+        transfer: Option<TransferUnit>,
+    },
+    /// One JSON object a line.
+    Json(Box<FieldMap>),
+    /// The GN/WN server's log, with hosts as `HOST+N`.
+    Gn,
+}
+
+/// A request of one line. Times count from the start of 1970, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Record<'a> {
+    /// Time of the request, as logged.
+    pub at: Instant,
+    /// The client's address or name.
+    pub client: &'a [u8],
+    /// The user agent; empty where the log has none.
+    pub agent: &'a [u8],
+    /// The method; empty where the log has none.
+    pub method: &'a [u8],
+    /// The request's target, as it was sent.
+    pub path: &'a [u8],
+    /// The referring page; empty where the log has none.
+    pub referrer: &'a [u8],
+    /// The status; 0 where the log has none.
+    pub status: u16,
+    /// The reply's bytes.
+    pub bytes: Option<u64>,
+    /// Duration of the transfer.
+    pub transfer: Option<Duration>,
+}
+
+/// Content of a line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Line<'a> {
+    /// A request.
+    Request(Record<'a>),
+    /// Nothing to count: an empty line, a comment, a note of the server.
+    Nothing,
+    /// Not a line of the format, for the reason given.
+    Broken(&'static str),
+}
+
+/// Parser of one line after the other. It keeps the directives of earlier lines (the fields of an extended
+/// log) and the buffers that all lines share.
+#[derive(Debug, Clone)]
+pub struct LogParser {
+    format: FormatState,
+}
+
+#[derive(Debug, Clone)]
+enum FormatState {
+    Common(Option<TransferUnit>),
+    Extended(extended::Fields),
+    Json(Box<json::Json>),
+    Gn,
+}
+
+impl LogParser {
+    /// A parser of `format`, before the first line.
+    pub fn new(format: &LogFormat) -> LogParser {
+        let format = match format {
+            LogFormat::Common { transfer } => FormatState::Common(*transfer),
+            LogFormat::Extended { transfer } => FormatState::Extended(extended::Fields::new(*transfer)),
+            LogFormat::Json(map) => FormatState::Json(Box::new(json::Json::new(FieldMap::clone(map)))),
+            LogFormat::Gn => FormatState::Gn,
+        };
+        LogParser { format }
+    }
+
+    /// Reads `line`, which has no line feed at its end. Any bytes are accepted.
+    pub fn parse<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return Line::Nothing;
+        }
+        let parsed = match &mut self.format {
+            FormatState::Common(transfer) => common::parse(line, *transfer),
+            FormatState::Extended(fields) => fields.parse(line),
+            FormatState::Json(json) => json.parse(line),
+            FormatState::Gn => gn::parse(line),
+        };
+        match parsed {
+            Ok(Some(record)) => Line::Request(record),
+            Ok(None) => Line::Nothing,
+            Err(Broken(why)) => Line::Broken(why),
+        }
+    }
+}
+
+impl LogFormat {
+    /// The format of the first lines of a log; `None` if it is none of these. Common covers combined; fields
+    /// of JSON are assumed to have the usual names.
+    pub fn detect(start: &[u8]) -> Option<LogFormat> {
+        let candidates =
+            [LogFormat::Json(Box::default()), LogFormat::Gn, LogFormat::Common { transfer: None }];
+        let mut lines = start.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(20);
+        if start.starts_with(b"#") {
+            return Some(LogFormat::Extended { transfer: None });
+        }
+        lines.find_map(|line| {
+            let reads = |format: &&LogFormat| matches!(LogParser::new(format).parse(line), Line::Request(_));
+            candidates.iter().find(reads).cloned()
+        })
+    }
+}
+
+/// Reason for which a line is not of the format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Broken(pub(crate) &'static str);
+
+pub(crate) type Parsed<'a> = Result<Option<Record<'a>>, Broken>;
+
+/// A whole decimal number and nothing else.
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+/// A number that may have a point: seconds as nginx writes them.
+pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
+    let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
+
+/// The method, the target and nothing of the version, from a request line. One without a method is all
+/// target, as HTTP/0.9 and broken clients have it.
+pub(crate) fn request_line(line: &[u8]) -> (&[u8], &[u8]) {
+    let Some(space) = memchr::memchr(b' ', line) else { return (b"", line) };
+    let (method, rest) = (&line[..space], &line[space + 1..]);
+    if !method.iter().all(u8::is_ascii_uppercase) {
+        return (b"", line);
+    }
+    let end = memchr::memrchr(b' ', rest).filter(|at| rest[at + 1..].starts_with(b"HTTP/"));
+    (method, &rest[..end.unwrap_or(rest.len())])
+}

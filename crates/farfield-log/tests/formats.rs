@@ -1,0 +1,310 @@
+//! Lines of each format into requests: good lines, broken lines, any bytes at all.
+
+use farfield_base::{Duration, Instant};
+use farfield_log::{FieldMap, Line, LogFormat, LogParser, LogReader, Record, TransferUnit, decompressed};
+use proptest::prelude::*;
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+
+const COMMON: LogFormat = LogFormat::Common { transfer: None };
+
+/// A record with texts of its own, so that tests can keep it.
+#[derive(Debug, PartialEq)]
+struct OwnedRecord {
+    secs: f64,
+    client: String,
+    agent: String,
+    method: String,
+    path: String,
+    referrer: String,
+    status: u16,
+    bytes: Option<u64>,
+    transfer: Option<Duration>,
+}
+
+fn owned(record: &Record<'_>) -> OwnedRecord {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    OwnedRecord {
+        secs: (record.at.as_ns() / 1_000_000) as f64 / 1e3,
+        client: text(record.client),
+        agent: text(record.agent),
+        method: text(record.method),
+        path: text(record.path),
+        referrer: text(record.referrer),
+        status: record.status,
+        bytes: record.bytes,
+        transfer: record.transfer,
+    }
+}
+
+/// The requests of a log, and what the reader counted: requests, nothing, broken.
+fn read(format: &LogFormat, log: &[u8]) -> (Vec<OwnedRecord>, [u64; 3]) {
+    let mut reader = LogReader::new(LogParser::new(format));
+    let mut requests = Vec::new();
+    reader.read(log, &mut |record| requests.push(owned(record))).expect("memory does not fail");
+    let tally = reader.tally();
+    assert_eq!(tally.lines, tally.requests + tally.nothing + tally.broken);
+    (requests, [tally.requests, tally.nothing, tally.broken])
+}
+
+fn one(format: &LogFormat, line: &str) -> OwnedRecord {
+    let (mut requests, counts) = read(format, line.as_bytes());
+    assert_eq!(counts[0], 1, "{line}");
+    requests.remove(0)
+}
+
+#[test]
+fn common_lines_read() {
+    let found =
+        one(&COMMON, r#"host.net - - [01/Jul/1995:00:00:01 -0400] "GET /a b.html HTTP/1.0" 200 6245"#);
+    let expected = OwnedRecord {
+        secs: 804_571_201.0,
+        client: "host.net".into(),
+        agent: String::new(),
+        method: "GET".into(),
+        path: "/a b.html".into(),
+        referrer: String::new(),
+        status: 200,
+        bytes: Some(6245),
+        transfer: None,
+    };
+    assert_eq!(found, expected);
+    let old = one(&COMMON, r#"h - john doe [01/Jul/1995:00:00:01 -0400] "/say "hi"" 304 -"#);
+    assert_eq!((old.path.as_str(), old.method.as_str(), old.bytes), (r#"/say "hi""#, "", None));
+}
+
+#[test]
+fn combined_lines_read_with_transfer_times() {
+    let format = LogFormat::Common { transfer: Some(TransferUnit::Seconds) };
+    let line = r#"::1 - - [17/Apr/2025:05:10:56 +0100] "GET /?q=\"1\" HTTP/2.0" 200 10 "http://x/" "A \"B\" C" 0.250"#;
+    let found = one(&format, line);
+    assert_eq!((found.path.as_str(), found.referrer.as_str()), (r#"/?q=\"1\""#, "http://x/"));
+    assert_eq!((found.agent.as_str(), found.transfer), (r#"A \"B\" C"#, Some(Duration::from_ms(250))));
+    let bare = one(&format, r#"h - - [17/Apr/2025:05:10:56 +0100] "GET / HTTP/1.1" 200 10 "-" "-""#);
+    assert_eq!((bare.referrer.as_str(), bare.agent.as_str(), bare.transfer), ("", "", None));
+}
+
+#[test]
+fn extended_lines_follow_their_fields() {
+    let log = "#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status sc-bytes \
+               time-taken cs(User-Agent)\r\n\
+               2025-04-17 05:10:56.5 10.0.0.1 GET /a.asp x=1 200 512 31 Mozilla/5.0+(X11)\r\n\
+               2025-04-17 05:10:57 10.0.0.1 GET /b - 404 - - -\r\n\
+               #Fields: time c-ip cs-uri\n#Date: 2025-04-18 00:00:00\n05:00:00 h \"/two words\"\nshort\n";
+    let (requests, counts) =
+        read(&LogFormat::Extended { transfer: Some(TransferUnit::Milliseconds) }, log.as_bytes());
+    assert_eq!(counts, [3, 4, 1]);
+    assert_eq!((requests[0].secs, requests[0].path.as_str()), (1_744_866_656.5, "/a.asp?x=1"));
+    assert_eq!((requests[0].transfer, requests[0].bytes), (Some(Duration::from_ms(31)), Some(512)));
+    assert_eq!((requests[1].status, requests[1].agent.as_str(), requests[1].bytes), (404, "", None));
+    assert_eq!((requests[2].path.as_str(), requests[2].secs), ("/two words", 1_744_952_400.0));
+}
+
+/// `time-taken` is in milliseconds where `#Software:` is Microsoft's, unless a unit is given.
+#[test]
+fn a_w3c_log_of_iis_is_read_as_iis_writes_it() {
+    let mut log = "#Software: Microsoft Internet Information Services 10.0\n\
+                   #Fields: date time cs-method cs-uri-stem cs-uri-query c-ip sc-status time-taken\n"
+        .to_owned();
+    for click in 0..3 {
+        let _ = write!(
+            log,
+            "2025-04-17 05:1{click}:00 GET /page.aspx id={click} 10.0.0.1 200 250\n\
+             2025-04-17 05:1{click}:09 GET /style.css ver=4 10.0.0.1 200 31\n"
+        );
+    }
+    let detected = LogFormat::detect(log.as_bytes()).expect("it is seen");
+    let (requests, _) = read(&detected, log.as_bytes());
+    assert_eq!(
+        (requests[1].path.as_str(), requests[1].transfer),
+        ("/style.css?ver=4", Some(Duration::from_ms(31)))
+    );
+    let given = LogFormat::Extended { transfer: Some(TransferUnit::Seconds) };
+    assert_eq!(read(&given, log.as_bytes()).0[1].transfer, Some(Duration::from_secs(31)));
+    let other = log.replace("Microsoft Internet Information Services 10.0", "Another 1.0");
+    assert_eq!(read(&detected, other.as_bytes()).0[1].transfer, Some(Duration::from_secs(31)));
+}
+
+#[test]
+fn json_lines_follow_their_map() {
+    let usual = r#"{"time":"2025-04-17T05:10:56+01:00","remote_addr":"10.0.0.1","request":"GET /a HTTP/1.1","status":"200","body_bytes_sent":5,"request_time":0.5,"more":{"a":[1,null]}}"#;
+    let found = one(&LogFormat::Json(Box::default()), usual);
+    assert_eq!((found.secs, found.method.as_str(), found.path.as_str()), (1_744_863_056.0, "GET", "/a"));
+    assert_eq!((found.status, found.bytes, found.transfer), (200, Some(5), Some(Duration::from_ms(500))));
+    let map = FieldMap {
+        time: "ts".into(),
+        client: "request.remote_ip".into(),
+        path: "request.uri".into(),
+        agent: "request.headers.agent".into(),
+        bytes: "size".into(),
+        ..FieldMap::default()
+    };
+    let nested = r#"{"ts":1744863056.25,"request":{"remote_ip":"::1","uri":"/\u00e9","headers":{"agent":"x"}},"size":7}"#;
+    let found = one(&LogFormat::Json(Box::new(map)), nested);
+    assert_eq!((found.secs, found.client.as_str(), found.path.as_str()), (1_744_863_056.25, "::1", "/é"));
+    assert_eq!((found.agent.as_str(), found.bytes), ("x", Some(7)));
+}
+
+#[test]
+fn gn_lines_read() {
+    let log = "1+1: Tue Aug 22 00:00:05 1995 (/cube.gif): Sent binary: GET /x/cube.gif HTTP/1.0\n\
+               6+1: Tue Aug 22 00:00:28 1995 (): HTTP error: HTTP/1.0 403 Sorry, access denied.\n\
+               6+1: Tue Aug 22 00:00:28 1995 (): Sorry, access denied: /var/spool/gn/Fun\n\
+               UNR a.edu: Tue Aug 22 00:00:46 1995 (/): Sent cache:\n\
+               nonsense\n";
+    let (requests, counts) = read(&LogFormat::Gn, log.as_bytes());
+    assert_eq!(counts, [3, 1, 1]);
+    let briefly: Vec<(&str, &str, u16)> =
+        requests.iter().map(|r| (r.client.as_str(), r.path.as_str(), r.status)).collect();
+    assert_eq!(briefly[0], ("1+1", "/cube.gif", 200));
+    assert_eq!((briefly[1].0, briefly[1].2), ("6+1", 403));
+    assert_eq!(briefly[2], ("UNR a.edu", "/", 200));
+}
+
+#[test]
+fn broken_lines_are_counted_and_the_first_shown() {
+    let mut log = b"\xff\xfe broken\n\n".repeat(7);
+    log.extend(vec![b'x'; 300_000]);
+    log.extend(b"\nh - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1");
+    let mut reader = LogReader::new(LogParser::new(&COMMON));
+    reader.read(&log[..], &mut |record| assert_eq!(record.path, b"/")).expect("memory does not fail");
+    let tally = reader.tally();
+    assert_eq!((tally.lines, tally.requests, tally.nothing, tally.broken), (16, 1, 7, 8));
+    assert_eq!(tally.shown.len(), LogReader::SHOWN_MAX);
+    assert_eq!((tally.shown[1].line, tally.shown[1].why.as_str()), (3, "no time in brackets"));
+}
+
+/// A reader that gives a few bytes at a time, or fails.
+struct Slow<'a>(&'a [u8], usize);
+
+impl std::io::Read for Slow<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let take = self.1.min(into.len()).min(self.0.len());
+        into[..take].copy_from_slice(&self.0[..take]);
+        self.0 = &self.0[take..];
+        if take == 0 { Err(std::io::Error::other("gone")) } else { Ok(take) }
+    }
+}
+
+#[test]
+fn a_stream_that_fails_says_after_which_line() {
+    let mut reader = LogReader::new(LogParser::new(&COMMON));
+    let error = reader.read(Slow(b"one\ntwo\nthr", 3), &mut |_| ()).expect_err("it fails");
+    assert_eq!((error.line, reader.tally().broken), (2, 2));
+}
+
+#[test]
+fn formats_are_told_by_their_first_lines() {
+    let check = |start: &str, format: Option<LogFormat>| {
+        assert_eq!(LogFormat::detect(start.as_bytes()), format, "{start}");
+    };
+    check("junk\nh - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1\n", Some(COMMON));
+    check("#Version: 1.0\n", Some(LogFormat::Extended { transfer: None }));
+    check("1+1: Tue Aug 22 00:00:05 1995 (/c): Sent text: GET /c HTTP/1.0\n", Some(LogFormat::Gn));
+    check(
+        r#"{"time":1744863056,"remote_addr":"h","request_uri":"/"}"#,
+        Some(LogFormat::Json(Box::default())),
+    );
+    check("nothing known\n", None);
+}
+
+fn formats() -> impl Strategy<Value = LogFormat> {
+    prop_oneof![
+        Just(COMMON),
+        Just(LogFormat::Common { transfer: Some(TransferUnit::Seconds) }),
+        Just(LogFormat::Extended { transfer: None }),
+        Just(LogFormat::Json(Box::default())),
+        Just(LogFormat::Gn),
+    ]
+}
+
+/// A good line of some format with some bytes changed: near enough to one to get deep into a parser.
+fn near_lines() -> impl Strategy<Value = Vec<u8>> {
+    let good = prop_oneof![
+        Just(r#"h - - [01/Jul/1995:00:00:01 -0400] "GET /a HTTP/1.0" 200 6245 "-" "M" 0.1"#),
+        Just("1+1: Tue Aug 22 00:00:05 1995 (/c): Sent text: GET /c HTTP/1.0"),
+        Just(r#"{"time":1744863056,"remote_addr":"h","request_uri":"/","request_time":1}"#),
+        Just("#Fields: date time c-ip cs-uri sc-status time-taken\n2025-04-17 05:10:56.5 10.0.0.1 /a 200 3"),
+    ];
+    (good, proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6)).prop_map(
+        |(line, changes)| {
+            let mut line = line.as_bytes().to_vec();
+            changes.iter().for_each(|(at, byte)| *at.get_mut(&mut line) = *byte);
+            line
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_without_panic(format in formats(), log in proptest::collection::vec(any::<u8>(), 0..400)) {
+        read(&format, &log);
+    }
+
+    #[test]
+    fn lines_that_are_nearly_good_are_read_without_panic(format in formats(), lines in near_lines()) {
+        read(&format, &lines);
+        for length in 0..lines.len() {
+            LogParser::new(&format).parse(&lines[..length]);
+        }
+    }
+
+    /// How the stream cuts the bytes changes nothing.
+    #[test]
+    fn pieces_read_as_the_whole(format in formats(), lines in proptest::collection::vec(near_lines(), 0..8), piece in 1usize..50) {
+        let log = lines.join(&b'\n');
+        let whole = read(&format, &log);
+        let mut reader = LogReader::new(LogParser::new(&format));
+        let mut requests = Vec::new();
+        let mut log = log;
+        log.push(b'\n'); // the slow reader fails at its end, which would leave the last line unread
+        let _ = reader.read(Slow(&log, piece), &mut |record| requests.push(owned(record)));
+        prop_assert_eq!(requests, whole.0);
+    }
+
+    #[test]
+    fn a_common_line_reads_back(
+        client in "[a-z0-9.:-]{1,20}", path in "/[!#-~]{0,40}", status in 100u16..600, bytes in any::<u32>(),
+        agent in "[ !#-\\[\\]-~]{2,30}", day in 1u32..29, second in 0u32..60,
+    ) {
+        let line = format!(
+            "{client} - - [{day:02}/Feb/2001:10:20:{second:02} +0000] \"GET {path} HTTP/1.1\" {status} {bytes} \"-\" \"{agent}\"",
+        );
+        let mut parser = LogParser::new(&COMMON);
+        let Line::Request(record) = parser.parse(line.as_bytes()) else { panic!("not read: {line}") };
+        let found = owned(&record);
+        prop_assert_eq!((found.client, found.path, found.agent), (client, path, agent));
+        prop_assert_eq!((found.status, found.bytes), (status, Some(u64::from(bytes))));
+        let since = 980_985_600 + u64::from(day - 1) * 86_400 + 10 * 3600 + 20 * 60 + u64::from(second);
+        prop_assert_eq!(record.at, Instant::from_ns(since * 1_000_000_000));
+    }
+}
+
+/// Published traces, where somebody has put them: in the folder that `FARFIELD_LOGS` names, or in
+/// `shared/data/logs` beside the checkout.
+#[test]
+fn published_logs_read() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/logs");
+    let folder = std::env::var_os("FARFIELD_LOGS").map_or(beside, Into::into);
+    if !folder.is_dir() {
+        return farfield_testkit::skip(
+            "published_logs_read",
+            "there is no folder of published logs, see FARFIELD_LOGS",
+        );
+    }
+    let check = |name: &str, format: &LogFormat, broken_max: u64| {
+        let file = std::fs::File::open(folder.join(name)).expect(name);
+        let mut start = Vec::new();
+        let mut log = decompressed(file).expect("it opens");
+        log.by_ref().take(65_536).read_to_end(&mut start).expect("it reads");
+        assert_eq!(LogFormat::detect(&start).as_ref(), Some(format), "{name}");
+        let mut reader = LogReader::new(LogParser::new(format));
+        reader.read(start.as_slice().chain(log), &mut |_| ()).expect("it reads");
+        let tally = reader.tally();
+        assert!(tally.broken <= broken_max && tally.requests > 9_000, "{name}: {tally:?}");
+    };
+    check("nasa_jul95_first10k.clf.xz", &COMMON, 0);
+    check("nginx_2025_combined_10k.log.xz", &COMMON, 20);
+    check("sdsc-http.txt.xz", &LogFormat::Gn, 20);
+}

@@ -1,0 +1,334 @@
+//! Line charts as SVG: series of points on two axes, a legend above them, and a level to compare with.
+//!
+//! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It knows numbers and
+//! their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
+
+pub mod scale;
+pub mod svg;
+
+pub use svg::escaped;
+
+use scale::Scale;
+use svg::{Dot, Stroke, Svg};
+
+/// Series on two axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// The heading.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Up.
+    pub y: Axis,
+    /// The series, in the order in which they are drawn.
+    pub series: Vec<Series>,
+    /// A horizontal line to compare with, such as a server's capacity.
+    pub level: Option<Level>,
+}
+
+/// The quantity along an axis, and how it is laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// The quantity with its unit.
+    pub label: String,
+    /// The distance between numbers.
+    pub spacing: Spacing,
+}
+
+/// How numbers are laid out along an axis. Numbers that an axis by powers cannot have, those not above 0, are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly; from zero, unless all numbers lie far from it.
+    Linear,
+    /// Evenly, from zero.
+    FromZero,
+    /// By powers of two, or evenly from zero where a number is not above 0.
+    Doublings,
+    /// By powers of ten.
+    Decades,
+}
+
+/// Points that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// The name in the legend.
+    pub name: String,
+    /// How the points are drawn.
+    pub look: Look,
+    /// The points, in the order in which a line joins them.
+    pub points: Vec<Point>,
+}
+
+/// A point of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Up.
+    pub y: f64,
+    /// Whether it is doubtful, such as that of an invalid run: its marker is hollow.
+    pub is_doubtful: bool,
+}
+
+/// How points are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Joined.
+    Line,
+    /// Joined by dashes: a theory, or a paper.
+    Dashes,
+    /// Joined, with a marker at each.
+    Marked,
+    /// A marker at each.
+    Dots,
+}
+
+/// A horizontal line in a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// The name in the legend.
+    pub name: String,
+    /// The number on the y axis.
+    pub at: f64,
+}
+
+/// Measures of a sheet, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    width: f64,
+    /// Height without the legend.
+    height: f64,
+    left: f64,
+    right: f64,
+    bottom: f64,
+    /// Room above the axes, besides the legend's lines.
+    top: f64,
+    legend_line: f64,
+    font_size: f64,
+    /// Whether the title is visible: within a page that has no heading for the chart.
+    has_heading: bool,
+}
+
+impl Layout {
+    /// A picture in a file of its own, below a heading.
+    const PICTURE: Layout = Layout {
+        width: 720.0,
+        height: 420.0,
+        left: 70.0,
+        right: 30.0,
+        bottom: 55.0,
+        top: 20.0,
+        legend_line: 20.0,
+        font_size: 13.0,
+        has_heading: false,
+    };
+
+    /// One of two columns of a page.
+    const COLUMN: Layout = Layout { width: 480.0, height: 320.0, has_heading: true, ..Layout::PICTURE };
+}
+
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Point {
+        Point { x, y, is_doubtful: false }
+    }
+}
+
+impl Series {
+    /// A series of points without doubt.
+    pub fn new(name: impl Into<String>, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series { name: name.into(), look, points: points.into_iter().map(Point::from).collect() }
+    }
+}
+
+impl Axis {
+    /// An axis laid out evenly.
+    pub fn linear(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), spacing: Spacing::Linear }
+    }
+
+    /// An axis by powers of ten.
+    pub fn logarithmic(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), spacing: Spacing::Decades }
+    }
+
+    fn takes(&self, number: f64) -> bool {
+        number.is_finite() && !(self.spacing == Spacing::Decades && number <= 0.0)
+    }
+
+    /// The scale for `numbers`.
+    fn scale(&self, numbers: impl Iterator<Item = f64>, from: f64, to: f64) -> Scale {
+        let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| {
+            (least.min(number), most.max(number))
+        });
+        let (least, most) = if least <= most { (least, most) } else { (1.0, 10.0) };
+        match self.spacing {
+            Spacing::Decades => Scale::decades(least, most, from, to),
+            Spacing::Doublings if least > 0.0 => Scale::doublings(least, most, from, to),
+            Spacing::FromZero | Spacing::Doublings => Scale::from_zero(most.max(0.0), from, to),
+            Spacing::Linear => {
+                let reaches_zero = least > 0.0 && least < 0.5 * most;
+                Scale::between(if reaches_zero { 0.0 } else { least }, most, from, to)
+            }
+        }
+    }
+}
+
+impl Chart {
+    /// A chart without a level.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+        Chart { title: title.into(), x, y, series, level: None }
+    }
+
+    /// The chart as an SVG document, for a file of its own.
+    pub fn svg(&self) -> String {
+        self.drawn(&Layout::PICTURE)
+    }
+
+    /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is nothing to draw.
+    pub fn html(&self) -> String {
+        let is_empty = self.series.iter().all(|series| self.points(series).next().is_none());
+        if is_empty {
+            return format!("<p class=\"none\">{}: nothing to draw.</p>\n", escaped(&self.title));
+        }
+        self.drawn(&Layout::COLUMN)
+    }
+
+    /// The points of a series that the axes can have.
+    fn points<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a Point> + Clone {
+        series.points.iter().filter(|point| self.x.takes(point.x) && self.y.takes(point.y))
+    }
+
+    fn drawn(&self, layout: &Layout) -> String {
+        let &Layout { width, left, right, bottom, legend_line, .. } = layout;
+        let heading = if layout.has_heading { legend_line } else { 0.0 };
+        let legend = legend_line * (self.series.len() + usize::from(self.level.is_some())) as f64;
+        let top = layout.top + heading + legend;
+        let height = top + layout.height;
+
+        let points = || self.series.iter().flat_map(|series| self.points(series));
+        let level = self.level.iter().map(|level| level.at);
+        let across = self.x.scale(points().map(|point| point.x), left, width - right);
+        let up = self.y.scale(points().map(|point| point.y).chain(level), height - bottom, top + layout.top);
+
+        let mut svg = Svg::new(layout, height, &self.title);
+        if layout.has_heading {
+            svg.heading((left, layout.top), &self.title);
+        }
+        svg.frame(&across, &up, &self.x.label, &self.y.label);
+        let legend_at = |number: usize| layout.top + heading + legend_line * number as f64;
+        if let Some(level) = &self.level {
+            let (at, y) = (up.place(level.at), legend_at(self.series.len()));
+            svg.line((left, at), (width - right, at), Stroke::Level);
+            svg.line((left, y), (left + 40.0, y), Stroke::Level);
+            svg.text((left + 50.0, y + 4.0), "start", &format!("{} ({})", level.name, level.at));
+        }
+        for (number, series) in self.series.iter().enumerate() {
+            let dot = |point: &Point| Dot {
+                x: across.place(point.x),
+                y: up.place(point.y),
+                is_filled: !point.is_doubtful,
+            };
+            let dots: Vec<Dot> = self.points(series).map(dot).collect();
+            trace(&mut svg, number, series.look, &dots);
+            let y = legend_at(number);
+            let sample = [0.0, 20.0, 40.0].map(|x| Dot { x: left + x, y, is_filled: true });
+            trace(&mut svg, number, series.look, &sample);
+            svg.text((left + 50.0, y + 4.0), "start", &series.name);
+        }
+        svg.end()
+    }
+}
+
+/// The line and the markers of series `number`, as far as its look has them.
+fn trace(svg: &mut Svg, number: usize, look: Look, dots: &[Dot]) {
+    if look != Look::Dots {
+        svg.path(number, dots, look == Look::Dashes);
+    }
+    if matches!(look, Look::Dots | Look::Marked) {
+        svg.markers(number, dots);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two series, of which one has a point that a logarithmic axis cannot have.
+    fn chart() -> Chart {
+        let data = Series::new("data", Look::Dots, [(0.0, 0.5), (10.0, 0.0), (1000.0, 1.0)]);
+        let theory = Series::new("a < b", Look::Dashes, [(10.0, 0.0), (100.0, 0.5)]);
+        Chart::new("Chart", Axis::logarithmic("bytes"), Axis::linear("share"), vec![data, theory])
+    }
+
+    #[test]
+    fn points_that_an_axis_cannot_have_are_left_out() {
+        for svg in [chart().svg(), chart().html()] {
+            // Three markers of the first series in the legend, and two on the axes.
+            assert_eq!(svg.matches("<circle").count(), 5, "{svg}");
+            assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 2);
+            for part in ["a &lt; b", ">bytes<", ">share<", ">1000<"] {
+                assert!(svg.contains(part), "`{part}` is not in {svg}");
+            }
+        }
+        let not_finite = Series::new("n", Look::Dots, [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0)]);
+        let svg = Chart { series: vec![not_finite], ..chart() }.svg();
+        assert_eq!(svg.matches("<circle").count(), 4, "{svg}");
+    }
+
+    #[test]
+    fn a_page_reports_a_chart_without_points() {
+        let of = |points: &[(f64, f64)]| {
+            let series = vec![Series::new("data", Look::Dots, points.to_vec())];
+            Chart { series, ..chart() }.html()
+        };
+        assert!(of(&[(-1.0, 1.0)]).contains("nothing to draw"));
+        assert!(of(&[(2.0, 2.0)]).contains("<circle"), "one point is drawn");
+    }
+
+    #[test]
+    fn a_linear_axis_begins_at_zero_unless_numbers_are_far_from_it() {
+        let place = |numbers: &[f64]| Axis::linear("n").scale(numbers.iter().copied(), 0.0, 100.0).place(0.0);
+        assert_eq!(place(&[2.0, 10.0]), 0.0);
+        assert!(place(&[90.0, 100.0]) < -100.0);
+        assert!(place(&[-1.0, 1.0]) > 0.0);
+    }
+
+    /// Four users lie at the right end, 200 attempts at the top, and 50 at a quarter of the height.
+    #[test]
+    fn points_levels_and_doubts_have_their_places() {
+        let doubtful = Point { is_doubtful: true, ..Point::from((4.0, 200.0)) };
+        let plain = Series::new("plain", Look::Marked, [(1.0, 50.0), (2.0, 100.0)]);
+        let other = Series { points: vec![doubtful], ..Series::new("other", Look::Marked, []) };
+        let axis = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
+        let level = Some(Level { name: "capacity".to_owned(), at: 100.0 });
+        let chart =
+            Chart { level, ..Chart::new("Title", axis("users"), axis("attempts, 1/s"), vec![plain, other]) };
+        let svg = chart.svg();
+        let Layout { width, height, left, right, bottom, top, legend_line, .. } = Layout::PICTURE;
+        let (highest, lowest) = (top + 3.0 * legend_line + top, top + 3.0 * legend_line + height - bottom);
+        let quarter = lowest + (highest - lowest) / 4.0;
+        let first = left + (width - right - left) / 4.0;
+        assert!(svg.contains(&format!("<polyline points=\"{first:.1},{quarter:.1} ")), "{svg}");
+        assert!(svg.contains(&format!("<polyline points=\"{:.1},{highest:.1}\"", width - right)), "{svg}");
+        for part in ["capacity (100)", ">users<", ">attempts, 1/s<"] {
+            assert!(svg.contains(part), "`{part}` is not in {svg}");
+        }
+        assert_eq!(
+            svg.matches("fill=\"#ffffff\" stroke=").count(),
+            1,
+            "one hollow marker; the legend's are filled"
+        );
+        assert!(svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn an_axis_by_doublings_needs_numbers_above_zero() {
+        let axis = Axis { label: "n".to_owned(), spacing: Spacing::Doublings };
+        let second = |numbers: &[f64]| {
+            let scale = axis.scale(numbers.iter().copied(), 0.0, 100.0);
+            scale.ticks().nth(1).expect("a second tick").0
+        };
+        assert_eq!(second(&[1.0, 8.0]), "2");
+        assert_eq!(second(&[0.0, 8.0]), "1");
+    }
+}

@@ -1,0 +1,148 @@
+//! SVG text: the elements that a chart consists of.
+//!
+//! It knows neither series nor their meaning. Colours and widths stand in each element and no file is referred to, so that
+//! a chart looks the same beside a Markdown page and within HTML.
+
+use super::Layout;
+use super::scale::Scale;
+use std::fmt::Write;
+
+/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008), and that print well.
+const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
+
+/// A point on the sheet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dot {
+    /// To the right.
+    pub x: f64,
+    /// Down.
+    pub y: f64,
+    /// Whether its marker is filled; that of a doubtful point is hollow.
+    pub is_filled: bool,
+}
+
+/// The stroke of a straight line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// A line of the grid.
+    Grid,
+    /// An axis.
+    Axis,
+    /// A level to compare with.
+    Level,
+}
+
+impl Stroke {
+    fn attributes(self) -> &'static str {
+        match self {
+            Stroke::Grid => "stroke=\"#dddddd\"",
+            Stroke::Axis => "stroke=\"#333333\"",
+            Stroke::Level => "stroke=\"#777777\" stroke-dasharray=\"6 4\"",
+        }
+    }
+}
+
+/// An SVG document as it is written.
+#[derive(Debug)]
+pub struct Svg(String);
+
+impl Svg {
+    /// An empty sheet of `height`.
+    pub fn new(layout: &Layout, height: f64, title: &str) -> Svg {
+        let mut svg = Svg(String::new());
+        let Layout { width, font_size, .. } = layout;
+        let title = escaped(title);
+        svg.put(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{title}\" font-family=\"sans-serif\" \
+             font-size=\"{font_size}\" fill=\"#222222\">\n\
+             <title>{title}</title>\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>"
+        ));
+        svg
+    }
+
+    fn put(&mut self, line: std::fmt::Arguments<'_>) {
+        writeln!(self.0, "{line}").expect("a String takes all");
+    }
+
+    /// The whole document.
+    pub fn end(mut self) -> String {
+        self.0.push_str("</svg>\n");
+        self.0
+    }
+
+    /// Both axes with their ticks and names, and a grid.
+    pub fn frame(&mut self, across: &Scale, up: &Scale, x_name: &str, y_name: &str) {
+        for (number, x) in across.ticks() {
+            self.line((x, up.from), (x, up.to), Stroke::Grid);
+            self.text((x, up.from + 20.0), "middle", &number);
+        }
+        for (number, y) in up.ticks() {
+            self.line((across.from, y), (across.to, y), Stroke::Grid);
+            self.text((across.from - 8.0, y + 4.0), "end", &number);
+        }
+        self.line((across.from, up.from), (across.to, up.from), Stroke::Axis);
+        self.line((across.from, up.from), (across.from, up.to), Stroke::Axis);
+        self.text((f64::midpoint(across.from, across.to), up.from + 44.0), "middle", x_name);
+        let (x, y) = (18.0, f64::midpoint(up.from, up.to));
+        self.put(format_args!(
+            "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y:.1})\">{}</text>",
+            escaped(y_name)
+        ));
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), stroke: Stroke) {
+        self.put(format_args!(
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {}/>",
+            stroke.attributes()
+        ));
+    }
+
+    /// Text that has its `anchor` (`start`, `middle`, `end`) at a point.
+    pub fn text(&mut self, (x, y): (f64, f64), anchor: &str, text: &str) {
+        let text = escaped(text);
+        self.put(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"));
+    }
+
+    /// The heading of a chart, in bold.
+    pub fn heading(&mut self, (x, y): (f64, f64), text: &str) {
+        let text = escaped(text);
+        self.put(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" font-weight=\"600\">{text}</text>"));
+    }
+
+    /// The line through `dots` in the colour of series `number`, dashed or not.
+    pub fn path(&mut self, number: usize, dots: &[Dot], is_dashed: bool) {
+        let colour = COLOURS[number % COLOURS.len()];
+        let points: Vec<String> = dots.iter().map(|dot| format!("{:.1},{:.1}", dot.x, dot.y)).collect();
+        let dashes = if is_dashed { " stroke-dasharray=\"7 4\"" } else { "" };
+        self.put(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
+            points.join(" ")
+        ));
+    }
+
+    /// A marker at each of `dots`, in the colour and shape of series `number`.
+    pub fn markers(&mut self, number: usize, dots: &[Dot]) {
+        let colour = COLOURS[number % COLOURS.len()];
+        for &Dot { x, y, is_filled } in dots {
+            let fill = if is_filled { colour } else { "#ffffff" };
+            let paint = format!("fill=\"{fill}\" stroke=\"{colour}\"");
+            let (left, top, peak) = (x - 3.5, y - 3.5, y - 6.0);
+            // Where colours begin anew, markers do not.
+            match (number + number / COLOURS.len()) % 3 {
+                0 => self.put(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" {paint}/>")),
+                1 => self.put(format_args!(
+                    "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"7\" height=\"7\" {paint}/>"
+                )),
+                _ => self.put(format_args!("<path d=\"M{x:.1} {peak:.1}l5 9h-10z\" {paint}/>")),
+            }
+        }
+    }
+}
+
+/// `text` as XML and HTML have it, in elements and in attributes.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

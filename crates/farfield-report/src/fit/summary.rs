@@ -1,0 +1,206 @@
+//! What `farfield fit` prints: the report in at most forty lines.
+
+use farfield_base::Instant;
+use farfield_fit::arrivals::SessionArrivals;
+use farfield_fit::report::VariableFit;
+use farfield_fit::scenario::FittedTraffic;
+use farfield_fit::{Candidate, FitReport, Variable};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The summary.
+pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &str) -> String {
+    let mut text = String::new();
+    let read = &report.read;
+    line(
+        &mut text,
+        "requests",
+        &format!("{} over {}", read.requests, with_unit(report.covers.as_secs_f64())),
+    );
+    line(&mut text, "dates", &dates(report));
+    if read.broken > 0 {
+        let first = read.shown.first().map_or(String::new(), |s| format!("; line {}: {}", s.line, s.why));
+        line(&mut text, "broken lines", &format!("{}{first}", read.broken));
+    }
+    if report.left_out > 0 {
+        line(&mut text, "left out", &format!("{} requests, beyond what is kept in memory", report.left_out));
+    }
+    let crawlers = report.crawlers;
+    let found = crawlers.by_agent + crawlers.by_robots + crawlers.by_rate;
+    let crawlers_text =
+        format!("{found} of {} visitors, with {} requests; left out", crawlers.visitors, crawlers.requests);
+    line(&mut text, "crawlers", &crawlers_text);
+    if let Some(row) = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds) {
+        let sessions = format!(
+            "{} of {:.2} clicks, {} of think time, {:.2} embedded objects a click",
+            row.sessions,
+            row.clicks_mean,
+            with_unit(row.think_mean.as_secs_f64()),
+            row.embedded_mean
+        );
+        line(&mut text, "sessions", &sessions);
+    }
+    line(&mut text, "arrivals", &arrivals(report));
+    line(&mut text, "popularity", &popularity(report));
+    if let Some(counts) = &report.counts {
+        line(
+            &mut text,
+            "requests a slot",
+            &format!("{:.3} in {}", counts.mean, with_unit(counts.slot.as_secs_f64())),
+        );
+        if let Some(reading) = counts.best_hurst() {
+            let interval =
+                reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+            let doubt = match (reading.hurst > 0.5 && reading.hurst < 1.0, counts.disagreement()) {
+                (false, _) if reading.interval.is_some_and(|(low, high)| low <= 0.5 && high >= 0.5) => {
+                    "; no long memory"
+                }
+                (false, _) => "; outside of ½ to 1 this is meaningless",
+                (true, Some(_)) => "; the estimators disagree, see below",
+                (true, None) => "",
+            };
+            line(
+                &mut text,
+                "Hurst parameter",
+                &format!("{:.2}{interval}, {}{doubt}", reading.hurst, reading.method),
+            );
+        }
+    }
+    let _ = writeln!(text, "\n{:<16} {:>9} {:>11}  {:<36} passed", "variable", "values", "mean", "law");
+    for fit in &report.variables {
+        variable(&mut text, fit);
+    }
+    let _ = writeln!(
+        text,
+        "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
+    );
+    let disagree =
+        report.counts.as_ref().and_then(|counts| counts.course_in_words().or_else(|| counts.disagreement()));
+    let dates = report.dates.doubts(&date);
+    for sentence in dates.iter().chain(traffic.doubts.iter().take(4)).chain(&disagree) {
+        let _ = writeln!(text, "! {sentence}");
+    }
+    let out = out.display();
+    let _ = writeln!(
+        text,
+        "\nwrote {out}/scenario.toml, site.json, fit.json and report.html (plots, and all that was tried)"
+    );
+    let _ = writeln!(text, "next: farfield run {out}/scenario.toml   ({takes})");
+    let _ = writeln!(
+        text,
+        "or with a server of your own: farfield site make {out}/site.json FOLDER, and --target URL"
+    );
+    text
+}
+
+/// An instant of the log, in UTC.
+pub fn date(at: Instant) -> String {
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(at.as_ns());
+    humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', " UTC")
+}
+
+/// From when to when, and what is odd about the order.
+fn dates(report: &FitReport) -> String {
+    let dates = &report.dates;
+    let at = |ns: u64| date(Instant::from_ns(ns));
+    let mut text = format!(
+        "{} to {}; longest silence {}",
+        at(dates.first_ns).replace(" UTC", ""),
+        at(dates.last_ns),
+        with_unit(dates.silence.as_secs_f64())
+    );
+    if dates.out_of_order > 0 {
+        let _ = write!(
+            text,
+            "; {} lines out of order, by up to {}",
+            dates.out_of_order,
+            with_unit(dates.step_back.as_secs_f64())
+        );
+    }
+    if dates.set_aside > 0 {
+        let _ = write!(text, "; {} set aside", dates.set_aside);
+    }
+    text
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{name:<16} {value}");
+}
+
+/// A time in seconds with the unit that suits it.
+pub fn with_unit(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s if s < 7_200.0 => format!("{:.1} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3_600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+/// A variable's name.
+pub fn name(variable: Variable) -> &'static str {
+    match variable {
+        Variable::SessionGap => "session gap, s",
+        Variable::Clicks => "clicks",
+        Variable::ThinkTime => "think time, s",
+        Variable::PageObjects => "page objects",
+        Variable::ReplySize => "reply size, B",
+        Variable::ObjectSize => "object size, B",
+        Variable::TransferTime => "transfer, s",
+        Variable::StackDistance => "stack distance",
+        Variable::RequestCount => "requests a slot",
+    }
+}
+
+fn variable(text: &mut String, fit: &VariableFit) {
+    let mean = if fit.mean >= 1e5 { format!("{:.3e}", fit.mean) } else { format!("{:.3}", fit.mean) };
+    let preferred = fit.ranking.preferred(fit.mean);
+    let law = preferred.map_or("none", |candidate| candidate.name.as_str());
+    let passed = preferred.map_or(String::new(), passed);
+    let _ = writeln!(text, "{:<16} {:>9} {mean:>11}  {law:<36} {passed}", name(fit.variable), fit.values);
+}
+
+/// The share of subsamples that a law passes.
+pub fn passed(candidate: &Candidate) -> String {
+    format!("{:.0} %", 100.0 * candidate.subsamples.anderson_darling_passed)
+}
+
+fn arrivals(report: &FitReport) -> String {
+    let Some(arrivals) = report.arrivals else { return "too few sessions for a test".to_owned() };
+    let is = arrivals_are(&arrivals);
+    format!(
+        "{is}: {:.0} % of {} stretches exponential, {:.0} % uncorrelated; effects: distance {:.3}, correlation {:.2}",
+        100.0 * arrivals.exponential_passed,
+        arrivals.stretches,
+        100.0 * arrivals.uncorrelated_passed,
+        arrivals.distance,
+        arrivals.correlation
+    )
+}
+
+/// What kind of process sessions arrive as: by the test, or where the test rejects what differs by next to
+/// nothing, by the effect.
+pub fn arrivals_are(arrivals: &SessionArrivals) -> &'static str {
+    match (arrivals.poisson, arrivals.is_poisson_enough(), arrivals.is_renewal_enough()) {
+        (true, ..) => "Poisson",
+        (false, true, _) => "as good as Poisson",
+        (false, false, true) => "a renewal process, not Poisson",
+        (false, false, false) => "no renewal process",
+    }
+}
+
+fn popularity(report: &FitReport) -> String {
+    let popularity = &report.popularity;
+    let objects = format!("{} objects, {} of them once", popularity.objects, popularity.once);
+    match popularity.holds {
+        Some(zipf) => format!(
+            "{objects}; Zipf {:.2} ± {:.2} for the first {}",
+            zipf.exponent,
+            1.96 * zipf.error,
+            zipf.ranks
+        ),
+        None => format!("{objects}; Zipf's law does not hold"),
+    }
+}

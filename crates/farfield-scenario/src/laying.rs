@@ -1,0 +1,420 @@
+//! From what is written of classes, links, a backbone or a topology to a layout, with the key of each mistake.
+
+use super::Scenario;
+use super::mistake::Mistake;
+use super::network::{ClassSpec, GraphSpec, Link, NetworkSpec, PathSpec};
+use farfield_base::Duration;
+use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
+use farfield_net::topology::{Metric, NodeId, Routes};
+use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
+use farfield_traffic::LoadSpec;
+use farfield_traffic::distribution::TimesSpec;
+use farfield_traffic::file::Load;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// The round trip of clients of which nothing is said.
+const USUAL_RTT: Duration = Duration::from_ms(50);
+
+/// Clients where the load does not say how many users there are.
+const USUAL_CLIENTS: u32 = 1000;
+
+/// A network being laid out.
+pub struct Laying<'a, 'l> {
+    scenario: &'a Scenario,
+    spec: &'a NetworkSpec,
+    load: &'a mut Load<'l>,
+}
+
+impl<'a, 'l> Laying<'a, 'l> {
+    /// The network `spec` of `scenario`, whose files come from `load`.
+    pub fn new(scenario: &'a Scenario, spec: &'a NetworkSpec, load: &'a mut Load<'l>) -> Laying<'a, 'l> {
+        Laying { scenario, spec, load }
+    }
+
+    /// All classes with their links, dealt out and addressed.
+    ///
+    /// # Errors
+    /// The first mistake in what is said of them.
+    pub fn lay_out(mut self) -> Result<Layout, Mistake> {
+        self.check_one_kind()?;
+        match (&self.spec.backbone, &self.spec.topology) {
+            (Some(_), _) => self.backbone(),
+            (None, Some(graph)) => self.graph(graph),
+            (None, None) => self.classes(),
+        }
+    }
+
+    /// Classes, backbone and topology exclude each other, as far as they say the same things twice.
+    fn check_one_kind(&self) -> Result<(), Mistake> {
+        let spec = self.spec;
+        let graph = if spec.backbone.is_some() { "backbone" } else { "topology" };
+        let drawn = spec.backbone.is_some() || spec.topology.is_some();
+        let refuse = |key: &str, sentence: String| Err(Mistake::at(format!("network.{key}"), sentence));
+        if spec.backbone.is_some() && spec.topology.is_some() {
+            return refuse("topology", "there is a backbone already; remove one of the two".to_owned());
+        }
+        if spec.backbone.is_some() && !spec.class.is_empty() {
+            return refuse(
+                "class",
+                "a backbone's subnetworks are its classes; remove `class` or `backbone`".to_owned(),
+            );
+        }
+        for (key, written) in [
+            ("clients", spec.clients.is_some()),
+            ("shared", spec.shared.is_some()),
+            ("access", spec.access.is_some()),
+            ("rtt", spec.rtt.is_some()),
+        ] {
+            if written && drawn {
+                return refuse(key, format!("the {graph} says this; remove the key"));
+            }
+        }
+        for (key, written) in [("access", spec.access.is_some()), ("rtt", spec.rtt.is_some())] {
+            if written && !spec.class.is_empty() {
+                return refuse(
+                    key,
+                    format!("this is for networks without classes; write `{key}` in each class"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn classes(&mut self) -> Result<Layout, Mistake> {
+        let mut classes = Vec::new();
+        let alone = [self.only_class()];
+        let spec = self.spec;
+        let specs = if spec.class.is_empty() { &alone[..] } else { &spec.class[..] };
+        for (place, class) in specs.iter().enumerate() {
+            let key = format!("network.class[{place}]");
+            check_name(specs, place)?;
+            if !class.hosts.is_empty() {
+                return Err(Mistake::at(
+                    format!("{key}.hosts"),
+                    "hosts are those of a topology, and there is none",
+                ));
+            }
+            classes.push(self.class(&key, class)?);
+        }
+        let bottleneck = match &spec.shared {
+            None => None,
+            Some(path) => {
+                let (up, down) = self.path("network.shared", path)?;
+                Some(Bottleneck { up, down })
+            }
+        };
+        let (clients, shards) = (self.clients(), self.scenario.dealt_over(self.spec));
+        let frame = Frame { clients, shards, servers: self.scenario.servers() };
+        layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))
+    }
+
+    /// What stands for all clients where there are no classes.
+    fn only_class(&self) -> ClassSpec {
+        let NetworkSpec { access, rtt, .. } = *self.spec;
+        let rtt = if access.is_none() { rtt.or(Some(USUAL_RTT)) } else { rtt };
+        ClassSpec { access, rtt, ..ClassSpec::named("clients") }
+    }
+
+    fn clients(&self) -> NonZeroU32 {
+        let users = match &self.scenario.load {
+            LoadSpec::Closed(closed) => closed.users.get(),
+            _ => USUAL_CLIENTS,
+        };
+        let usual =
+            users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);
+        self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")
+    }
+
+    fn class(&mut self, key: &str, spec: &ClassSpec) -> Result<Class, Mistake> {
+        let (up, down) = own_links(key, spec)?;
+        let mut class = self.bare(spec);
+        class.up.push(self.model(&format!("{key}.up"), &up)?);
+        class.down.push(self.model(&format!("{key}.down"), &down)?);
+        if let Some(core) = &spec.core {
+            let (up, down) = self.path(&format!("{key}.core"), core)?;
+            class.up.push(up);
+            class.down.insert(0, down);
+        }
+        Ok(class)
+    }
+
+    /// The class without its links.
+    fn bare(&self, spec: &ClassSpec) -> Class {
+        let tcp = spec.tcp.as_ref().unwrap_or(&self.spec.tcp);
+        Class {
+            name: spec.name.clone(),
+            weight: spec.share,
+            tcp: tcp.config(),
+            mss_is_given: tcp.mss_is_given(),
+            up: Vec::new(),
+            down: Vec::new(),
+            pool: spec.addresses.map(|pool| pool.0),
+        }
+    }
+
+    fn path(&mut self, key: &str, spec: &PathSpec) -> Result<(Arc<LinkModel>, Arc<LinkModel>), Mistake> {
+        let (up, down) = both_ways(key, spec.rtt, spec.up.clone(), spec.down.clone())?;
+        Ok((self.model(&format!("{key}.up"), &up)?, self.model(&format!("{key}.down"), &down)?))
+    }
+
+    fn model(&mut self, key: &str, link: &Link) -> Result<Arc<LinkModel>, Mistake> {
+        resolve_link(link, self.load)
+            .map(Arc::new)
+            .map_err(|(part, told)| Mistake::at(format!("{key}{part}"), told))
+    }
+
+    fn backbone(&mut self) -> Result<Layout, Mistake> {
+        const SUBNETS_MOST: u32 = 119;
+        let backbone = self.spec.backbone.clone().expect("there is one");
+        let refuse = |told: String| Mistake::at("network.backbone", told);
+        let topology: Topology<Arc<LinkSpec<TimesSpec>>> =
+            backbone.topology().map_err(|error| refuse(error.to_string()))?;
+        if backbone.subnets > SUBNETS_MOST {
+            let told =
+                format!("{} subnetworks are too long a way; write at most {SUBNETS_MOST}", backbone.subnets);
+            return Err(Mistake::at("network.backbone.subnets", told));
+        }
+        let named = |(name, hosts): (String, Vec<NodeId>)| (self.bare(&ClassSpec::named(&name)), hosts);
+        let members = layout::subnets(&topology, &backbone).into_iter().map(named).collect();
+        let server = topology.find("server").expect("a backbone has a server");
+        self.lay_out_graph(&topology, Metric::Hops, server, members, "network.backbone")
+    }
+
+    fn graph(&mut self, spec: &GraphSpec) -> Result<Layout, Mistake> {
+        let key = "network.topology";
+        let topology = spec.graph().topology().map_err(|error| Mistake::at(key, error))?;
+        let hosts: BTreeMap<&str, NodeId> = topology
+            .nodes()
+            .filter(|(_, node)| node.kind == NodeKind::Host)
+            .map(|(id, node)| (node.name.as_str(), id))
+            .collect();
+        let server = hosts.get(spec.server.as_str()).copied().ok_or_else(|| {
+            Mistake::at(
+                format!("{key}.server"),
+                format!("there is no host `{}`; add it to `hosts`", spec.server),
+            )
+        })?;
+        let members = self.members(&hosts, server)?;
+        self.lay_out_graph(&topology, spec.routing, server, members, key)
+    }
+
+    /// Classes with the hosts that they name; one class of all hosts if there are none.
+    fn members(
+        &self,
+        hosts: &BTreeMap<&str, NodeId>,
+        server: NodeId,
+    ) -> Result<Vec<(Class, Vec<NodeId>)>, Mistake> {
+        if self.spec.class.is_empty() {
+            let mut all: Vec<NodeId> = hosts.values().copied().filter(|&host| host != server).collect();
+            all.sort();
+            if all.is_empty() {
+                return Err(Mistake::at("network.topology.hosts", "there is no host beside the server"));
+            }
+            return Ok(vec![(self.bare(&ClassSpec::named("hosts")), all)]);
+        }
+        let mut taken: BTreeMap<NodeId, &str> = BTreeMap::from([(server, "the server")]);
+        let mut members = Vec::new();
+        for (place, class) in self.spec.class.iter().enumerate() {
+            let key = format!("network.class[{place}].hosts");
+            check_name(&self.spec.class, place)?;
+            if let Some(own) = written_link(class) {
+                let told = "links are those of the topology; remove this key";
+                return Err(Mistake::at(format!("network.class[{place}].{own}"), told));
+            }
+            let mut own = Vec::new();
+            for name in &class.hosts {
+                let host = hosts.get(name.as_str()).copied();
+                let host = host.ok_or_else(|| {
+                    Mistake::at(
+                        &key,
+                        format!("there is no host `{name}` in the topology; add it to its `hosts`"),
+                    )
+                })?;
+                if let Some(other) = taken.insert(host, &class.name) {
+                    return Err(Mistake::at(
+                        &key,
+                        format!("host `{name}` is {other}'s already; name it once"),
+                    ));
+                }
+                own.push(host);
+            }
+            if own.is_empty() {
+                return Err(Mistake::at(key, format!("class `{}` has no hosts; name some", class.name)));
+            }
+            members.push((self.bare(class), own));
+        }
+        Ok(members)
+    }
+
+    fn lay_out_graph(
+        &mut self,
+        topology: &Topology<Arc<LinkSpec<TimesSpec>>>,
+        metric: Metric,
+        server: NodeId,
+        members: Vec<(Class, Vec<NodeId>)>,
+        key: &str,
+    ) -> Result<Layout, Mistake> {
+        let load = &mut *self.load;
+        let models = layout::with_models(topology, |link| resolve_link(link, load));
+        let models = models.map_err(|((_, told), link)| {
+            let edge = topology.edge(link);
+            let (from, to) = (&topology.node(edge.from).name, &topology.node(edge.to).name);
+            Mistake::at(format!("{key}.links"), format!("the link from {from} to {to}: {told}"))
+        })?;
+        let routes =
+            Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
+        let graph = Graph { topology: &models, routes: &routes, server, members };
+        graph
+            .lay_out(self.scenario.dealt_over(self.spec), self.scenario.servers())
+            .map_err(|error| self.misplaced(&error))
+    }
+
+    /// Where a layout's mistake stands.
+    fn misplaced(&self, error: &LayoutError) -> Mistake {
+        let part = match error {
+            LayoutError::Weight { .. } | LayoutError::Empty { .. } => "share",
+            LayoutError::MtuOfV6 { .. } | LayoutError::PoolTooSmall { .. } => "addresses",
+            LayoutError::PoolsOverlap { .. }
+            | LayoutError::PoolHoldsServer { .. }
+            | LayoutError::PoolsApart { .. } => "addresses",
+            LayoutError::Shards { .. } => return Mistake::at(self.key_of_clients(), error),
+            LayoutError::Classes(_) => return Mistake::at("network.class", error),
+            LayoutError::TooFar { .. } => return Mistake::at("network.topology", error),
+        };
+        let written = error.class().and_then(|place| Some((place, self.spec.class.get(place)?)));
+        match written {
+            Some((_, class)) if part == "addresses" && class.addresses.is_none() => {
+                Mistake::at(self.key_of_clients(), error)
+            }
+            Some((place, _)) => Mistake::at(format!("network.class[{place}].{part}"), error),
+            None => Mistake::at(self.key_of_clients(), error),
+        }
+    }
+
+    /// The key that says how many clients there are.
+    fn key_of_clients(&self) -> &'static str {
+        match self.spec {
+            NetworkSpec { backbone: Some(_), .. } => "network.backbone.hosts",
+            NetworkSpec { topology: Some(_), .. } => "network.topology.hosts",
+            NetworkSpec { clients: None, shards, .. } if shards.get() > 1 => "network.shards",
+            _ => "network.clients",
+        }
+    }
+}
+
+impl ClassSpec {
+    fn named(name: &str) -> ClassSpec {
+        ClassSpec {
+            name: name.to_owned(),
+            share: 1.0,
+            access: None,
+            rtt: None,
+            up: None,
+            down: None,
+            core: None,
+            addresses: None,
+            tcp: None,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+fn check_name(classes: &[ClassSpec], place: usize) -> Result<(), Mistake> {
+    let name = &classes[place].name;
+    let key = format!("network.class[{place}].name");
+    let word = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+    if name.is_empty() || !name.chars().all(word) {
+        let told = format!("`{name}` is no name; write letters, digits, `-`, `_` and `.`, such as `dsl`");
+        return Err(Mistake::at(key, told));
+    }
+    if classes[..place].iter().any(|class| class.name == *name) {
+        return Err(Mistake::at(
+            key,
+            format!("there is a class `{name}` already; give each a name of its own"),
+        ));
+    }
+    Ok(())
+}
+
+/// The first key of a class that says what its links are.
+fn written_link(class: &ClassSpec) -> Option<&'static str> {
+    let written = [
+        ("access", class.access.is_some()),
+        ("rtt", class.rtt.is_some()),
+        ("up", class.up.is_some()),
+        ("down", class.down.is_some()),
+        ("core", class.core.is_some()),
+    ];
+    written.into_iter().find(|(_, written)| *written).map(|(key, _)| key)
+}
+
+/// The class's first link in each direction: written out, or of its preset, with its round trip.
+fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
+    let Some(access) = spec.access else {
+        return both_ways(key, spec.rtt, spec.up.clone(), spec.down.clone());
+    };
+    if spec.up.is_some() && spec.down.is_some() {
+        let told = "`up` and `down` leave nothing to the preset; remove one of the three";
+        return Err(Mistake::at(format!("{key}.access"), told));
+    }
+    let mut preset = (access.up(), access.down());
+    if let Some(rtt) = spec.rtt {
+        (preset.0.delay, preset.1.delay) = halves(rtt);
+    }
+    let (up, down) = (spec.up.clone(), spec.down.clone());
+    if spec.rtt.is_some() && (up.is_some() || down.is_some()) {
+        let told = "a direction is written out, with its delay; remove `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), told));
+    }
+    Ok((up.unwrap_or(preset.0), down.unwrap_or(preset.1)))
+}
+
+fn both_ways(
+    key: &str,
+    rtt: Option<Duration>,
+    up: Option<Link>,
+    down: Option<Link>,
+) -> Result<(Link, Link), Mistake> {
+    let delayed = |link: &Option<Link>| link.as_ref().is_some_and(|link| !link.delay.is_zero());
+    if rtt.is_some() && (delayed(&up) || delayed(&down)) {
+        let told = "a direction has a `delay` of its own; remove that or `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), told));
+    }
+    if rtt.is_none() && (up.is_none() || down.is_none()) {
+        let told = "there is no path; write `rtt`, or both `up` and `down`, or in a class `access`";
+        return Err(Mistake::at(key, told));
+    }
+    let (mut up, mut down) = (up.unwrap_or_default(), down.unwrap_or_default());
+    if let Some(rtt) = rtt {
+        (up.delay, down.delay) = halves(rtt);
+    }
+    Ok((up, down))
+}
+
+fn halves(rtt: Duration) -> (Duration, Duration) {
+    let up = Duration::from_ns(rtt.as_ns() / 2);
+    (up, rtt - up)
+}
+
+/// The link that is meant, or which part of it cannot be and why.
+fn resolve_link(link: &Link, load: &mut Load<'_>) -> Result<LinkModel, (&'static str, String)> {
+    let law = match &link.jitter {
+        Some(jitter) => Some(jitter.resolve(load).map_err(|error| (".jitter", error.to_string()))?),
+        None => None,
+    };
+    let jitter = |_: &TimesSpec| -> Arc<dyn farfield_net::Jitter> {
+        let law = law.expect("a law that is written was resolved");
+        Arc::new(move |rng: &mut farfield_base::random::Stream| law.sample_duration(rng))
+    };
+    link.resolve(jitter, load).map_err(|error| {
+        use farfield_net::link::LinkError;
+        let part = match &error {
+            LinkError::TwoSpeeds | LinkError::Unreadable { .. } | LinkError::Trace { .. } => ".trace",
+            LinkError::NothingReorders => ".reorder",
+            LinkError::Overhead(_) => ".overhead",
+        };
+        (part, error.to_string())
+    })
+}

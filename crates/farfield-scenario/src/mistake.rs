@@ -1,0 +1,131 @@
+//! Mistakes in a scenario: the key and the sentence, and serde's messages in a user's words.
+
+use farfield_traffic::file::FileError;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// A value that is invalid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Its key, from the outermost table inwards.
+    pub key: String,
+    /// What is wrong with it, and what would do.
+    pub sentence: String,
+    /// The file that does not do, which a key in the table at `key` names.
+    pub file: Option<PathBuf>,
+}
+
+impl Mistake {
+    /// That `sentence` holds of `key`.
+    pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
+        Mistake { key: key.into(), sentence: sentence.to_string(), file: None }
+    }
+
+    /// That the table or value at `key` names a file that does not do.
+    pub fn in_file(key: impl Into<String>, error: &FileError) -> Mistake {
+        let (FileError::Unreadable { path, .. }
+        | FileError::Line { path, .. }
+        | FileError::Whole { path, .. }) = error;
+        Mistake { file: Some(path.clone()), ..Mistake::at(key, error) }
+    }
+}
+
+/// The path of what `message` is about, where `path` is only that of a table around it: what has a tag is read as a
+/// whole before it is understood, and serde then no longer knows where in it a value stood. The message names the key,
+/// or quotes the value, first.
+pub fn inside(document: &Table, path: &str, message: &str) -> String {
+    let table = path.split('.').try_fold(document, |table, key| table.get(key)?.as_table());
+    let (Some(table), Some(quoted)) = (table, message.split('`').nth(1)) else { return path.to_owned() };
+    let says = |value: &Value| match value {
+        Value::String(text) => text == quoted,
+        Value::Table(_) | Value::Array(_) => false,
+        other => other.to_string() == quoted,
+    };
+    let mut fitting = table.iter().filter(|(key, value)| *key == quoted || says(value));
+    match (fitting.next(), fitting.next()) {
+        (Some((key, _)), None) => format!("{path}.{key}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// The key in `document`, at or below `path`, whose value is the name of `file`, if there is exactly one.
+pub fn key_of_file(document: &Table, path: &str, file: &Path) -> Option<String> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let mut at = document.get(first)?;
+    for key in rest.into_iter().flat_map(|rest| rest.split('.')) {
+        at = at.as_table()?.get(key)?;
+    }
+    let mut found = Vec::new();
+    collect_keys(at, path, file, &mut found);
+    match found.as_slice() {
+        [_] => found.pop(),
+        _ => None,
+    }
+}
+
+fn collect_keys(value: &Value, path: &str, file: &Path, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if Path::new(text) == file => found.push(path.to_owned()),
+        Value::Table(table) => {
+            for (key, value) in table {
+                collect_keys(value, &format!("{path}.{key}"), file, found);
+            }
+        }
+        Value::Array(values) => {
+            for (number, value) in values.iter().enumerate() {
+                collect_keys(value, &format!("{path}[{number}]"), file, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What serde says of types, as a user would.
+pub fn plain(message: &str) -> String {
+    let message = message.replace("internally tagged enum LoadSpec", "a table with the key `model`");
+    ["u16", "u32", "u64"].iter().fold(message, |message, kind| {
+        message
+            .replace(&format!("a nonzero {kind}"), "a whole number from 1")
+            .replace(&format!("expected {kind}"), "expected a whole number from 0")
+    })
+}
+
+/// A name that is not among those there are.
+pub struct Unknown<'m> {
+    /// The name that was given.
+    pub name: &'m str,
+    /// Those that there are.
+    known: Vec<&'m str>,
+    /// "key" or "value".
+    pub what: &'static str,
+}
+
+impl<'m> Unknown<'m> {
+    /// Reads serde's "unknown field `x`, expected one of `a`, `b`" and its like.
+    pub fn of(message: &'m str) -> Option<Unknown<'m>> {
+        let what = if message.starts_with("unknown field") {
+            "key"
+        } else if message.starts_with("unknown variant") {
+            "value"
+        } else {
+            return None;
+        };
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        Some(Unknown { name: quoted.next()?, known: quoted.collect(), what })
+    }
+
+    /// The sentence for the user, with the nearest right name.
+    pub fn sentence(&self) -> String {
+        let near = self
+            .known
+            .iter()
+            .map(|known| (strsim::damerau_levenshtein(known, self.name), *known))
+            .min()
+            .filter(|(distance, known)| *distance <= 2.max(known.len() / 3));
+        let known = self.known.join("`, `");
+        match near {
+            Some((_, near)) => format!("there is no {} `{}`; did you mean `{near}`?", self.what, self.name),
+            None => format!("there is no {} `{}`; there are `{known}`", self.what, self.name),
+        }
+    }
+}

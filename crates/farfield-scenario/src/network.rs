@@ -1,0 +1,193 @@
+//! `[network]`: emulated clients and the links between them and the server, as written.
+
+use super::tcp::TcpSpec;
+use farfield_base::Duration;
+use farfield_emulator::layout::{Block, BlockError};
+use farfield_engine::testbed::Device;
+use farfield_net::topology::{Backbone, ConnectionSpec, Metric, TopologySpec};
+use farfield_net::{Access, LinkSpec};
+use farfield_traffic::distribution::TimesSpec;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// A link in one direction; its jitter is any distribution of times.
+pub type Link = LinkSpec<TimesSpec>;
+
+/// `[network]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct NetworkSpec {
+    /// Clients, each with an address of its own. Absent: as many as a closed load has users, else 1,000; those of a
+    /// backbone or a topology are its hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<NonZeroU32>,
+    /// Threads that clients are dealt out over.
+    pub shards: NonZeroU32,
+    /// The processors that shards run on; all it may use if empty.
+    pub processors: Vec<usize>,
+    /// Whether shards wait awake, each with a processor for itself alone: packets leave and are taken the sharper.
+    pub busy_poll: bool,
+    /// Whether shards run at a real-time priority, where each has a processor to itself and the system allows it. They
+    /// leave at least a tenth of it to others.
+    pub real_time: bool,
+    /// What the gateway to the server's kernel is made of.
+    pub gateway: Device,
+    /// Whether segments of up to 64 KiB pass the gateway whole.
+    pub offload: bool,
+    /// Packets towards clients that the gateway can hold.
+    pub gateway_queue: NonZeroU32,
+    /// The clients' TCP, where their class does not say.
+    pub tcp: TcpSpec,
+    /// The access link of all clients, where there are no classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Their round trip, where there are no classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// A link that all clients of all classes share before the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<PathSpec>,
+    /// Kinds of clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub class: Vec<ClassSpec>,
+    /// IP-TNE's linear backbone, in place of classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backbone: Option<Backbone>,
+    /// Any graph, whose hosts are clients of the classes that name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<GraphSpec>,
+}
+
+/// `[[network.class]]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ClassSpec {
+    /// Its name in results.
+    pub name: String,
+    /// Its part of all clients, against the other classes' parts.
+    #[serde(default = "one")]
+    pub share: f64,
+    /// A ready-made access link, for each direction that is not written out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// The round trip of its links, half of it each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// The link from each client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Link>,
+    /// The link to each client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Link>,
+    /// A second link of each client's own, behind the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<PathSpec>,
+    /// Where its clients have their addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<Pool>,
+    /// Its clients' TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpSpec>,
+    /// In a topology, the hosts that are its clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+}
+
+/// A link in both directions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct PathSpec {
+    /// The round trip, half of it each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// Towards the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Link>,
+    /// From the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<Link>,
+}
+
+/// `[network.topology]`: a [`TopologySpec`] and which of its hosts is the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GraphSpec {
+    /// The host that is the server.
+    #[serde(default = "server")]
+    pub server: String,
+    /// Names of hosts.
+    pub hosts: Vec<String>,
+    /// Names of routers.
+    #[serde(default)]
+    pub routers: Vec<String>,
+    /// Names of switches.
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// What makes a path short.
+    #[serde(default)]
+    pub routing: Metric,
+    /// What connects them.
+    pub links: Vec<ConnectionSpec<TimesSpec>>,
+}
+
+/// A block of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pool(pub Block);
+
+impl Default for NetworkSpec {
+    fn default() -> NetworkSpec {
+        NetworkSpec {
+            clients: None,
+            shards: NonZeroU32::MIN,
+            processors: Vec::new(),
+            busy_poll: false,
+            real_time: true,
+            gateway: Device::default(),
+            offload: true,
+            gateway_queue: NonZeroU32::new(32_768).expect("not 0"),
+            tcp: TcpSpec::default(),
+            access: None,
+            rtt: None,
+            shared: None,
+            class: Vec::new(),
+            backbone: None,
+            topology: None,
+        }
+    }
+}
+
+impl GraphSpec {
+    /// The graph alone.
+    pub fn graph(&self) -> TopologySpec<TimesSpec> {
+        TopologySpec {
+            hosts: self.hosts.clone(),
+            routers: self.routers.clone(),
+            switches: self.switches.clone(),
+            routing: self.routing,
+            links: self.links.clone(),
+        }
+    }
+}
+
+impl TryFrom<String> for Pool {
+    type Error = BlockError;
+
+    fn try_from(text: String) -> Result<Pool, BlockError> {
+        text.parse().map(Pool)
+    }
+}
+
+impl From<Pool> for String {
+    fn from(pool: Pool) -> String {
+        pool.0.to_string()
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn server() -> String {
+    "server".to_owned()
+}

@@ -1,0 +1,125 @@
+//! A scenario that was read, with all that it describes.
+//!
+//! Everything is resolved here, once: model of load, site, network, replies, sessions. What is left for
+//! [`RunPlan::prepare`] is the machine's affair: addresses, processors, the built-in server.
+
+use crate::activity::{Activity, Asked};
+use crate::document::Document;
+use crate::error::ScenarioError;
+use crate::inputs::Inputs;
+use crate::mistake::Mistake;
+use crate::overlay::Overlay;
+use crate::plane::PlannedPlane;
+use crate::scenario::{OF_A_NETWORK, Scenario};
+use farfield_base::Duration;
+use farfield_engine::{Plane, PlaneKind};
+use farfield_traffic::file::Load;
+use farfield_traffic::load::LoadModel;
+use farfield_traffic::site::Site;
+use farfield_user::Policy;
+use std::path::Path;
+
+/// A scenario that was read, with all that it describes.
+#[derive(Debug)]
+pub struct RunPlan {
+    pub(crate) scenario: Scenario,
+    pub(crate) parts: Parts,
+    pub(crate) inputs: Inputs,
+}
+
+/// What the tables of a scenario describe.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// When users act.
+    pub load: LoadModel,
+    /// The site that is asked for, if one is.
+    pub site: Option<Site>,
+    /// What carries the bytes.
+    pub plane: PlannedPlane,
+    /// What users do.
+    pub asked: Asked,
+}
+
+impl RunPlan {
+    /// The plan that the document describes with `flags` laid over it.
+    pub(crate) fn of(mut document: Document, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
+        document.lay_over(flags)?;
+        let mut scenario = scenario_of(&mut document, flags)?;
+        let mut inputs = Inputs::beside(document.folder());
+        let parts = Parts::of(&scenario, flags.once, &mut |path: &Path| inputs.read(path));
+        let parts = parts.map_err(|mistake| document.locate(&mistake))?;
+        if flags.once {
+            scenario.measure_nothing();
+        }
+        Ok(RunPlan { scenario, parts, inputs })
+    }
+
+    /// The scenario as written, with the flags laid over it.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Clients and links, on a plane that has them.
+    pub fn network(&self) -> Option<&farfield_engine::plane::EmulatedNetwork> {
+        match &self.parts.plane {
+            Plane::Sockets(()) => None,
+            Plane::Emulated(laid_out) => Some(&laid_out.network),
+            Plane::Simulated(simulated) => Some(&simulated.network),
+        }
+    }
+}
+
+/// The document's tables as a scenario, with the name and the time limit that it leaves open.
+fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, ScenarioError> {
+    let named = document.contains("name");
+    let ignored = match flags.plane.as_deref() {
+        Some(plane) if plane == PlaneKind::Sockets.name() => {
+            OF_A_NETWORK.into_iter().filter(|table| document.remove(table)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut scenario: Scenario = document.typed()?;
+    scenario.ignored = ignored;
+    if !named && let Some(stem) = document.stem() {
+        scenario.name = stem;
+    }
+    let timeout = Policy::request_timeout_for(scenario.run.duration);
+    scenario.connections.request_timeout.get_or_insert(timeout);
+    Ok(scenario)
+}
+
+impl Parts {
+    /// What `scenario` describes; its files come from `load_file`. With `once` its session is gone through once.
+    fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
+        scenario.check_measured_part()?;
+        scenario.check_sessions()?;
+        let load = scenario.load.resolve(load_file).map_err(|error| Mistake::in_file("load", &error))?;
+        let site = scenario.asked_site(load_file)?;
+        let plane = scenario.plan_plane(load_file, site.as_ref())?;
+        let mut activity = scenario.activity(load_file, site.as_ref())?;
+        if let (true, Activity::Sessions(session)) = (once, &mut activity) {
+            session.go_once();
+        }
+        let asked = scenario.asked(activity)?;
+        Ok(Parts { load, site, plane, asked })
+    }
+}
+
+impl Scenario {
+    /// Checks that there is a measured part.
+    fn check_measured_part(&self) -> Result<(), Mistake> {
+        let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
+        match self.run.duration {
+            Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves out what is about a measured part: one session is gone through for itself.
+    fn measure_nothing(&mut self) {
+        (self.thresholds, self.aborts) = (Vec::new(), Vec::new());
+        (self.run.requests, self.run.sessions) = (None, None);
+        self.run.finish_sessions = Duration::ZERO;
+        self.run.warm_up = Duration::ZERO;
+    }
+}

@@ -1,0 +1,240 @@
+//! What the scenario says of clients, links and server, checked and turned into what the emulated and the simulated
+//! plane run on.
+//!
+//! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
+
+use super::laying::Laying;
+use super::mistake::Mistake;
+use super::network::NetworkSpec;
+use super::{OF_A_NETWORK, Scenario, Url};
+use farfield_base::Duration;
+use farfield_emulator::Servers;
+use farfield_emulator::capture::CapturePlan;
+use farfield_emulator::layout::{Block, nearest_multiple};
+use farfield_engine::plane::{Capture, EmulatedNetwork, Plane, PlaneKind, ServerModel, SimulatedPlane};
+use farfield_traffic::DistributionSpec;
+use farfield_traffic::LoadSpec;
+use farfield_traffic::file::Load;
+use farfield_traffic::site::Site;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// The blocks around all clients with IPv4 and with IPv6 addresses.
+pub type Around = [Option<Block>; 2];
+
+/// A plane of which nothing is left to be found wrong. What the machine says of it is not asked for yet.
+pub type PlannedPlane = Plane<(), Box<LaidOut>>;
+
+/// The network of the emulated plane.
+#[derive(Debug, Clone)]
+pub struct LaidOut {
+    /// Clients and links.
+    pub network: EmulatedNetwork,
+    /// The addresses of clients.
+    pub around: Around,
+}
+
+impl Scenario {
+    /// What the plane is made of. Files come from `load`; a model of a server knows `site`, which is asked for.
+    ///
+    /// # Errors
+    /// The first mistake in what is said of clients, links, server and capture.
+    pub fn plan_plane(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<PlannedPlane, Mistake> {
+        match self.plane {
+            PlaneKind::Sockets => {
+                self.check_sockets()?;
+                Ok(Plane::Sockets(()))
+            }
+            PlaneKind::Emulated => {
+                let laid_out = self.network(load)?;
+                // Kept for another plane, they are checked all the same.
+                self.fixed_replies(load)?;
+                Ok(Plane::Emulated(Box::new(laid_out)))
+            }
+            PlaneKind::Simulated => {
+                let LaidOut { network, .. } = self.network(load)?;
+                let server = self.server_model(load, site)?;
+                Ok(Plane::Simulated(Box::new(SimulatedPlane { network, server })))
+            }
+        }
+    }
+
+    /// Lays out the network.
+    fn network(&self, load: &mut Load<'_>) -> Result<LaidOut, Mistake> {
+        self.check_server()?;
+        let spec = self.network.clone().unwrap_or_default();
+        let laid = Laying::new(self, &spec, load).lay_out()?;
+        self.check_timeout(laid.round_trips.largest)?;
+        self.check_descriptors(self.dealt_over(&spec))?;
+        let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
+        self.check_scopes(&classes)?;
+        let clients = laid.network.clients.len() as u32;
+        let network = EmulatedNetwork {
+            plan: Arc::new(laid.network),
+            nodes: laid.nodes,
+            round_trips: laid.round_trips,
+            shards: spec.shards,
+            processors: spec.processors.clone(),
+            busy_poll: spec.busy_poll,
+            // A shard that waits awake has nothing to gain, and its breaks would make packets late.
+            real_time: spec.real_time && !spec.busy_poll,
+            capture: self.captured(clients)?,
+        };
+        Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6] })
+    }
+
+    /// The model of a server.
+    fn server_model(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<ServerModel, Mistake> {
+        let objects = self.known_objects(load, site)?.into();
+        let spec = self.simulated.clone().unwrap_or_default();
+        let mut resolve = |key: &str, times: &DistributionSpec| {
+            times.resolve(load).map_err(|error| Mistake::in_file(format!("simulated.{key}"), &error))
+        };
+        Ok(ServerModel {
+            workers: spec.workers(),
+            objects,
+            service_time: resolve("service-time", &spec.service_time)?,
+            backlog: spec.backlog.get(),
+            keep_alive_timeout: spec.keep_alive_timeout,
+            linger: spec.linger,
+            reply_size: resolve("reply-size", &spec.reply_size.0)?,
+        })
+    }
+
+    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on
+    /// how many threads there are.
+    pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
+        if self.plane == PlaneKind::Simulated { NonZeroU32::MIN } else { network.shards }
+    }
+
+    /// The server's addresses and port.
+    pub fn servers(&self) -> Servers {
+        let server = self.server.clone().unwrap_or_default();
+        let port = server.port(self.target.as_ref().map(Url::port));
+        Servers { v4: server.ipv4, v6: server.ipv6, port }
+    }
+
+    /// The sockets plane has neither a network nor classes, and starts no server.
+    fn check_sockets(&self) -> Result<(), Mistake> {
+        let written =
+            [self.network.is_some(), self.server.is_some(), self.capture.is_some(), self.simulated.is_some()];
+        let mut tables = OF_A_NETWORK.into_iter().zip(written);
+        if let Some((table, _)) = tables.find(|(_, written)| *written) {
+            let sentence = format!(
+                "the sockets plane has no [{table}]; write `plane = \"emulated\"` (or \"simulated\") above, or \
+                 remove the table"
+            );
+            return Err(Mistake::at(table, sentence));
+        }
+        self.check_scopes(&[])
+    }
+
+    fn check_server(&self) -> Result<(), Mistake> {
+        let server = self.server.clone().unwrap_or_default();
+        if self.plane == PlaneKind::Simulated {
+            let model =
+                "the simulated plane has a model in place of a server, see [simulated]; remove this key";
+            return match (&self.target, &self.server) {
+                (Some(_), _) => Err(Mistake::at("target", model)),
+                (None, Some(spec)) if spec.command.is_some() => Err(Mistake::at("server.command", model)),
+                (None, Some(spec)) if spec.cpu.is_some() => Err(Mistake::at("server.cpu", model)),
+                (None, Some(spec)) if spec.memory.is_some() => Err(Mistake::at("server.memory", model)),
+                _ => Ok(()),
+            };
+        }
+        let of_a_start = [
+            ("server.cpu", server.cpu.is_some()),
+            ("server.memory", server.memory.is_some()),
+            ("server.user", server.user.is_some()),
+        ];
+        if let (Some(pid), Some((key, _))) = (server.pid, of_a_start.iter().find(|(_, given)| *given)) {
+            return Err(Mistake::at(
+                *key,
+                format!(
+                    "process {pid} runs already, as whoever started it limited it; remove this key, or start the \
+                 server with server.command"
+                ),
+            ));
+        }
+        let started = server.command.is_some() || server.pid.is_some();
+        if server.command.is_some() && server.pid.is_some() {
+            return Err(Mistake::at(
+                "server.pid",
+                "a server is either started or runs already; remove one of `command` and `pid`",
+            ));
+        }
+        if self.target.is_some() && !started {
+            return Err(Mistake::at(
+                "target",
+                "the emulated plane reaches only a server in a network namespace: say how to start one with \
+                 server.command, or which process it is with server.pid",
+            ));
+        }
+        match (&self.target, server.port) {
+            (Some(url), Some(port)) if url.port() != port.get() => {
+                let sentence =
+                    format!("the port is {port}, and the target's is {}; write one of them", url.port());
+                Err(Mistake::at("server.port", sentence))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or attempts are
+    /// dropped whose answer is on its way. Here the round trip is known.
+    fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
+        let (key, timeout) = match &self.load {
+            LoadSpec::Overload(overload) => ("load.timeout", Some(overload.timeout())),
+            _ => ("connections.abandon-after", self.connections.abandon_after),
+        };
+        match timeout {
+            Some(timeout) if timeout <= largest => Err(Mistake::at(
+                key,
+                format!(
+                    "T = {timeout} is no longer than the largest round trip, {largest}: attempts would be dropped \
+                     whose answer is on its way; write more than {largest}"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Descriptors stay on one shard with the clients that their attempts are of.
+    fn check_descriptors(&self, shards: NonZeroU32) -> Result<(), Mistake> {
+        let LoadSpec::Overload(overload) = &self.load else { return Ok(()) };
+        let (descriptors, shards) = (overload.descriptors.get(), shards.get());
+        if descriptors.is_multiple_of(shards) {
+            return Ok(());
+        }
+        let nearest = nearest_multiple(descriptors, shards);
+        Err(Mistake::at(
+            "load.descriptors",
+            format!(
+                "{descriptors} descriptors cannot be dealt out over {shards} shards; the nearest number that can is \
+                 {nearest}"
+            ),
+        ))
+    }
+
+    fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {
+        let Some(spec) = &self.capture else { return Ok(None) };
+        let filter = spec.filter.clone().unwrap_or_default();
+        for (key, list) in [("capture.clients", &spec.clients), ("capture.filter.clients", &filter.clients)] {
+            if let Some(none) = list.iter().find(|&&client| client >= clients) {
+                let last = clients - 1;
+                return Err(Mistake::at(key, format!("there is no client {none}; they are 0 to {last}")));
+            }
+        }
+        let plan = CapturePlan {
+            gateway: spec.gateway,
+            clients: spec.clients.clone(),
+            of_clients: filter.clients,
+            port: filter.port,
+        };
+        let nothing = !plan.gateway && plan.clients.is_empty();
+        Ok((!nothing).then(|| Capture { plan, snap: spec.snap.map(NonZeroU32::get) }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
+
+use crate::overlay::Overlay;
+use crate::{RunPlan, Scenario, from_text};
+use farfield_base::Duration;
+use farfield_engine::plane::EmulatedNetwork;
+use std::path::Path;
+
+/// The plan of `text`, read as the file `s.toml` beside this crate's manifest.
+fn plan(text: &str) -> Result<RunPlan, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml");
+    from_text(text, Some(&path), &Overlay::default()).map_err(|problem| problem.to_string())
+}
+
+/// Reads `text` as the file `s.toml` beside this crate's manifest.
+fn read(text: &str) -> Result<Scenario, String> {
+    plan(text).map(|plan| plan.scenario)
+}
+
+/// On the emulated plane, with a link between comma and text as a line each.
+fn emulated(text: &str) -> String {
+    format!("plane = 'emulated'\n{text}")
+}
+
+fn network(text: &str) -> EmulatedNetwork {
+    let plan = plan(&emulated(text)).unwrap_or_else(|problem| panic!("{problem}"));
+    plan.network().expect("the plane has a network").clone()
+}
+
+const WAN: &str = "
+[server]
+command = \"nginx -g 'daemon off;'\"
+ready = 'tcp:8080'
+congestion = 'reno'
+sack = false
+initial-window = 10
+somaxconn = 4096
+receive-buffer = '1MiB'
+processors = [1]
+settings = { 'net.ipv4.tcp_fin_timeout' = '20' }
+[network]
+clients = 100
+shards = 1
+gateway = 'packet'
+offload = false
+tcp = 'windows'
+shared = { rtt = '10ms', down = { rate = '100Mbit', queue = { discipline = 'codel' } } }
+[[network.class]]
+name = 'dsl'
+share = 60
+access = 'dsl'
+tcp = { profile = 'bsd', mss = 536 }
+[[network.class]]
+name = 'mobile'
+share = 40
+up = { rate = '1Mbit', delay = '20ms', queue = '50 packets', loss = '1%' }
+down = { rate = '8Mbit', delay = '20ms', jitter = { law = 'exponential', mean = '5ms' }, reorder = true, mtu = 1400 }
+core = { rtt = '30ms' }
+addresses = '198.19.0.0/16'
+[capture]
+gateway = true
+clients = [0, 99]
+snap = 96
+filter = { port = 8080 }";
+
+#[test]
+fn what_is_shown_reads_as_the_same() {
+    for text in [
+        "",
+        WAN,
+        "[network]\nrtt = '80ms'",
+        "[network]\naccess = 'modem-56k'\nclients = 5",
+        "[network.backbone]\nsubnets = 2\nhosts = 3",
+        GRAPH,
+        "[server]\ncommand = ['nginx', '-c', 'x.conf']\nenvironment = { A = 'b' }\nready = 'started'",
+        "[server]\npid = 1234\nport = 8080",
+    ] {
+        let scenario = read(&emulated(text)).expect(text);
+        let shown = scenario.to_toml();
+        assert_eq!(read(&shown).as_ref(), Ok(&scenario), "{shown}");
+    }
+    let text =
+        "plane = 'simulated'\n[simulated]\nworkers = 2\nservice-time = { law = 'exponential', mean = '2ms' }
+        keep-alive-timeout = '5s'\nreply-size = '64KiB'\nbacklog = 5";
+    let scenario = read(text).expect(text);
+    assert_eq!(read(&scenario.to_toml()).as_ref(), Ok(&scenario));
+}
+
+#[test]
+fn classes_become_links_and_a_bottleneck() {
+    let network = network(WAN);
+    let [dsl, mobile] = &network.plan.classes[..] else { panic!("two classes") };
+    assert_eq!((dsl.tcp.mss, mobile.tcp.mss), (536, 1360));
+    assert_eq!((dsl.up.len(), mobile.up.len(), mobile.down.len()), (1, 2, 2));
+    assert_eq!(mobile.up[0].propagation(), Duration::from_ms(20), "the client's end first");
+    assert_eq!(mobile.down[0].propagation(), Duration::from_ms(15), "the edge's end first");
+    assert_eq!(mobile.first_address.to_string(), "198.19.0.1", "the first past the network's own");
+    assert_eq!(network.plan.shared.len(), 2);
+    // The presets' 20 ms and 40 + 30 ms, and the shared 10 ms.
+    assert_eq!(network.round_trips.least, Duration::from_ms(30));
+    assert_eq!(network.round_trips.largest, Duration::from_ms(80));
+    let of_dsl = network.plan.clients.iter().filter(|client| client.class == 0).count();
+    assert_eq!((network.plan.clients.len(), of_dsl), (100, 60));
+    let capture = network.capture.expect("a capture");
+    assert_eq!((capture.snap, capture.plan.clients), (Some(96), vec![0, 99]));
+}
+
+#[test]
+fn there_are_as_many_clients_as_users() {
+    let clients = |text| network(text).plan.clients.len();
+    assert_eq!(clients("load.users = 37\nload.model = 'closed'"), 37);
+    assert_eq!(clients("load = { model = 'open', arrivals = '5/s' }"), 1000);
+    assert_eq!(clients("load = { model = 'closed', users = 37 }\nnetwork.shards = 3"), 39);
+    assert_eq!(clients("network.backbone = { subnets = 2, hosts = 3 }"), 6);
+}
+
+const GRAPH: &str = "
+[network]
+tcp = 'bsd'
+[[network.class]]
+name = 'home'
+hosts = ['one', 'two']
+[[network.class]]
+name = 'office'
+hosts = ['desk']
+[network.topology]
+server = 'www'
+hosts = ['www', 'one', 'two', 'desk']
+routers = ['core']
+links = [
+    { from = 'www', to = 'core', link = { rate = '1Gbit', delay = '1ms' } },
+    { from = 'core', to = 'one', link = { delay = '2ms' } },
+    { from = 'core', to = 'two', link = { delay = '2ms' } },
+    { from = 'core', to = 'desk', link = { delay = '5ms', jitter = '1ms' } },
+]";
+
+#[test]
+fn a_graph_has_the_clients_that_its_classes_name() {
+    let network = network(GRAPH);
+    let names: Vec<&str> = network.plan.classes.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!(names, ["home", "office"]);
+    assert_eq!(network.plan.clients.len(), 3);
+    assert_eq!(network.plan.classes[0].up.len(), 1, "homes have links that are alike");
+    assert_eq!(network.round_trips.largest, Duration::from_ms(12));
+    assert_eq!(network.nodes[network.plan.routes[0].edge().id as usize], "core");
+}
+
+/// Every mistake is told with the file, the line where its key stands, the key, and what would do.
+#[test]
+fn mistakes_are_told_with_line_and_key() {
+    let check = |text: &str, line: usize, parts: &[&str]| {
+        let sentence = read(text).expect_err(text);
+        assert!(sentence.contains(&format!("s.toml:{line}: ")), "line {line}: {sentence}");
+        for part in parts {
+            assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+        }
+    };
+    let two =
+        "plane = 'emulated'\n[[network.class]]\nname = 'a'\nrtt = '5ms'\n[[network.class]]\nname = 'b'\n";
+    let more = |text: &str| format!("{two}{text}");
+    check("plane = 'emulted'", 1, &["plane: ", "`emulated`"]);
+    check("plane = 'emulated'\n[network]\nclinets = 5", 3, &["network.clinets: ", "`clients`"]);
+    check(
+        &more("rtt = '5ms'\naddresses = '198.19.0.0/30'"),
+        8,
+        &["class[1].addresses: ", "/30 has 2 addresses for the 5"],
+    );
+    check(
+        &more("rtt = '5ms'\naddresses = '198.18.0.0/24'"),
+        8,
+        &["class[1].addresses: ", "overlaps 198.18.0.0/15"],
+    );
+    check(
+        &more("rtt = '5ms'\naddresses = '192.0.2.0/24'"),
+        8,
+        &["addresses: ", "server's address 192.0.2.1"],
+    );
+    check(&more("rtt = '5ms'\naddresses = '10.0.0.1/8'"), 8, &["addresses: ", "write `10.0.0.0/8`"]);
+    check(&more("rtt = '5ms'\nshare = 0"), 8, &["class[1].share: ", "not above 0"]);
+    check(&more("up = { rate = '0bit' }"), 7, &["class[1].up.rate: ", "above 0"]);
+    check(&more("rtt = '5ms'\n[network.class.up]\nmtu = 60"), 9, &["class[1].up.mtu: ", "from 68"]);
+    check(
+        &more("rtt = '5ms'\nup = { trace = 'missing.trace' }"),
+        8,
+        &["class[1].up.trace: ", "missing.trace"],
+    );
+    check(&more("rtt = '5ms'\nup = { trace = 'Cargo.toml' }"), 8, &["up.trace: ", "Cargo.toml: line 1"]);
+    check(&more("rtt = '5ms'\nup = { reorder = true }"), 8, &["up.reorder: ", "needs `jitter`"]);
+    check(&more("rtt = '5ms'\nup = { delay = '3ms' }"), 7, &["class[1].rtt: ", "`delay` of its own"]);
+    check(&more("up = { delay = '3ms' }"), 5, &["class[1]: ", "write `rtt`, or both"]);
+    check(&more("access = 'dls'"), 7, &["class[1].access: ", "`dsl`"]);
+    check(&more("rtt = '5ms'\ntcp = 'lynux'"), 8, &["class[1].tcp: ", "`linux`"]);
+    check(
+        &more("rtt = '5ms'\naddresses = '2001:2::/48'\nup = { mtu = 576 }"),
+        8,
+        &["addresses: ", "at least 1280"],
+    );
+    check(&more("rtt = '5ms'\nhosts = ['x']"), 8, &["class[1].hosts: ", "topology"]);
+    check(&two.replace("'b'", "'a'"), 6, &["class[1].name: ", "`a` already"]);
+    check("plane = 'emulated'\n[network]\nclients = 1001\nshards = 4", 3, &["network.clients: ", "is 1000"]);
+    check("plane = 'emulated'\n[network]\nclients = 5000000", 3, &["network.clients: ", "100.64.0.0/10 has"]);
+    check(
+        "plane = 'emulated'\n[network]\nrtt = '1ms'\n[network.backbone]\nhosts = 3",
+        3,
+        &["network.rtt: ", "backbone"],
+    );
+    check(
+        "plane = 'emulated'\n[network.backbone]\nsubnets = 0\nhosts = 3",
+        3,
+        &["network.backbone: ", "`subnets`"],
+    );
+    check(
+        "plane = 'emulated'\n[network]\nshards = 3\n[network.backbone]\nsubnets = 4\nhosts = 8",
+        6,
+        &["network.backbone.hosts: ", "32 clients", "over 3 shards"],
+    );
+    let graph = |from: &str, to: &str| format!("plane = 'emulated'{}", GRAPH.replace(from, to));
+    check(&graph("to = 'desk'", "to = 'dask'"), 10, &["network.topology: ", "`dask`"]);
+    check(&graph("from = 'core', to = 'desk'", "from = 'one', to = 'desk'"), 14, &["cannot reach host"]);
+    check(&graph("hosts = ['desk']", "hosts = ['dask']"), 9, &["class[1].hosts: ", "no host `dask`"]);
+    check(&graph("hosts = ['desk']", "hosts = ['one']"), 9, &["class[1].hosts: ", "home's already"]);
+    check(&graph("server = 'www'", "server = 'web'"), 11, &["topology.server: ", "no host `web`"]);
+    let overload = "plane = 'emulated'\n[network]\nrtt = '300ms'\nclients = 99\nshards = 3\n[load]\nmodel = 'overload'\n";
+    check(
+        &format!("{overload}descriptors = 9\ntimeout = '300ms'"),
+        9,
+        &["load.timeout: ", "largest round trip, 300ms"],
+    );
+    check(&format!("{overload}timeout = '301ms'\ndescriptors = 10"), 9, &["load.descriptors: ", "is 9"]);
+    check(
+        "plane = 'emulated'\n[connections]\nabandon-after = '50ms'",
+        3,
+        &["connections.abandon-after: ", "50ms"],
+    );
+    check("plane = 'emulated'\n[capture]\nclients = [10]", 3, &["capture.clients: ", "0 to 9"]);
+    check("plane = 'emulated'\n[server]\nsoma-xconn = 3", 3, &["server.soma-xconn: ", "`somaxconn`"]);
+    check("plane = 'emulated'\n[server]\nready = 'udp:80'", 3, &["server.ready: ", "tcp:80"]);
+    check("plane = 'emulated'\ntarget = 'http://127.0.0.1/'", 2, &["target: ", "server.command"]);
+    check("plane = 'simulated'\ntarget = 'http://127.0.0.1/'", 2, &["target: ", "model"]);
+    check("plane = 'simulated'\n[simulated]\nreply-size = '3s'", 3, &["simulated.reply-size: ", "1KiB"]);
+    check("plane = 'simulated'\n[simulated]\nworkers = 0", 3, &["simulated.workers: ", "from 1"]);
+    check("plane = 'emulated'\nthresholds = ['p99{dsl}<1s']", 2, &["thresholds: ", "`clients`"]);
+}
+
+#[test]
+fn flags_are_keys() {
+    let flags = Overlay {
+        clients: Some(8),
+        rtt: Some("70ms".into()),
+        shards: Some(2),
+        server: Some("nginx".into()),
+        capture: true,
+        processors: vec![1],
+        ..Overlay::default()
+    };
+    let scenario = from_text("", None, &flags).expect("a scenario").scenario;
+    let meant = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
+        network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
+    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario").scenario);
+    let wrong = Overlay { clients: Some(9), ..flags };
+    let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
+    assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");
+}

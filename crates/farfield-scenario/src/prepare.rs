@@ -1,0 +1,427 @@
+//! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server started.
+
+use super::Scenario;
+use super::activity::Encoded;
+use super::network::NetworkSpec;
+use super::plan::{Parts, RunPlan};
+use super::plane::{LaidOut, PlannedPlane};
+use crate::ScenarioError;
+use crate::inputs::{self, Inputs};
+use farfield_base::Duration;
+use farfield_base::random::Seed;
+use farfield_emulator::layout::Block;
+use farfield_engine::os::processors;
+use farfield_engine::plane::{
+    EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
+};
+use farfield_engine::sockets::Sources;
+use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
+use farfield_engine::{Settings, preflight, reach};
+use farfield_measure::{Heading, LoadKind};
+use farfield_origin::{Origin, OriginConfig};
+use farfield_traffic::LoadSpec;
+use farfield_traffic::distribution::TimesSpec;
+use farfield_traffic::load::{LoadModel, Restart};
+use farfield_user::SessionLimits;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A run of which the machine has been asked what it needs to know.
+pub struct Prepared {
+    /// For the engine; its `output` is still to be chosen.
+    pub settings: Settings<PreparedPlane>,
+    /// Where the server is.
+    pub address: SocketAddr,
+    /// The scenario with what was left open filled in.
+    pub scenario: Scenario,
+    /// The built-in server, which serves for as long as this is held.
+    pub origin: Option<Origin>,
+    /// The files of the server that the plane is yet to start.
+    pub files: Option<TempDir>,
+    /// The files that were read.
+    pub inputs: Inputs,
+}
+
+impl RunPlan {
+    /// Gets everything ready for a run that begins at `started_at`, a time in words: looks the server up or starts the built-in
+    /// one, and chooses workers by the processors there are.
+    ///
+    /// # Errors
+    /// If the server is not found, or the machine lacks something.
+    pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
+        let RunPlan { mut scenario, parts: Parts { mut load, site, plane, asked }, inputs } = self;
+        scenario.name_folders(inputs.folder());
+        let built_in = scenario.built_in(site.as_ref())?;
+        let (address, origin) = match (&plane, &scenario.target) {
+            (Plane::Sockets(()), Some(url)) => {
+                (reach::look_up(url.host(), url.port()).map_err(ScenarioError::unavailable)?, None)
+            }
+            (Plane::Sockets(()), None) => {
+                let origin = Origin::start(built_in.config.clone()).map_err(ScenarioError::unavailable)?;
+                (origin.address(), Some(origin))
+            }
+            (Plane::Emulated(_) | Plane::Simulated(_), _) => {
+                let servers = scenario.servers();
+                (SocketAddr::from((servers.v4, servers.port)), None)
+            }
+        };
+        let itinerary = match asked.encoded {
+            Encoded::Whole(itinerary) => itinerary,
+            Encoded::ForBuiltIn(activity) => {
+                let target = scenario.http_target(address.to_string());
+                activity.itinerary(&target).map_err(ScenarioError::invalid)?
+            }
+        };
+        scenario.fill_in(&plane);
+        let plane = scenario.prepare_plane(plane, address, &built_in.config)?;
+        let (workers, processors) = match &plane {
+            Plane::Sockets(_) => scenario.workers_of_sockets(address)?,
+            Plane::Emulated(emulated) => of_network(&emulated.network),
+            Plane::Simulated(simulated) => of_network(&simulated.network),
+        };
+        let mut warnings = match plane {
+            Plane::Sockets(_) => scenario.warnings(&load, address)?,
+            Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
+        };
+        warnings.extend(asked.warnings);
+        if let Some(starts) = itinerary.starts() {
+            load = LoadModel::recorded(starts);
+        } else {
+            scenario.spread_users(&mut load, farthest(&plane));
+        }
+        let heading = scenario.heading(&load, asked.in_words, &plane, origin.as_ref(), started_at);
+        // What a model of a server takes is the same on every machine; there memory is looked at while it runs.
+        let real = plane.kind() != PlaneKind::Simulated;
+        let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
+        let settings = Settings {
+            load,
+            itinerary,
+            policy: scenario.connections,
+            seed: Seed(scenario.seed),
+            requests_max: scenario.run.requests.map(Into::into),
+            sessions: SessionLimits {
+                most: scenario.run.sessions.map(Into::into),
+                finish: scenario.run.finish_sessions,
+            },
+            plane,
+            workers,
+            processors,
+            warm_up: scenario.run.warm_up,
+            duration: scenario.run.duration,
+            drain: scenario.run.drain,
+            visitors_bound,
+            ignores_unfinished: scenario.run.unfinished == super::Unfinished::Ignore,
+            heading,
+            limits: scenario.verdict.clone(),
+            thresholds: scenario.thresholds.iter().chain(&scenario.aborts).cloned().collect(),
+            aborts: scenario.aborts.clone(),
+            output: None,
+            warnings,
+        };
+        Ok(Prepared { settings, address, scenario, origin, files: built_in.files, inputs })
+    }
+}
+
+impl Scenario {
+    /// Names folders by their absolute paths, so that the scenario means the same wherever farfield runs next.
+    fn name_folders(&mut self, beside: &Path) {
+        if let Some(root) = self.origin.as_mut().and_then(|origin| origin.root.as_mut()) {
+            *root = inputs::absolute(root);
+        }
+        if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
+            let directory =
+                server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
+            server.directory = Some(inputs::absolute(&directory));
+        }
+    }
+
+    /// Writes out what was left open and follows from the plan.
+    fn fill_in(&mut self, plane: &PlannedPlane) {
+        if self.session.is_none() {
+            self.requests = Some(self.requests_or_default());
+        }
+        let network = match plane {
+            Plane::Sockets(()) => return,
+            Plane::Emulated(laid_out) => &laid_out.network,
+            Plane::Simulated(simulated) => {
+                self.simulated.get_or_insert_default();
+                &simulated.network
+            }
+        };
+        let spec = self.network.get_or_insert_default();
+        if spec.backbone.is_none() && spec.topology.is_none() {
+            spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
+        }
+    }
+
+    /// The plane with addresses, and with what starts its server.
+    fn prepare_plane(
+        &mut self,
+        plane: PlannedPlane,
+        address: SocketAddr,
+        built_in: &OriginConfig,
+    ) -> Result<PreparedPlane, ScenarioError> {
+        Ok(match plane {
+            Plane::Sockets(()) => {
+                Plane::Sockets(SocketsPlane { target: address, sources: self.sources(address) })
+            }
+            Plane::Emulated(laid_out) => {
+                let LaidOut { network, around } = *laid_out;
+                let server = self.started_server(around[1].is_some(), built_in)?;
+                let place = self.place(around);
+                Plane::Emulated(Box::new(EmulatedPlane { network, place, server }))
+            }
+            Plane::Simulated(simulated) => Plane::Simulated(simulated),
+        })
+    }
+
+    /// The place that the server's part of the scenario describes, with `around` for clients.
+    fn place(&self, around: [Option<Block>; 2]) -> TestbedSpec {
+        let network = self.network.clone().unwrap_or_default();
+        let server = self.server.clone().unwrap_or_default();
+        let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
+        let mut place = TestbedSpec {
+            server_v4: server.ipv4,
+            server_v6: server.ipv6,
+            queues: shards,
+            mtu: server.mtu.as_bytes(),
+            offload,
+            queue_packets: gateway_queue.get(),
+            device: gateway,
+            tcp: server.tcp(),
+            receive_asked: server.receive_processors.is_some(),
+            receive_processors: server.receive_processors.unwrap_or_default(),
+            ..TestbedSpec::default()
+        };
+        let fits = "a block has no bits past its length";
+        for block in around.into_iter().flatten() {
+            match block.network() {
+                IpAddr::V4(network) => place.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V6(network) => place.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
+            }
+        }
+        place
+    }
+
+    /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
+    fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, ScenarioError> {
+        let spec = self.server.clone().unwrap_or_default();
+        if let Some(pid) = spec.pid {
+            return Ok(Server::Running(pid.get()));
+        }
+        let port = self.servers().port;
+        let command = match spec.command {
+            Some(command) => command,
+            None => start_built_in(built_in, port, has_v6)?,
+        };
+        Ok(Server::Started(Box::new(ServerSpec {
+            ready: spec.ready.unwrap_or(Ready::Tcp(port)),
+            ready_timeout: spec.ready_timeout,
+            stop_timeout: spec.stop_timeout,
+            processors: spec.processors,
+            limits: Limits { cpu: spec.cpu, memory: spec.memory },
+            user: spec.user,
+            directory: spec.directory,
+            env: spec.environment,
+            ..ServerSpec::new(command, PathBuf::from("server.log"))
+        })))
+    }
+
+    /// Workers and processors of the sockets plane.
+    fn workers_of_sockets(&mut self, address: SocketAddr) -> Result<(NonZeroU32, Vec<usize>), ScenarioError> {
+        let workers = match self.sockets.workers {
+            Some(workers) => workers,
+            None => default_workers(&self.sockets.processors, address.ip().is_loopback())?,
+        };
+        self.sockets.workers = Some(workers);
+        Ok((workers, self.sockets.processors.clone()))
+    }
+
+    /// Addresses that clients of the sockets plane connect from.
+    fn sources(&mut self, address: SocketAddr) -> Sources {
+        let usual = || match address.ip() {
+            IpAddr::V4(v4) if v4.is_loopback() => Sources::loopback(),
+            _ => Sources::default(),
+        };
+        self.sockets.sources.get_or_insert_with(usual).clone()
+    }
+
+    /// What the reader should know about the path: the S-Client's T must exceed the largest round trip (Banga and
+    /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
+    fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
+        let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
+        let timeout = match load {
+            LoadModel::Overload(overload) => Some(overload.timeout()),
+            _ => self.connections.abandon_after,
+        };
+        let mut warnings = self.unused();
+        let Some(timeout) = timeout else { return Ok(warnings) };
+        let path = address.ip();
+        warnings.push(match round_trip {
+            Some(took) if timeout <= took => format!(
+                "T = {timeout} is no longer than one connect to {path} took just now: attempts will be dropped whose \
+                 answer is on its way; set it above the largest round trip"
+            ),
+            _ => format!("T = {timeout} must exceed the largest round trip to {path}, which is not known"),
+        });
+        Ok(warnings)
+    }
+
+    /// Tables of the scenario that the sockets plane ignores.
+    fn unused(&self) -> Vec<String> {
+        if self.ignored.is_empty() {
+            return Vec::new();
+        }
+        let tables = self.ignored.join("], [");
+        vec![format!("[{tables}] ignored on the sockets plane: packets take the kernel's own way")]
+    }
+
+    /// Who serves on a plane with a network, and how many clients there are.
+    fn across(&self, network: &EmulatedNetwork) -> String {
+        let server = self.server.clone().unwrap_or_default();
+        let who = match (self.plane, server.command, server.pid) {
+            (PlaneKind::Simulated, _, _) => "model of a server".to_owned(),
+            (_, Some(command), _) => command.to_string(),
+            (_, None, Some(pid)) => format!("process {pid}"),
+            (_, None, None) => "built-in server".to_owned(),
+        };
+        format!("{who}, {} clients", network.plan.clients.len())
+    }
+
+    fn heading(
+        &self,
+        load: &LoadModel,
+        asked: Option<String>,
+        plane: &PreparedPlane,
+        origin: Option<&Origin>,
+        started_at: String,
+    ) -> Heading {
+        let across = match plane {
+            Plane::Sockets(_) => None,
+            Plane::Emulated(emulated) => Some(self.across(&emulated.network)),
+            Plane::Simulated(simulated) => Some(self.across(&simulated.network)),
+        };
+        let target = match (&self.target, origin) {
+            (None, None) => across.unwrap_or_default(),
+            (Some(url), _) => match asked {
+                None => url.to_string(),
+                Some(asked) => format!("http://{} ({asked})", url.authority()),
+            },
+            (None, Some(origin)) => {
+                format!("built-in server, {}", origin.address())
+            }
+        };
+        let (load, load_words) = in_words(load, &self.load);
+        Heading {
+            farfield: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario: self.name.clone(),
+            target,
+            seed: self.seed,
+            load,
+            load_words,
+            started_at,
+        }
+    }
+}
+
+/// The command that starts the built-in server: this program's own `serve`.
+fn start_built_in(config: &OriginConfig, port: u16, has_v6: bool) -> Result<Command, ScenarioError> {
+    let program = std::env::current_exe().map_err(|error| {
+        ScenarioError::unavailable(format!("cannot tell where farfield itself lies: {error}"))
+    })?;
+    let config = toml::to_string(config).expect("a configuration is written as it was read");
+    // The unspecified address of IPv6 stands for those of IPv4 as well.
+    let any = if has_v6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+    let any = SocketAddr::new(any, port).to_string();
+    let words = [program.to_string_lossy().into_owned(), "serve".into(), any, "--config".into(), config];
+    Ok(Command::Program(words.into()))
+}
+
+/// Workers and processors of a plane with a network.
+fn of_network(network: &EmulatedNetwork) -> (NonZeroU32, Vec<usize>) {
+    (network.shards, network.processors.clone())
+}
+
+/// The largest round trip, as far as it is known.
+fn farthest(plane: &PreparedPlane) -> Duration {
+    match plane {
+        Plane::Sockets(_) => Duration::ZERO,
+        Plane::Emulated(emulated) => emulated.network.round_trips.largest,
+        Plane::Simulated(simulated) => simulated.network.round_trips.largest,
+    }
+}
+
+/// Half of the processors for a server on this machine, which needs the others; else all of them.
+fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, ScenarioError> {
+    let cannot_tell =
+        |error| ScenarioError::unavailable(format!("cannot tell which processors there are: {error}"));
+    let own = match processors.len() {
+        0 => processors::allowed().map_err(cannot_tell)?.len() / if local { 2 } else { 1 },
+        own => own,
+    };
+    Ok(NonZeroU32::new(own as u32).unwrap_or(NonZeroU32::MIN))
+}
+
+fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
+    let most = |users_max: &Option<NonZeroU32>| match users_max {
+        Some(most) => format!(", at most {most} users"),
+        None => String::new(),
+    };
+    let off = |law: &Option<TimesSpec>| {
+        law.as_ref().map(|law| format!(", active OFF {}", brief(law))).unwrap_or_default()
+    };
+    match (load, spec) {
+        (LoadModel::Closed { users, .. }, LoadSpec::Closed(spec)) => {
+            let (think, off) = (brief(&spec.think), off(&spec.active_off));
+            (LoadKind::Closed, format!("closed, {users} users, think {think}{off}"))
+        }
+        (LoadModel::Open { users_max, .. }, LoadSpec::Open(spec)) => {
+            (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(users_max)))
+        }
+        (LoadModel::Hybrid { users_max, .. }, LoadSpec::Hybrid(spec)) => (
+            LoadKind::Hybrid,
+            format!(
+                "hybrid, sessions {}, think {}{}{}",
+                brief(&spec.arrivals),
+                brief(&spec.think),
+                off(&spec.active_off),
+                most(users_max)
+            ),
+        ),
+        (LoadModel::Overload(overload), _) => {
+            let (d, t, rate) = (overload.descriptors, overload.timeout(), overload.attempt_rate());
+            let rate = match overload.restart {
+                Restart::Paced => format!("{rate:.0}"),
+                Restart::AtOnce => format!("at least {rate:.0}"),
+            };
+            (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
+        }
+        (LoadModel::Hybrid { .. }, _) => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
+        _ => unreachable!("a model is resolved from its own spec"),
+    }
+}
+
+/// A value of the scenario in as few words as its TOML has.
+fn brief<T: serde::Serialize>(value: &T) -> String {
+    match toml::Value::try_from(value) {
+        Ok(toml::Value::String(text)) => text,
+        Ok(toml::Value::Table(table)) => {
+            let part = |(_, value): (&String, &toml::Value)| match value {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            // The law or process first, then its parameters in the order of their names.
+            let named = |key: &&str| table.contains_key(*key);
+            let first = ["law", "process"].iter().find(|key| named(key)).copied().unwrap_or_default();
+            let head = table.get_key_value(first).map(part);
+            head.into_iter()
+                .chain(table.iter().filter(|(key, _)| *key != first).map(part))
+                .collect::<Vec<_>>()
+                .join(" ")
+        }
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}

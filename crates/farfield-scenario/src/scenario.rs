@@ -1,0 +1,207 @@
+//! The scenario as written: the tables of one TOML file as types, with their defaults.
+//!
+//! A value that its type does not allow is refused here; what several keys say together is checked by
+//! [`RunPlan`](crate::RunPlan).
+
+use crate::kinds::{Samples, Url};
+use crate::network::NetworkSpec;
+use crate::server::ServerSpec;
+use crate::simulated::{CaptureSpec, SimulatedSpec};
+use farfield_base::{Bytes, Duration};
+use farfield_engine::{PlaneKind, Sources};
+use farfield_measure::{Threshold, VerdictLimits};
+use farfield_origin::OriginConfig;
+use farfield_traffic::session::SessionSpec;
+use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::Policy;
+use serde::{Deserialize, Serialize};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
+/// All that a run is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Scenario {
+    /// The name in reports, and of the run directory.
+    pub name: String,
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// The server to drive; the built-in one if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Url>,
+    /// The version that requests announce.
+    pub http: HttpVersion,
+    /// What carries the bytes.
+    pub plane: PlaneKind,
+    /// Conditions that the result is held against.
+    pub thresholds: Vec<Threshold>,
+    /// The same, and the run ends once one is broken.
+    pub aborts: Vec<Threshold>,
+    /// How long, and how much.
+    pub run: RunSpec,
+    /// When users act.
+    pub load: LoadSpec,
+    /// What they ask for; the target's own path, or the built-in server's pages, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSetSpec>,
+    /// Sessions in which requests depend on replies, in place of requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionSpec>,
+    /// How they use connections.
+    pub connections: Policy,
+    /// The sockets plane.
+    pub sockets: SocketsSpec,
+    /// The emulated and the simulated plane: clients, and the links between them and the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSpec>,
+    /// The emulated plane: who serves, and how its kernel does TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSpec>,
+    /// The simulated plane: the model of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedSpec>,
+    /// Which packets are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureSpec>,
+    /// The built-in server, where there is no target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginConfig>,
+    /// When the run is to be called invalid.
+    pub verdict: VerdictLimits,
+    /// What is kept.
+    pub output: OutputSpec,
+    /// Tables of another plane, which `--plane sockets` has the run ignore.
+    #[serde(skip)]
+    pub ignored: Vec<&'static str>,
+}
+
+/// The tables that are about clients on a network, or about a server before them.
+pub(crate) const OF_A_NETWORK: [&str; 4] = ["network", "server", "capture", "simulated"];
+
+/// The version that requests announce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+}
+
+/// `[run]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// How long users act before measuring begins.
+    pub warm_up: Duration,
+    /// How long is measured.
+    pub duration: Duration,
+    /// How long replies are awaited after the load has ended.
+    pub drain: Duration,
+    /// Requests after which no more are begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<NonZeroU64>,
+    /// Sessions after which no more are begun; the run ends with the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<NonZeroU64>,
+    /// How long sessions that are open at the end of the measured part may go on.
+    pub finish_sessions: Duration,
+    /// What requests are that are still open after the drain.
+    pub unfinished: Unfinished,
+}
+
+/// What requests count as that are still open when the run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// Errors, which take longer than they had lasted.
+    #[default]
+    Error,
+    /// Nothing: they are counted among the outcomes alone.
+    Ignore,
+}
+
+/// `[sockets]`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SocketsSpec {
+    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is there, and
+    /// else the kernel's choice. An empty list is the kernel's choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Sources>,
+    /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<NonZeroU32>,
+    /// The processors that farfield keeps to; all it may use if empty.
+    pub processors: Vec<usize>,
+}
+
+/// `[output]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct OutputSpec {
+    /// The run directory; under `farfield-runs`, by time and name, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Which samples are kept: `"all"`, `"none"`, or k for every k-th.
+    pub samples: Samples,
+    /// The most that samples may take on disk.
+    pub disk_budget: Bytes,
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
+        Scenario {
+            name: "run".to_owned(),
+            seed: 1,
+            target: None,
+            http: HttpVersion::default(),
+            plane: PlaneKind::default(),
+            thresholds: Vec::new(),
+            aborts: Vec::new(),
+            run: RunSpec::default(),
+            load: LoadSpec::default(),
+            requests: None,
+            session: None,
+            connections: Policy::default(),
+            sockets: SocketsSpec::default(),
+            network: None,
+            server: None,
+            simulated: None,
+            capture: None,
+            origin: None,
+            verdict: VerdictLimits::default(),
+            output: OutputSpec::default(),
+            ignored: Vec::new(),
+        }
+    }
+}
+
+impl Default for RunSpec {
+    fn default() -> RunSpec {
+        RunSpec {
+            warm_up: Duration::from_secs(1),
+            duration: Duration::from_secs(10),
+            drain: Duration::from_secs(5),
+            requests: None,
+            sessions: None,
+            finish_sessions: Duration::ZERO,
+            unfinished: Unfinished::default(),
+        }
+    }
+}
+
+impl Default for OutputSpec {
+    fn default() -> OutputSpec {
+        OutputSpec { directory: None, samples: Samples::default(), disk_budget: Bytes(4 << 30) }
+    }
+}
+
+impl Scenario {
+    /// The scenario as TOML, with every key that has a value.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is written as it was read")
+    }
+}

@@ -1,0 +1,146 @@
+//! Thresholds of a class of clients or of a state of sessions, checked when the scenario is read.
+
+use super::Scenario;
+use super::mistake::Mistake;
+use farfield_engine::PlaneKind;
+use farfield_measure::Threshold;
+use farfield_measure::states::States;
+
+impl Scenario {
+    /// Checks that each threshold of a class or a state names one that there is, of which its metric can be measured.
+    pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
+        let states: Vec<&str> = match &self.session {
+            Some(session) => session.state.iter().map(|state| state.name.as_str()).collect(),
+            None => Vec::new(),
+        };
+        for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
+            for threshold in list {
+                self.check_scope(threshold, classes, &states)
+                    .map_err(|sentence| Mistake::at(key, sentence))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
+        let Some(name) = threshold.scope() else { return Ok(()) };
+        let is_class = classes.contains(&name);
+        let Some(place) = states.iter().position(|state| *state == name) else {
+            return match is_class {
+                true => Ok(()),
+                false => Err(several(threshold, name, classes, states)
+                    .unwrap_or_else(|| self.no_scope(name, classes, states))),
+            };
+        };
+        if is_class {
+            return Err(format!("`{name}` is a class of clients and a state; give one of both another name"));
+        }
+        if place >= States::MAX {
+            return Err(format!(
+                "only the first {} states are told apart, and `{name}` is number {}; put it further ahead",
+                States::MAX,
+                place + 1
+            ));
+        }
+        if !threshold.fits_states() {
+            return Err(format!(
+                "`{threshold}` is of the state `{name}`; of a state there are its response time, errors, requests and \
+                 outcomes"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The sentence about a name that nothing has.
+    fn no_scope(&self, name: &str, classes: &[&str], states: &[&str]) -> String {
+        let listed = |names: &[&str]| format!("`{}`", names.join("`, `"));
+        let mut there = Vec::new();
+        match classes {
+            [] if self.plane == PlaneKind::Sockets => {
+                there.push("the sockets plane has no classes".to_owned())
+            }
+            [] => {}
+            classes => there.push(format!("the classes are {}", listed(classes))),
+        }
+        match states {
+            [] => there.push("there is no `[[session.state]]`".to_owned()),
+            states => there.push(format!("the states are {}", listed(states))),
+        }
+        format!("there is no class of clients and no state `{name}`: {}", there.join("; "))
+    }
+}
+
+/// The sentence about a scope that is made of several names that there are, however they are put together.
+fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]) -> Option<String> {
+    let parts = scope.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
+    let names: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let known = |name: &&str| classes.contains(name) || states.contains(name);
+    (names.len() > 1 && names.iter().all(known)).then(|| {
+        let each: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            "`{threshold}` is of {} at once; a threshold is of one class or of one state: write one for each",
+            each.join(" and ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_text;
+    use crate::overlay::Overlay;
+    use std::path::Path;
+
+    fn read(text: &str) -> Result<(), String> {
+        let states = "[[session.state]]\nname = 'home'\npath = '/'\n[[session.state]]\nname = 'login'\npath = '/login'\n";
+        let read = from_text(&format!("{text}\n{states}"), Some(Path::new("s.toml")), &Overlay::default());
+        read.map(drop).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn thresholds_of_states_are_read_beside_others() {
+        let text = "thresholds = ['p99{login}<1s', 'errors{home}<1%', 'p99<2s']\naborts = ['check-failed{login}<10']";
+        assert_eq!(read(text), Ok(()));
+        assert_eq!(read(&format!("plane = 'simulated'\n{text}")), Ok(()));
+    }
+
+    #[test]
+    fn a_state_that_there_is_not_is_refused_with_those_that_there_are() {
+        let check = |text: &str, parts: &[&str]| {
+            let sentence = read(text).expect_err(text);
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        check(
+            "thresholds = ['p99{lgin}<1s']",
+            &["s.toml:1: thresholds: ", "no state `lgin`", "no classes", "`home`, `login`"],
+        );
+        check("aborts = ['errors{buy}<1%']", &["s.toml:1: aborts: ", "`buy`"]);
+        check(
+            "thresholds = ['rate{login}>5']",
+            &["s.toml:1: thresholds: ", "rate{login}", "response time, errors"],
+        );
+        check("thresholds = ['p99(connect){login}<1s']", &["response time, errors"]);
+        let class = "[network]\nclass = [{ name = 'login', access = 'dsl' }]";
+        check(
+            &format!("plane = 'simulated'\nthresholds = ['p99{{login}}<1s']\n{class}"),
+            &["s.toml:2: thresholds: ", "a class of clients and a state"],
+        );
+        for both in ["dsl,login", "login}{dsl", "dsl & login", "home,login"] {
+            let class = "[network]\nclass = [{ name = 'dsl', access = 'dsl' }]";
+            check(
+                &format!("plane = 'simulated'\nthresholds = ['p99{{{both}}}<1s']\n{class}"),
+                &[
+                    "s.toml:2: thresholds: ",
+                    "`login`",
+                    "at once",
+                    "one class or of one state: write one for each",
+                ],
+            );
+        }
+        let many: String =
+            (0..101).map(|n| format!("[[session.state]]\nname = 's{n}'\npath = '/'\n")).collect();
+        let text = format!("thresholds = ['p99{{s100}}<1s']\n{many}");
+        check(&text, &["the first 100 states", "number 101"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! The site that a scenario asks for, where farfield itself serves it: the built-in server has it as files, the model of a
+//! server knows the sizes and costs of its objects.
+
+use super::Scenario;
+use super::mistake::Mistake;
+use crate::ScenarioError;
+use crate::site_folder;
+use farfield_emulator::server::{Known, Objects};
+use farfield_engine::PlaneKind;
+use farfield_origin::OriginConfig;
+use farfield_traffic::file::Load;
+use farfield_traffic::site::{Object, Site};
+use tempfile::TempDir;
+
+/// How the built-in server is started.
+pub struct BuiltIn {
+    pub config: OriginConfig,
+    /// The files that it serves, which are gone with this; it reads them when it starts.
+    pub files: Option<TempDir>,
+}
+
+impl Scenario {
+    /// The site that is asked for, if one is.
+    pub fn asked_site(&self, load: &mut Load<'_>) -> Result<Option<Site>, Mistake> {
+        let Some((source, seed)) = self.requests.as_ref().and_then(|requests| requests.site()) else {
+            return Ok(None);
+        };
+        let site = source.site(load, seed);
+        site.map(Some).map_err(|error| Mistake::in_file("requests", &error))
+    }
+
+    /// The built-in server, with `site`, which is asked for, if that is to come from it.
+    pub fn built_in(&self, site: Option<&Site>) -> Result<BuiltIn, ScenarioError> {
+        let mut config = self.origin.clone().unwrap_or_default();
+        let elsewhere = self.plane == PlaneKind::Simulated || self.target.is_some() || self.is_started();
+        if elsewhere || config.root.is_some() {
+            return Ok(BuiltIn { config, files: None });
+        }
+        let Some(site) = site else { return Ok(BuiltIn { config, files: None }) };
+        let failed =
+            |what: String| ScenarioError::unavailable(format!("cannot write the site to serve: {what}"));
+        let files = tempfile::Builder::new().prefix("farfield-site-").tempdir();
+        let files = files.map_err(|error| failed(error.to_string()))?;
+        site_folder::write(site, files.path())
+            .map_err(|(path, error)| failed(format!("{}: {error}", path.display())))?;
+        config.root = Some(files.path().to_owned());
+        Ok(BuiltIn { config, files: Some(files) })
+    }
+
+    /// Whether the scenario says how to start a server, or which one runs.
+    pub fn is_started(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
+    }
+
+    /// What the model of a server knows: `site`, which is asked for, and replies that are fixed.
+    pub fn known_objects(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Objects, Mistake> {
+        let known = |object: &Object| {
+            let known = Known { size: object.size.0, cost: object.cost };
+            (object.path.as_str().into(), known)
+        };
+        let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();
+        for (path, method, reply) in self.fixed_replies(load)? {
+            objects.add_reply(&path, method.as_deref(), &reply);
+        }
+        Ok(objects)
+    }
+}

@@ -1,0 +1,164 @@
+//! `[server]`: who serves on the emulated plane, and how its kernel does TCP; as written.
+
+use farfield_base::{Bytes, Duration};
+use farfield_engine::testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
+use farfield_net::Mtu;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::num::{NonZeroU16, NonZeroU32};
+use std::path::PathBuf;
+
+/// `[server]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ServerSpec {
+    /// What starts it; the built-in server if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+    /// The folder that the command runs in; where farfield runs if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// The process of a server that runs already, in place of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<NonZeroU32>,
+    /// When it is ready; once it listens on its port if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
+    /// How long it may take for that.
+    pub ready_timeout: Duration,
+    /// How long it may take to stop when asked.
+    pub stop_timeout: Duration,
+    /// What its environment has beside farfield's own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Its IPv4 address.
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address.
+    pub ipv6: Ipv6Addr,
+    /// The port it listens on; that of `ready` or of the target, or 80, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<NonZeroU16>,
+    /// The processors it runs on; all if empty.
+    pub processors: Vec<usize>,
+    /// The processors that do its kernel's work on packets that come; those it runs on if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_processors: Option<Vec<usize>>,
+    /// The processor time that it may take, in processors; no limit if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuLimit>,
+    /// The memory that it may take; no limit if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryLimit>,
+    /// The user that it runs as; whoever runs farfield if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The largest packet on its interface.
+    pub mtu: Mtu,
+    /// Its congestion control, by the kernel's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Selective acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Timestamps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Window scaling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// The initial congestion window, in segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<NonZeroU32>,
+    /// The longest accept queue that it can ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub somaxconn: Option<NonZeroU32>,
+    /// Half-open connections that a listener remembers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_backlog: Option<NonZeroU32>,
+    /// SYN cookies when that is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_cookies: Option<bool>,
+    /// How often a SYN-ACK is sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_ack_retries: Option<u8>,
+    /// Whether a full accept queue answers with a reset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abort_on_overflow: Option<bool>,
+    /// How far a connection's send buffer grows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<Bytes>,
+    /// How far its receive buffer grows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Bytes>,
+    /// Any other setting of its network namespace, by the kernel's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<SettingName, String>,
+}
+
+impl Default for ServerSpec {
+    fn default() -> ServerSpec {
+        let testbed = farfield_engine::testbed::TestbedSpec::default();
+        ServerSpec {
+            command: None,
+            directory: None,
+            pid: None,
+            ready: None,
+            ready_timeout: Duration::from_secs(10),
+            stop_timeout: Duration::from_secs(5),
+            environment: BTreeMap::new(),
+            ipv4: testbed.server_v4,
+            ipv6: testbed.server_v6,
+            port: None,
+            processors: Vec::new(),
+            receive_processors: None,
+            cpu: None,
+            memory: None,
+            user: None,
+            mtu: Mtu::ETHERNET,
+            congestion: None,
+            sack: None,
+            timestamps: None,
+            window_scaling: None,
+            initial_window: None,
+            somaxconn: None,
+            syn_backlog: None,
+            syn_cookies: None,
+            syn_ack_retries: None,
+            abort_on_overflow: None,
+            send_buffer: None,
+            receive_buffer: None,
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
+impl ServerSpec {
+    /// The port, where the target's URL has `of_target`.
+    pub fn port(&self, of_target: Option<u16>) -> u16 {
+        let of_ready = match self.ready {
+            Some(Ready::Tcp(port)) => Some(port),
+            _ => None,
+        };
+        self.port.map(NonZeroU16::get).or(of_target).or(of_ready).unwrap_or(80)
+    }
+
+    /// How its kernel does TCP.
+    pub fn tcp(&self) -> ServerTcp {
+        ServerTcp {
+            congestion_control: self.congestion.clone(),
+            sack: self.sack,
+            timestamps: self.timestamps,
+            window_scaling: self.window_scaling,
+            initial_window: self.initial_window.map(NonZeroU32::get),
+            somaxconn: self.somaxconn.map(NonZeroU32::get),
+            syn_backlog: self.syn_backlog.map(NonZeroU32::get),
+            syn_cookies: self.syn_cookies,
+            syn_ack_retries: self.syn_ack_retries,
+            abort_on_overflow: self.abort_on_overflow,
+            receive_buffer_max: self.receive_buffer,
+            send_buffer_max: self.send_buffer,
+            settings: self.settings.clone(),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Properties that hold for any bytes, however damaged. A function is one property: it takes the bytes and panics where the
+//! property does not hold.
+
+pub mod connections;
+pub mod logs;
+pub mod packets;
+pub mod recordings;
+pub mod replies;
+pub mod sessions;
+pub mod sites;
+pub mod traces;

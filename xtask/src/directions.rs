@@ -1,0 +1,199 @@
+//! Which crate of the workspace may depend on which: the table of ARCHITECTURE.md, checked against `cargo metadata`.
+//!
+//! A crate that is not in the table has no place yet, and a dependency that is not in its row is a decision to be made:
+//! both are complaints. Dev-dependencies are free, since tests may look at anything; farfield-testkit is nothing else.
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+use xtask::process;
+
+/// A crate, and the crates of the workspace that it may depend on.
+type Row = (&'static str, &'static [&'static str]);
+
+/// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net` knows no TCP,
+/// `tcp` no links, `report` no engine, `xtask` no product.
+const ALLOWED: [Row; 19] = [
+    ("farfield-base", &[]),
+    ("farfield-wire", &["farfield-base"]),
+    ("farfield-tcp", &["farfield-base"]),
+    ("farfield-http", &["farfield-base"]),
+    ("farfield-net", &["farfield-base"]),
+    ("farfield-log", &["farfield-base"]),
+    ("farfield-traffic", &["farfield-base", "farfield-log"]),
+    ("farfield-fit", &["farfield-base", "farfield-log", "farfield-traffic"]),
+    ("farfield-user", &["farfield-base", "farfield-http", "farfield-traffic"]),
+    (
+        "farfield-emulator",
+        &[
+            "farfield-base",
+            "farfield-net",
+            "farfield-tcp",
+            "farfield-traffic",
+            "farfield-user",
+            "farfield-wire",
+        ],
+    ),
+    ("farfield-measure", &["farfield-base"]),
+    (
+        "farfield-engine",
+        &[
+            "farfield-base",
+            "farfield-emulator",
+            "farfield-measure",
+            "farfield-net",
+            "farfield-traffic",
+            "farfield-user",
+            "farfield-wire",
+        ],
+    ),
+    ("farfield-origin", &["farfield-base"]),
+    (
+        "farfield-scenario",
+        &[
+            "farfield-base",
+            "farfield-emulator",
+            "farfield-engine",
+            "farfield-http",
+            "farfield-log",
+            "farfield-measure",
+            "farfield-net",
+            "farfield-origin",
+            "farfield-tcp",
+            "farfield-traffic",
+            "farfield-user",
+        ],
+    ),
+    (
+        "farfield-report",
+        &["farfield-base", "farfield-fit", "farfield-log", "farfield-measure", "farfield-traffic"],
+    ),
+    (
+        "farfield",
+        &[
+            "farfield-base",
+            "farfield-emulator",
+            "farfield-engine",
+            "farfield-fit",
+            "farfield-http",
+            "farfield-log",
+            "farfield-measure",
+            "farfield-net",
+            "farfield-origin",
+            "farfield-report",
+            "farfield-scenario",
+            "farfield-tcp",
+            "farfield-traffic",
+            "farfield-user",
+            "farfield-wire",
+        ],
+    ),
+    (
+        "farfield-testkit",
+        &[
+            "farfield-base",
+            "farfield-fit",
+            "farfield-http",
+            "farfield-log",
+            "farfield-net",
+            "farfield-tcp",
+            "farfield-traffic",
+            "farfield-user",
+            "farfield-wire",
+        ],
+    ),
+    ("xtask", &[]),
+    (
+        "experiments",
+        &[
+            "farfield-base",
+            "farfield-fit",
+            "farfield-measure",
+            "farfield-report",
+            "farfield-traffic",
+            "farfield-wire",
+            "xtask",
+        ],
+    ),
+];
+
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dependency {
+    name: String,
+    /// `None` for a normal dependency, else `dev` or `build`.
+    kind: Option<String>,
+    /// The folder of a package of this workspace.
+    path: Option<String>,
+}
+
+/// Checks the dependencies between the packages of the workspace.
+pub fn check() -> Result<()> {
+    let words = ["metadata", "--format-version", "1", "--no-deps", "--locked"];
+    let metadata: Metadata = serde_json::from_slice(&process::output(process::cargo().args(words))?)?;
+    let wrong: Vec<String> = metadata.packages.iter().flat_map(complaints).collect();
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("\n"));
+    }
+    eprintln!("{} crates: dependencies point where they may.", metadata.packages.len());
+    Ok(())
+}
+
+/// The complaints about one package.
+fn complaints(package: &Package) -> Vec<String> {
+    let name = &package.name;
+    let Some((_, allowed)) = ALLOWED.iter().find(|row| row.0 == name) else {
+        return vec![format!(
+            "{name} is not in the table of xtask/src/directions.rs: give it a row there and in ARCHITECTURE.md"
+        )];
+    };
+    let own = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
+    own.filter(|dependency| dependency.kind.as_deref() != Some("dev"))
+        .filter(|dependency| !allowed.contains(&dependency.name.as_str()))
+        .map(|dependency| {
+            format!("{name} depends on {}, which its row in xtask/src/directions.rs lacks", dependency.name)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let dependency = |(name, kind): &(&str, Option<&str>)| Dependency {
+            name: (*name).to_owned(),
+            kind: kind.map(str::to_owned),
+            path: Some("/crates".to_owned()),
+        };
+        Package { name: name.to_owned(), dependencies: dependencies.iter().map(dependency).collect() }
+    }
+
+    #[test]
+    fn a_dependency_outside_of_the_row_is_named() {
+        assert!(complaints(&package("farfield-tcp", &[("farfield-base", None)])).is_empty());
+        assert!(complaints(&package("farfield-tcp", &[("farfield-net", Some("dev"))])).is_empty());
+        let said = complaints(&package("farfield-tcp", &[("farfield-net", None)]));
+        assert!(said[0].starts_with("farfield-tcp depends on farfield-net"), "{said:?}");
+        let said = complaints(&package("xtask", &[("farfield-traffic", Some("build"))]));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(complaints(&package("farfield-new", &[]))[0].contains("give it a row"));
+    }
+
+    #[test]
+    fn a_row_names_crates_above_it_alone() {
+        for (place, (name, allowed)) in ALLOWED.iter().enumerate() {
+            let above: Vec<&str> = ALLOWED[..place].iter().map(|row| row.0).collect();
+            assert!(allowed.iter().all(|other| above.contains(other)), "{name}");
+        }
+    }
+}
