@@ -170,19 +170,19 @@ impl Scenario {
             Plane::Emulated(laid_out) => {
                 let LaidOut { network, around } = *laid_out;
                 let server = self.started_server(around[1].is_some(), built_in)?;
-                let place = self.place(around);
-                Plane::Emulated(Box::new(EmulatedPlane { network, place, server }))
+                let testbed = self.testbed(around);
+                Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server }))
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
         })
     }
 
-    /// The place that the server's part of the scenario describes, with `around` for clients.
-    fn place(&self, around: [Option<Block>; 2]) -> TestbedSpec {
+    /// The testbed that the server's part of the scenario describes, with `around` for clients.
+    fn testbed(&self, around: [Option<Block>; 2]) -> TestbedSpec {
         let network = self.network.clone().unwrap_or_default();
         let server = self.server.clone().unwrap_or_default();
         let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
-        let mut place = TestbedSpec {
+        let mut testbed = TestbedSpec {
             server_v4: server.ipv4,
             server_v6: server.ipv6,
             queues: shards,
@@ -198,11 +198,11 @@ impl Scenario {
         let fits = "a block has no bits past its length";
         for block in around.into_iter().flatten() {
             match block.network() {
-                IpAddr::V4(network) => place.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
-                IpAddr::V6(network) => place.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V4(network) => testbed.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V6(network) => testbed.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
             }
         }
-        place
+        testbed
     }
 
     /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.

@@ -367,7 +367,7 @@ impl Session {
         for state in &mut self.states {
             state.think = None;
         }
-        if matches!(self.route, Route::Choice { .. }) && self.clicks.is_none() {
+        if matches!(self.route, StatePath::Choice { .. }) && self.clicks.is_none() {
             let states = (0..self.states.len() as u16).filter(|state| self.around.list_of(*state).is_none());
             let pages = DistributionSpec::constant(Amount::Number(states.count() as f64));
             let pages = pages.resolve(&mut |_| unreachable!("a constant names no file"));

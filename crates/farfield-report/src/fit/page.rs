@@ -120,7 +120,7 @@ fn variable(html: &mut String, fit: &VariableFit) {
     let points = |of: fn(&CurvePoint) -> f64| fit.curve.iter().map(move |point| (point.value, of(point)));
     let mut series = vec![
         Series::new("data", Look::Dots, points(|p| p.data)),
-        Series::new(law, Look::Line, points(|p| p.law)),
+        Series::new(law, Look::Line, points(|p| p.fitted)),
     ];
     if let Some(best) = fit.ranking.candidates.first().filter(|best| Some(*best) != preferred)
         && let Some(model) = best.model()

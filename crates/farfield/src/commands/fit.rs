@@ -14,7 +14,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_fit::FitReport;
-use farfield_fit::scenario::{Asked, FittedTraffic, TrafficSettings};
+use farfield_fit::scenario::{FittedTraffic, RequestSource, TrafficSettings};
 use farfield_report::fit::{page, summary, with_unit};
 use farfield_scenario::site_folder;
 use farfield_scenario::{HttpVersion, RunSpec, Scenario, Url};
