@@ -15,7 +15,7 @@ type Row = (&'static str, &'static [&'static str]);
 const ALLOWED: [Row; 19] = [
     ("farfield-base", &[]),
     ("farfield-wire", &["farfield-base"]),
-    ("farfield-tcp", &["farfield-base"]),
+    ("farfield-tcp", &["farfield-base", "farfield-wire"]),
     ("farfield-http", &["farfield-base"]),
     ("farfield-net", &["farfield-base"]),
     ("farfield-log", &["farfield-base"]),
