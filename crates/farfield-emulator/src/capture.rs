@@ -7,7 +7,7 @@ use crate::slots::ClientId;
 use farfield_base::Instant;
 use std::collections::BTreeMap;
 
-/// What is captured.
+/// The packets that are captured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapturePlan {
     /// All packets between the network and the server.

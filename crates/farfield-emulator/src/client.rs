@@ -118,7 +118,7 @@ impl Own {
             if model.is_plain() {
                 return Own::Plain(PlainLink::default());
             }
-            if model.tells_at_once()
+            if model.decides_at_once()
                 && let Some(wire) = wires().pop()
             {
                 return Own::Single(Box::new(wire));
@@ -142,7 +142,7 @@ impl Own {
     }
 }
 
-/// What a class's own links in one direction have in common.
+/// Properties of a class's own links in one direction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
     /// Stages of the way through them.
@@ -158,7 +158,7 @@ impl Lane {
         Lane {
             stages: Own::new(models, ClientId::new(0), 0, Seed(0)).stages(),
             mtu: models.iter().map(|model| model.mtu_of_link()).min().unwrap_or_default(),
-            lends: models.iter().any(|model| model.law_of_loss().scope() == Scope::Connection),
+            lends: models.iter().any(|model| model.loss_model().scope() == Scope::Connection),
         }
     }
 }

@@ -62,7 +62,7 @@ pub(crate) struct ClientSide {
     pub tap: Option<Box<Tap>>,
 }
 
-/// What a shard has beside its clients and their own links.
+/// The sides of the network that a shard has beside its clients and their own links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beyond {
     /// Nothing: packets for the server leave at the edge.
@@ -97,7 +97,7 @@ pub(crate) struct Socket {
     pub tcp: Connection,
     pub client: ClientSlot,
     pub port: u16,
-    /// Tells its timers from those of an earlier connection in its slot.
+    /// Distinguishes its timers from those of an earlier connection in its slot.
     pub serial: u32,
     /// The user's key, until its user has closed it.
     pub key: Option<ConnectionKey>,

@@ -3,7 +3,7 @@
 use farfield_tcp::{Flags, Segment};
 use farfield_wire::{TcpFlags, TcpRepr};
 
-/// What `repr` means, before `payload_len` bytes of data.
+/// The segment of header `repr`, before `payload_len` bytes of data.
 pub fn segment_of(repr: &TcpRepr, payload_len: u32) -> Segment {
     let has = |flag| repr.flags.contains(flag);
     Segment {
@@ -22,7 +22,7 @@ pub fn segment_of(repr: &TcpRepr, payload_len: u32) -> Segment {
     }
 }
 
-/// How `segment` stands on the wire.
+/// The header of `segment` between these ports.
 pub fn repr_of(segment: &Segment, source_port: u16, destination_port: u16) -> TcpRepr {
     let Flags { syn, ack, fin, rst, psh } = segment.flags;
     let bit = |set, flag| if set { flag } else { TcpFlags::NONE };

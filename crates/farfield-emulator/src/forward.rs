@@ -17,7 +17,7 @@ use farfield_base::Instant;
 use farfield_net::{Arrival, Fate, Fit, Mtu, NodeKind, Passing};
 use farfield_wire::{Addresses, IcmpError};
 
-/// What lies before a packet, with the node that it is at, unless that is its sender's own host.
+/// The next stage of a packet, with the node that it is at, unless that is its sender's own host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ahead {
     /// A link of the client's own.
@@ -146,7 +146,7 @@ pub(crate) trait Forward {
         Way { route, own: self.own_stages(class, flight.up), hops }
     }
 
-    /// What lies before a packet.
+    /// The next stage of a packet.
     fn ahead(&self, flight: &Flight<Self::Client>, way: &Way) -> Ahead {
         let route = &self.transit().plan.routes[way.route as usize];
         let stage = usize::from(flight.stage);
@@ -318,7 +318,7 @@ pub(crate) trait Forward {
         self.transit().plan.addresses(self.id_of(client))
     }
 
-    /// What `flight` is, as a packet.
+    /// The packet that `flight` stands for.
     fn packet_of(&self, flight: Flight<Self::Client>) -> Packet {
         let client = flight.client;
         flight.into_packet(|| self.addresses(client), self.transit().plan.servers.port)

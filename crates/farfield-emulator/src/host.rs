@@ -5,7 +5,7 @@ use crate::client_side::{ClientSide, Upcall};
 use crate::icmp;
 use crate::packet::{Carried, Packet, Tcp};
 use crate::slots::ClientSlot;
-use crate::transport::facts_of;
+use crate::transport::stats_of;
 
 use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
@@ -38,7 +38,7 @@ impl ClientSide {
             None => unwanted = true,
         });
         if let Some(key) = key.filter(|_| opening && upcalls.len() > before) {
-            // Text on a SYN-ACK: its user hears of the connection first
+            // Text on a SYN-ACK: the upcall of the connection comes first
             let event = socket.tcp.poll_event();
             debug_assert_eq!(event, Some(farfield_tcp::Event::Connected));
             upcalls.insert(before, Upcall::Connected(key));
@@ -142,8 +142,8 @@ impl ClientSide {
                 socket.tcp.abort();
                 if let Some(key) = socket.key.take() {
                     self.bound[key.slot.index()] = None;
-                    let facts = facts_of(&socket.tcp);
-                    self.upcalls.push_back(Upcall::Failed(key, Failure::Unreachable, Some(facts)));
+                    let counters = stats_of(&socket.tcp);
+                    self.upcalls.push_back(Upcall::Failed(key, Failure::Unreachable, Some(counters)));
                 }
             }
             None => {}
@@ -151,7 +151,7 @@ impl ClientSide {
         self.flush(slot);
     }
 
-    /// Answers a packet for a client that is not TCP: echo requests, and datagrams for ports where nobody listens.
+    /// Answers a packet for a client that is not TCP: echo requests, and datagrams for ports that are closed.
     fn answer(&mut self, client: ClientSlot, packet: &Packet) {
         let Carried::Raw(bytes) = &packet.carried else { return };
         let mut reply = vec![0; bytes.len()];

@@ -1,10 +1,10 @@
-//! How late a shard was, where it matters: what its users were due to do, and packets that reached clients.
+//! Lateness of a shard, where it matters: of what its users were due to do, and of packets that reached clients.
 //!
-//! How late packets left for the server is for whoever hands them to it to say.
+//! Lateness of packets for the server is recorded where they are handed to it.
 
 use farfield_base::{Duration, Instant};
 
-/// Takes what was meant to happen and when it did.
+/// Records when things were meant to happen and when they did.
 pub trait Lateness {
     /// Load that was due at `due` was begun `late`.
     fn begun(&mut self, due: Instant, late: Duration);

@@ -36,7 +36,7 @@ pub struct Class {
     pub name: String,
     /// Its part of all clients is this over the sum of all weights; above zero.
     pub weight: f64,
-    /// How its clients' TCP behaves; its MSS is replaced unless `mss_is_given`.
+    /// The configuration of its clients' TCP; its MSS is replaced unless `mss_is_given`.
     pub tcp: Config,
     /// False: the MSS follows from the MTU of the clients' own link and the family of their addresses.
     pub mss_is_given: bool,
@@ -57,7 +57,7 @@ pub struct Bottleneck {
     pub down: Arc<LinkModel>,
 }
 
-/// What holds for the network as a whole.
+/// Parameters of the network as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame {
     /// Clients.
@@ -71,7 +71,7 @@ pub struct Frame {
 /// A network that is laid out.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// What shards are made of.
+    /// The plan that shards are made from.
     pub network: NetworkPlan,
     /// The round trips of its clients.
     pub round_trips: RoundTrips,
@@ -79,7 +79,7 @@ pub struct Layout {
     pub nodes: Vec<String>,
     /// The block that all IPv4 clients are in, if there are any: what is to be routed to the gateway.
     pub clients_v4: Option<Block>,
-    /// The same for IPv6.
+    /// The block of IPv6 addresses.
     pub clients_v6: Option<Block>,
 }
 
@@ -103,12 +103,12 @@ pub enum LayoutError {
         "the share {weight} is not above 0; write a number such as `60`, of which each class has its part"
     )]
     Weight {
-        /// The class, as a place among classes.
+        /// The class, as an index of classes.
         class: usize,
-        /// What was given.
+        /// The weight as given.
         weight: f64,
     },
-    /// A share so small that nobody has it.
+    /// A share so small that no client has it.
     #[error(
         "class `{name}` has no client among {clients}; give it a larger share, or the network more clients"
     )]
@@ -210,7 +210,7 @@ pub enum LayoutError {
 }
 
 impl LayoutError {
-    /// The class whose fault it is, as a place among classes, if it is one class's.
+    /// The class whose fault it is, as an index of classes, if it is one class's.
     pub fn class(&self) -> Option<usize> {
         match self {
             LayoutError::Weight { class, .. }
@@ -278,7 +278,7 @@ fn check_weights(classes: &[Class]) -> Result<(), LayoutError> {
     }
 }
 
-/// Gives addresses and MSS, and measures round trips. `route_of` tells the route of a client of a class.
+/// Gives addresses and MSS, and measures round trips. `route_of` returns the route of a client of a class.
 fn finish(
     classes: Vec<Class>,
     member_of: Vec<u16>,
@@ -318,14 +318,14 @@ pub fn nearest_multiple(number: u32, of: u32) -> u32 {
     if below > 0 && number - below < above - number { below } else { above }
 }
 
-fn class_plan(place: usize, class: Class, first_address: IpAddr) -> Result<ClassPlan, LayoutError> {
+fn class_plan(index: usize, class: Class, first_address: IpAddr) -> Result<ClassPlan, LayoutError> {
     let Class { name, mut tcp, mss_is_given, up, down, .. } = class;
     let least = |links: &mut dyn Iterator<Item = &Arc<LinkModel>>| links.map(|link| link.mtu_of_link()).min();
     // The host sees the MTU of its own interface only: that of the links at its end.
     let own = least(&mut up.first().into_iter().chain(down.last())).unwrap_or_default();
     let anywhere = least(&mut up.iter().chain(&down)).unwrap_or_default();
     if first_address.is_ipv6() && anywhere < Mtu::IPV6_LEAST {
-        return Err(LayoutError::MtuOfV6 { class: place, name, mtu: anywhere.as_bytes() });
+        return Err(LayoutError::MtuOfV6 { class: index, name, mtu: anywhere.as_bytes() });
     }
     let (headers, default_mss) =
         if first_address.is_ipv4() { (40, DEFAULT_MSS_IPV4) } else { (60, DEFAULT_MSS_IPV6) };

@@ -11,7 +11,7 @@ use farfield_wire::{
 };
 use std::borrow::Cow;
 
-/// What goes before a packet that leaves through the gateway, at most.
+/// The longest head of a packet that leaves through the gateway.
 const HEAD_MAX: usize = VnetHeader::LEN + HEADERS_MAX;
 
 /// Why what the gateway handed over is not a packet.
@@ -25,7 +25,7 @@ pub enum IncomingError {
     NotTcp,
 }
 
-/// Tells each packet of what the gateway handed over: the one, or those that a large segment is cut into.
+/// Hands each packet of what the gateway handed over to `each`: the one, or those that a large segment is cut into.
 ///
 /// # Errors
 /// When it is no IP packet, or a large one of another kind than TCP.
@@ -124,7 +124,7 @@ impl<'a> Frame<'a> {
         &self.head[..self.head_len]
     }
 
-    /// What follows the head.
+    /// The data behind the head.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a large segment is cut into says the same as the segment.
+        /// The packets of a large segment carry its data and flags.
         #[test]
         fn a_large_segment_is_its_packets(len in 1usize..60_000, size in 100u16..9_000) {
             let large = packet(len, Flags { psh: true, ..Flags::FIN_ACK });

@@ -17,7 +17,7 @@ pub const HEADERS_MAX: usize = 40 + 60;
 /// An IP packet between a client and the server.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Whom it is from and whom it is for.
+    /// Source and destination.
     pub addresses: Addresses,
     /// TTL or hop limit, counted down by each router.
     pub ttl: u8,
@@ -25,11 +25,11 @@ pub struct Packet {
     pub whole: bool,
     /// Bytes from the IP header on.
     pub bytes: u32,
-    /// What it carries.
+    /// Contents.
     pub carried: Carried,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Debug, Clone)]
 pub enum Carried {
     /// A TCP segment with right checksums.
@@ -68,7 +68,7 @@ impl Packet {
         Some(Packet { addresses, ttl, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
     }
 
-    /// A packet from bytes, in meaning where it is a TCP segment that nobody may cut. Its checksums are not looked at.
+    /// A packet from bytes, in meaning where it is a TCP segment that may not be fragmented. Its checksums are not looked at.
     /// `None` if it is no IP packet.
     pub fn parse(bytes: &Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(bytes).ok()?;

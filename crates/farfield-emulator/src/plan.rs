@@ -1,4 +1,4 @@
-//! What an emulated network is, before any shard is made of it: classes of clients, their addresses, their own links,
+//! The plan of an emulated network, before any shard is made of it: classes of clients, their addresses, their own links,
 //! and the routes of shared links between them and the server.
 //!
 //! A client is a number. Its class says how its TCP behaves and what its own links are like; its route says which
@@ -42,7 +42,7 @@ pub struct Servers {
 pub struct ClassPlan {
     /// Its name in results.
     pub name: String,
-    /// How its clients' TCP behaves.
+    /// The configuration of its clients' TCP.
     pub tcp: Arc<Config>,
     /// A client's own links towards the server, its own end first.
     pub up: Vec<Arc<LinkModel>>,
@@ -55,9 +55,9 @@ pub struct ClassPlan {
 /// A client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientPlan {
-    /// Its class, as a place in [`NetworkPlan::classes`].
+    /// Its class, as an index of [`NetworkPlan::classes`].
     pub class: u16,
-    /// Its route, as a place in [`NetworkPlan::routes`].
+    /// Its route, as an index of [`NetworkPlan::routes`].
     pub route: u32,
     /// Which of its class it is, from 0.
     pub rank: u32,
@@ -75,7 +75,7 @@ pub struct RoutePlan {
 /// One hop of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopPlan {
-    /// The link, as a place in [`NetworkPlan::shared`]; none takes no time.
+    /// The link, as an index of [`NetworkPlan::shared`]; none takes no time.
     pub link: Option<u32>,
     /// Where it ends.
     pub to: NodePlan,
@@ -86,7 +86,7 @@ pub struct HopPlan {
 pub struct NodePlan {
     /// Its number, the same wherever routes meet.
     pub id: u32,
-    /// What it does with packets.
+    /// Switch, router or host.
     pub kind: NodeKind,
 }
 

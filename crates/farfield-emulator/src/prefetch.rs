@@ -113,6 +113,6 @@ fn lines_of(client: &Client) -> u64 {
 /// Reads each line of a connection that a segment will need.
 fn tcp_lines_of(tcp: &Connection) -> u64 {
     let time = tcp.poll_timer().map_or(0, Instant::as_ns) ^ tcp.srtt().map_or(0, |srtt| srtt.as_ns());
-    let counts = tcp.window().cwnd ^ tcp.facts().refused;
+    let counts = tcp.window().cwnd ^ tcp.counters().refused;
     tcp.state() as u64 ^ time ^ u64::from(counts) ^ tcp.unacknowledged()
 }

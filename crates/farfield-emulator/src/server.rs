@@ -1,6 +1,6 @@
 //! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers, HTTP.
 //!
-//! What is modelled is what clients can feel: which SYNs are dropped, how long a connection waits to be accepted, how
+//! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be accepted, how
 //! long a request waits for a worker, how long it is served, and when a connection is closed. What is not: processor
 //! sharing, disks, memory.
 //!
@@ -34,22 +34,22 @@ use farfield_traffic::Distribution;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// What a server is.
+/// The parameters of a server.
 #[derive(Debug, Clone)]
 pub struct ServerPlan {
-    /// How its TCP behaves.
+    /// The configuration of its TCP.
     pub tcp: Arc<Config>,
     /// Handshakes that may be under way at once (`tcp_max_syn_backlog`); no SYN cookies.
     pub syn_backlog: u32,
     /// Connections that may wait to be accepted: the `backlog` of `listen`, or `somaxconn` if that is less.
     pub accept_queue: u32,
-    /// Who serves.
+    /// Processes or event loops.
     pub workers: Workers,
     /// Seconds that a worker takes for a request, drawn from a stream of each request's own.
     pub service: Distribution,
-    /// How long a connection may wait for its next request; `None` closes after each reply.
+    /// The longest wait of a connection for its next request; `None` closes after each reply.
     pub keep_alive: Option<Duration>,
-    /// How long a process that closes first waits for the client to close as well, which keeps it from the next
+    /// The longest wait of a process that closes first for the client to close as well, which keeps it from the next
     /// connection: Apache's lingering close. Not at all if zero; event loops never do.
     pub linger: Duration,
     /// Requests after which a connection is closed.
@@ -63,7 +63,7 @@ pub struct ServerPlan {
     pub send_buffer: u32,
 }
 
-/// Who serves requests.
+/// Workers that serve requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
     /// Processes that each hold one connection from its acceptance until it is closed, waits for further requests
@@ -92,16 +92,16 @@ impl ServerPlan {
         }
     }
 
-    /// The same with processes, one connection each, and Apache's 5 s of keep-alive.
+    /// A server of `workers` processes, one connection each, and Apache's 5 s of keep-alive.
     pub fn processes(workers: NonZeroU32) -> ServerPlan {
         let (workers, keep_alive) = (Workers::Processes(workers), Some(Duration::from_secs(5)));
         ServerPlan { workers, keep_alive, accept_queue: 511, ..ServerPlan::events(NonZeroU32::MIN) }
     }
 }
 
-/// What a server counted.
+/// Counters of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServerFacts {
+pub struct ServerCounters {
     /// Segments with SYN alone that came for no connection.
     pub syns: u64,
     /// Those of them that were dropped for want of room.
@@ -180,9 +180,9 @@ impl ServerModel {
         Some(Departure { intended: self.now, packet })
     }
 
-    /// What was counted so far.
-    pub fn facts(&self) -> &ServerFacts {
-        &self.core.facts
+    /// Counters so far.
+    pub fn counters(&self) -> &ServerCounters {
+        &self.core.counters
     }
 
     fn set_alarms(&mut self) {

@@ -1,4 +1,4 @@
-//! A shard: users, and the part of the world that is theirs.
+//! A shard: users, and the clients' side of the network under them.
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientEvent, ClientSide, Upcall};
@@ -26,8 +26,8 @@ impl Shard {
         Shard::with(Beyond::Everything, network, directory, users)
     }
 
-    /// The same without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)), and handed
-    /// in ([`take`](Self::take)) behind the last one, by whoever has the [links](crate::SharedLinks).
+    /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)), and handed
+    /// in ([`take`](Self::take)) behind the last one, by the owner of the [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::with(Beyond::Gateway, network, directory, users)
     }
@@ -43,7 +43,7 @@ impl Shard {
         Shard { population: Population::new(users), directory, side }
     }
 
-    /// Has packets captured from now on.
+    /// Captures packets from now on.
     pub fn capture(&mut self, plan: &CapturePlan) {
         self.side.tap = Some(Box::new(Tap::new(plan)));
     }
@@ -128,7 +128,7 @@ impl Shard {
         self.side.transit.crossings.drain(..)
     }
 
-    /// The next packet that has come to the server's door.
+    /// The next packet that has come to the gateway.
     pub fn poll_departure(&mut self) -> Option<Departure> {
         self.side.departures.pop_front()
     }
@@ -153,7 +153,7 @@ impl Shard {
         self.population.in_system_area(now)
     }
 
-    /// What was scheduled, begun and dropped so far.
+    /// Counters of load that was scheduled, begun and dropped so far.
     pub fn tally(&self) -> Tally {
         self.population.tally()
     }
@@ -195,8 +195,8 @@ impl Shard {
                     population.handle_received(side, now, key, &bytes);
                 }
                 Upcall::Closed(key) => population.handle_closed(side, now, key),
-                Upcall::Failed(key, failure, facts) => {
-                    side.parting = facts.map(|facts| (key, facts));
+                Upcall::Failed(key, failure, counters) => {
+                    side.parting = counters.map(|counters| (key, counters));
                     population.handle_failed(side, now, key, failure);
                 }
             }

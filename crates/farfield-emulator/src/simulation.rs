@@ -1,16 +1,16 @@
 //! The simulated plane: users, network and a model of a server in virtual time, on any number of threads.
 //!
-//! A simulation is made of *parts* that share nothing: up to sixteen of clients, each with their own links, TCP and
+//! A simulation is made of *partitions* that share nothing: up to sixteen of clients, each with their own links, TCP and
 //! users, and the *hub*, which holds the shared links and the server. Where the delay of the first link away from the
-//! server allows it, the shared links behind that one are a part of their own, the *far side*, which halves what one
-//! thread must do at most and makes windows longer. What the parts are follows from the plan alone;
+//! server allows it, the shared links behind that one are a partition of their own, the *far side*, which halves what one
+//! thread must do at most and makes windows longer. What the partitions are follows from the plan alone;
 //! how many threads turn them does not matter to anything that happens. That is why the same seed gives the same
 //! bytes on one thread and on three.
 //!
-//! Time goes on in [windows](window). In each, every part does what is due before the window's end, and packets
-//! between parts are handed over at the end of it: propagation delay keeps any from being due before (conservative
+//! Time goes on in [windows](window). In each, every partition does what is due before the window's end, and packets
+//! between partitions are handed over at the end of it: propagation delay keeps any from being due before (conservative
 //! synchronization with lookahead; Chandy and Misra 1979, as in IP-TNE's parallel kernel). Packets that reach the hub
-//! at the same instant are taken in the order of parts, and of their sending in each.
+//! at the same instant are taken in the order of partitions, and of their sending in each.
 //!
 //! Samples leave as the simulation goes on, in [batches](Batch): nothing is held for longer than it is under way. A
 //! batch ends with a window, so that what comes later also ended later: how large batches are, which depends on the
@@ -21,13 +21,13 @@
 
 mod barrier;
 mod hub;
-mod part;
+mod partition;
 mod sink;
 mod turn;
 pub mod window;
 
 use crate::plan::NetworkPlan;
-use crate::server::{ServerFacts, ServerPlan};
+use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
 use crate::{Directory, Drops, Packet};
 use farfield_base::random::Seed;
@@ -39,28 +39,28 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use window::Windows;
 
-/// All that a simulation follows.
+/// The parameters of a simulation.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     /// Clients and links.
     pub network: Arc<NetworkPlan>,
     /// The server.
     pub server: Arc<ServerPlan>,
-    /// When users act.
+    /// The model of load: when users act.
     pub load: LoadModel,
-    /// What they do.
+    /// The itinerary of users.
     pub itinerary: Itinerary,
-    /// How they use connections.
+    /// The policy of their connections.
     pub policy: Policy,
-    /// Where all chance comes from.
+    /// The seed of all random streams.
     pub seed: Seed,
-    /// Requests after which no more are begun; dealt out to the parts evenly.
+    /// Requests after which no more are begun; dealt out to the partitions evenly.
     pub requests_max: Option<u64>,
-    /// How many sessions there are, and whether those that are open at the end of the load may finish.
+    /// The number of sessions, and whether those that are open at the end of the load may finish.
     pub sessions: SessionLimits,
     /// The measured part of the run.
     pub window: Window,
-    /// What is still open then is unfinished.
+    /// The end of the drain: requests still open then are unfinished.
     pub drain_until: Instant,
     /// Threads.
     pub shards: NonZeroU32,
@@ -77,12 +77,12 @@ pub enum SimulationError {
     NoDelay,
 }
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Debug)]
 pub struct Simulated {
     /// Every request, in order of its end, its user and its number on its connection; empty where a [`Sink`] took them.
     pub samples: Vec<Sample>,
-    /// What was scheduled, begun and dropped.
+    /// Counters of load that was scheduled, begun and dropped.
     pub tally: Tally,
     /// The integral over the window of requests due and not over, in request-nanoseconds.
     pub in_system_area: u128,
@@ -92,8 +92,8 @@ pub struct Simulated {
     pub received: Tenths,
     /// Packets that did not arrive.
     pub drops: Drops,
-    /// What the server counted.
-    pub server: ServerFacts,
+    /// Counters of the server.
+    pub server: ServerCounters,
     /// When it ended.
     pub ended: Instant,
     /// Events done: packets, timers, users.
@@ -106,7 +106,7 @@ pub struct Simulated {
     pub windows: u64,
 }
 
-/// Sees packets at the server's door, in order.
+/// Sees packets on their way into the server and out of it, in order.
 pub trait Tap: Send {
     /// False if it sees nothing: packets need not be shown to it.
     fn looks(&self) -> bool {
@@ -117,7 +117,7 @@ pub trait Tap: Send {
     fn see(&mut self, at: Instant, inbound: bool, packet: &Packet);
 }
 
-/// Nobody looks.
+/// A tap that sees nothing.
 impl Tap for () {
     fn looks(&self) -> bool {
         false
@@ -126,16 +126,16 @@ impl Tap for () {
     fn see(&mut self, _at: Instant, _inbound: bool, _packet: &Packet) {}
 }
 
-/// The most parts of clients: enough to balance on several processors, few enough to turn through.
-const PARTS_MAX: u32 = 16;
-/// Clients that make a part of their own worth its while.
-const CLIENTS_A_PART: u32 = 64;
+/// The most partitions of clients: enough to balance on several processors, few enough to turn through.
+const PARTITIONS_MAX: u32 = 16;
+/// Clients that make a partition of their own worth its while.
+const CLIENTS_A_PARTITION: u32 = 64;
 
-/// How many parts `clients` clients make up. It divides their number, so that a user's client is in the user's part
+/// The number of partitions of `clients` clients. It divides theirs, so that a user's client is in the user's partition
 /// however many users there are.
-fn parts_of(clients: u32) -> u32 {
-    let most = (clients / CLIENTS_A_PART).clamp(1, PARTS_MAX);
-    (1..=most).rev().find(|parts| clients.is_multiple_of(*parts)).unwrap_or(1)
+fn partitions_of(clients: u32) -> u32 {
+    let most = (clients / CLIENTS_A_PARTITION).clamp(1, PARTITIONS_MAX);
+    (1..=most).rev().find(|partitions| clients.is_multiple_of(*partitions)).unwrap_or(1)
 }
 
 /// Simulates from the start of the load to the end of the drain.
@@ -143,7 +143,7 @@ pub fn simulate(simulation: &Simulation) -> Result<Simulated, SimulationError> {
     simulate_with(simulation, ())
 }
 
-/// The same, with somebody looking at the packets.
+/// As [`simulate`], with a tap on the packets.
 pub fn simulate_with(
     simulation: &Simulation,
     tap: impl Tap + std::fmt::Debug,
@@ -154,7 +154,7 @@ pub fn simulate_with(
     Ok(simulated)
 }
 
-/// The same, with somebody taking the samples as they come, who may end it.
+/// As [`simulate_with`], with a sink that takes the samples as they come, and may end the simulation.
 pub fn simulate_into(
     simulation: &Simulation,
     tap: impl Tap + std::fmt::Debug,
@@ -167,28 +167,30 @@ pub fn simulate_into(
         return Err(SimulationError::NoClients);
     }
     let windows = Windows::of(network).ok_or(SimulationError::NoDelay)?;
-    let parts = parts_of(clients);
+    let partitions = partitions_of(clients);
     let directory = Arc::new(Directory::new(network));
-    let part = |number| part::Part::new(simulation, simulation.users(number, parts), &directory);
-    let parts = (0..parts).map(part).collect();
+    let partition =
+        |number| partition::Partition::new(simulation, simulation.users(number, partitions), &directory);
+    let partitions = (0..partitions).map(partition).collect();
     let far = windows.has_far_side().then(|| hub::Links::new(simulation, Extent::FAR));
     let extent = if far.is_some() { Extent::NEAR_HUB } else { Extent::HUB };
     let hub = hub::Hub::new(simulation, &directory, extent, tap);
-    Ok(turn::turn(parts, hub, far, windows, simulation, sink, remote))
+    Ok(turn::turn(partitions, hub, far, windows, simulation, sink, remote))
 }
 
 impl Simulation {
-    /// What the users of one part follow.
-    fn users(&self, part: u32, parts: u32) -> Plan {
-        let share =
-            |total: u64| total / u64::from(parts) + u64::from(u64::from(part) < total % u64::from(parts));
+    /// The plan of the users of one partition.
+    fn users(&self, partition: u32, partitions: u32) -> Plan {
+        let share = |total: u64| {
+            total / u64::from(partitions) + u64::from(u64::from(partition) < total % u64::from(partitions))
+        };
         Plan {
             load: self.load.clone(),
             itinerary: self.itinerary.for_worker(),
             policy: self.policy,
             seed: self.seed,
-            worker: part,
-            workers: parts,
+            worker: partition,
+            workers: partitions,
             window: self.window,
             requests_max: self.requests_max.map(share),
             sessions: self.sessions,
@@ -201,11 +203,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_divide_the_clients() {
+    fn partitions_divide_the_clients() {
         for clients in 1..3000 {
-            let parts = parts_of(clients);
-            assert!(clients % parts == 0 && parts <= PARTS_MAX, "{clients} clients in {parts}");
+            let partitions = partitions_of(clients);
+            assert!(
+                clients % partitions == 0 && partitions <= PARTITIONS_MAX,
+                "{clients} clients in {partitions}"
+            );
         }
-        assert_eq!((parts_of(1), parts_of(4096), parts_of(1_000_000), parts_of(10_007)), (1, 16, 16, 1));
+        assert_eq!(
+            (partitions_of(1), partitions_of(4096), partitions_of(1_000_000), partitions_of(10_007)),
+            (1, 16, 16, 1)
+        );
     }
 }

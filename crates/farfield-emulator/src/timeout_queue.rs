@@ -1,8 +1,8 @@
-//! Deadlines that somebody has, and that nearly always come to nothing: a connection's timers, which are put off with
-//! each segment and mostly outlive it.
+//! Deadlines that nearly always come to nothing: a connection's timers, which are put off with each segment and mostly
+//! outlive it.
 //!
 //! Waits of about the same length lie in one queue, in the order of their beginning, which is that of their ends; the
-//! wheel holds one alarm for the queue's front. So a deadline whose owner is gone by then costs a place in a queue,
+//! wheel holds one alarm for the queue's front. So a deadline whose owner is gone by then costs an entry in a queue,
 //! and no event. A wait is rounded down to an eighth of its octave: who is asked at the end of it either has a
 //! deadline now, or waits for the rest, and a short rest is for the wheel itself.
 
@@ -22,10 +22,10 @@ pub(crate) struct Owner<S> {
     pub serial: u32,
 }
 
-/// Where a deadline was put.
+/// What became of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Put {
-    /// Nowhere: it is too near.
+    /// The deadline is too near for a queue: the wheel is to hold it.
     OnWheel,
     /// Into a queue, which asks its owner at this instant, at the deadline or before.
     Queued {
@@ -35,14 +35,14 @@ pub(crate) enum Put {
     },
 }
 
-/// What the front of a queue is.
+/// The front of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Front<S> {
-    /// It is due.
+    /// Due, and taken out.
     Due(Owner<S>),
-    /// It is due then.
+    /// Due at this instant.
     At(Instant),
-    /// There is none.
+    /// The queue is empty.
     None,
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nobody is asked too late, and nobody more than an eighth of the wait, and nothing of a long day, too early.
+        /// No owner is asked too late, nor more than an eighth of the wait too early.
         #[test]
         fn asks_in_time(now in 0u64..1 << 50, wait in 1u64 << OCTAVE_MIN..1 << 44) {
             let (now, at) = (Instant::from_ns(now), Instant::from_ns(now + wait));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_not_asked() {
+    fn an_owner_that_is_gone_is_not_asked() {
         let (mut timeouts, at) = (TimeoutQueue::default(), Instant::from_ns(1 << 30));
         assert!(matches!(timeouts.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: Some(48), .. }));
         assert!(matches!(timeouts.put(Instant::ZERO, at, OWNER), Put::Queued { first_of: None, .. }));

@@ -1,4 +1,4 @@
-//! What each side of the network has of its own: a time, a wheel, and the packets under way on it.
+//! Time, wheel and packets under way of one side of the network.
 
 use crate::flight::Flight;
 use crate::packet::Packet;

@@ -1,4 +1,4 @@
-//! What users ask of their transport, asked of emulated TCP.
+//! The transport of users: emulated TCP.
 
 use crate::client_side::{ClientEvent, ClientSide, Socket, Upcall};
 use crate::slots::{ClientSlot, SocketSlot};
@@ -67,10 +67,10 @@ impl Host for ClientSide {
         self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
     }
 
-    fn facts(&self, key: ConnectionKey) -> Option<TcpStats> {
+    fn tcp_stats(&self, key: ConnectionKey) -> Option<TcpStats> {
         match self.socket_of(key) {
-            Some(slot) => Some(facts_of(&self.connections[slot.index()].tcp)),
-            None => self.parting.filter(|(of, _)| *of == key).map(|(_, facts)| facts),
+            Some(slot) => Some(stats_of(&self.connections[slot.index()].tcp)),
+            None => self.parting.filter(|(of, _)| *of == key).map(|(_, counters)| counters),
         }
     }
 
@@ -85,13 +85,13 @@ impl Host for ClientSide {
 }
 
 impl ClientSide {
-    /// Sends what the connection in `slot` has to send, tells what it has to tell, and arms its timer.
+    /// Sends what the connection in `slot` has to send, queues its upcalls, and arms its timer.
     pub fn flush(&mut self, slot: SocketSlot) {
         let now = self.transit.now;
         while let Some(transmit) = self.connections[slot.index()].tcp.poll_transmit(now) {
             self.transmit(slot, transmit);
         }
-        self.hear(slot);
+        self.queue_upcalls(slot);
         let socket = &mut self.connections[slot.index()];
         if socket.tcp.is_done() {
             return self.remove(slot);
@@ -156,8 +156,8 @@ impl ClientSide {
         }
     }
 
-    /// Queues for the user what the connection in `slot` has to tell.
-    pub fn hear(&mut self, slot: SocketSlot) {
+    /// Queues the upcalls of the connection in `slot` for its user.
+    pub fn queue_upcalls(&mut self, slot: SocketSlot) {
         let socket = &mut self.connections[slot.index()];
         while let Some(event) = socket.tcp.poll_event() {
             let Some(key) = socket.key else { continue };
@@ -165,7 +165,7 @@ impl ClientSide {
                 TcpEvent::Connected => Upcall::Connected(key),
                 TcpEvent::PeerFinished => Upcall::Closed(key),
                 TcpEvent::Failed(failure) => {
-                    Upcall::Failed(key, failure_of(failure), Some(facts_of(&socket.tcp)))
+                    Upcall::Failed(key, failure_of(failure), Some(stats_of(&socket.tcp)))
                 }
                 TcpEvent::Closed => continue,
             });
@@ -224,15 +224,15 @@ impl ClientSide {
     }
 }
 
-/// What a sample keeps of what a connection counted.
-pub(crate) fn facts_of(tcp: &Connection) -> TcpStats {
+/// The counters of a connection that a sample keeps.
+pub(crate) fn stats_of(tcp: &Connection) -> TcpStats {
     let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
-    let facts = tcp.facts();
+    let counters = tcp.counters();
     let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
     TcpStats {
-        syn_tries: NonZeroU8::new(facts.syns_sent).unwrap_or(NonZeroU8::MIN),
-        retransmits: short(facts.retransmits),
-        out_of_order: short(facts.out_of_order),
+        syn_tries: NonZeroU8::new(counters.syns_sent).unwrap_or(NonZeroU8::MIN),
+        retransmits: short(counters.retransmits),
+        out_of_order: short(counters.out_of_order),
         srtt_us: tcp.srtt().and_then(micros),
     }
 }

@@ -20,7 +20,7 @@ fn users_and_samples_agree_on_the_time_in_the_system() {
     assert_eq!(ok(&played).count(), played.samples.len());
 }
 
-/// A limit of requests ends the load, whoever's they are.
+/// A limit of requests ends the load, whichever users' they are.
 #[test]
 fn a_count_of_requests_ends_the_load() {
     let scene = Scene::crowd(128, ms(10));

@@ -127,12 +127,12 @@ fn overload_fills_the_accept_queue_and_not_the_server() {
     scene.load = "{ model = 'overload', descriptors = 200, timeout = '500ms' }".into();
     scene.server = ServerPlan { service: ms(50).into(), accept_queue: 4, ..ServerPlan::processes(count(4)) };
     let played = scene.play();
-    let facts = played.server;
+    let server = played.server;
     assert_eq!(played.tally.begun, 200 * 20, "D/T attempts a second, whatever the server does");
-    assert!(facts.syns_dropped + facts.accept_overflows > 1000, "{facts:?}");
-    assert!(facts.accept_queue_most <= 5);
+    assert!(server.syns_dropped + server.accept_overflows > 1000, "{server:?}");
+    assert!(server.accept_queue_most <= 5);
     assert!(with(&played, Outcome::ConnectAbandoned) > 1000);
-    let rate = facts.busy.as_secs_f64() / 0.05 / 10.0;
+    let rate = server.busy.as_secs_f64() / 0.05 / 10.0;
     // A client whose last ACK was dropped is let in by the next SYN-ACK and leaves a process waiting for the request,
     // which TCP sends again much later: overload costs capacity.
     assert!((40.0..=81.0).contains(&rate), "{rate} served a second of 80");

@@ -28,6 +28,7 @@ mod sample_channel;
 mod simulated;
 pub mod sockets;
 pub mod testbed;
+mod worker_loop;
 mod worker_report;
 mod workers;
 

@@ -15,6 +15,7 @@ use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::host::SocketsHost;
 use crate::testbed::Queue;
+use crate::worker_loop::WorkerLoop;
 use crate::worker_report::WorkerReport;
 use farfield_emulator::{Directory, Shard, SharedLinks};
 use farfield_user::{Plan, Population};
@@ -143,7 +144,7 @@ impl Workers<'_> {
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
         let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
-        Ok(sockets::worker::Worker::new(population, host, self.phases, Arc::clone(self.halt)))
+        Ok(sockets::worker::Worker::new(population, host, self.course(clock)))
     }
 
     fn emulated_worker(
@@ -155,7 +156,11 @@ impl Workers<'_> {
     ) -> emulated::worker::Worker {
         let port = GatewayPort::new(queue, clock, self.phases.window);
         let sender = self.capture.map(CaptureFile::sender);
-        emulated::worker::Worker::new(shard, port, clock, self.phases, samples, sender, Arc::clone(self.halt))
+        emulated::worker::Worker::new(shard, port, self.course(clock), samples, sender)
+    }
+
+    fn course(&self, clock: Clock) -> WorkerLoop {
+        WorkerLoop::new(clock, self.phases, Arc::clone(self.halt))
     }
 
     /// The share of the users that worker `number` runs.

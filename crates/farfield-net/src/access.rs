@@ -47,7 +47,7 @@ pub enum Access {
     LowOrbit,
 }
 
-/// What a preset says.
+/// The values of a preset.
 #[derive(Debug, Clone, Copy)]
 struct Preset {
     round_trip: Duration,

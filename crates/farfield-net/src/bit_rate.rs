@@ -1,4 +1,4 @@
-//! How fast a link carries, as people type it: `56kbit`, `1.5Mbit`, `1Gbit`, each a second.
+//! Bit rates of links, as people type them: `56kbit`, `1.5Mbit`, `1Gbit`, each a second.
 
 use farfield_base::QuantityError;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ impl FromStr for BitRate {
     type Err = QuantityError;
 
     /// Reads decimal multiples: `bit`, `kbit`, `Mbit`, `Gbit`, the same with `/s`, and `kb/s`, `kbps` and their like
-    /// (a `b` is a bit; bytes a second are not taken, so that nobody is wrong by eight).
+    /// (a `b` is a bit; bytes a second are not taken, so that no rate is wrong by eight).
     fn from_str(text: &str) -> Result<BitRate, QuantityError> {
         let text = text.trim();
         let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! Links in a row that only one client uses, as one: a packet offered at the first is told at once what becomes of
+//! Links in a row that only one client uses, as one: for a packet offered at the first it is known at once what becomes of
 //! it behind the last, without an event a hop.
 //!
-//! This is exact, not an approximation: nobody else offers to the later links, and the earlier ones deliver in the
+//! This is exact, not an approximation: nothing else is offered to the later links, and the earlier ones deliver in the
 //! order in which they were offered, so the later links see the very offers that events would have brought.
 //! Links for which that does not hold are [refused](NotCollapsible).
 
@@ -39,16 +39,16 @@ impl Compound {
         let mut lent = false;
         for (index, (link, _)) in hops.iter().enumerate() {
             let (model, last) = (link.model(), index + 1 == hops.len());
-            if !model.tells_at_once() {
+            if !model.decides_at_once() {
                 return Err(NotCollapsible::Waits(index));
             }
-            if !last && !model.tells_in_order() {
+            if !last && !model.decides_in_order() {
                 return Err(NotCollapsible::Reorders(index));
             }
             if !last && model.duplicates() {
                 return Err(NotCollapsible::Duplicates(index));
             }
-            let lends = model.law_of_loss().scope() == Scope::Connection;
+            let lends = model.loss_model().scope() == Scope::Connection;
             if lent && lends {
                 return Err(NotCollapsible::TwoMemories(index));
             }
@@ -58,7 +58,7 @@ impl Compound {
     }
 
     /// Offers a packet of a connection with this memory of losses to the first link; see [`Link::offer_of`].
-    /// Never [waits](Fate::Waits). Of damage on several links the first is told.
+    /// Never [waits](Fate::Waits). Of damage on several links the first is recorded.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
         let mut at = Arrival { at: now, flipped_bit: None };
         let mut copy = None;

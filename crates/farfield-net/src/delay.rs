@@ -1,6 +1,6 @@
-//! How long a packet is under way once its last bit has left: propagation, and jitter drawn from any law.
+//! Delay of a packet once its last bit has left: propagation, and jitter of any distribution.
 //!
-//! The law is handed in as a closure or any [`Jitter`], for this crate knows no distributions. Jitter only adds.
+//! The distribution is handed in as a closure or any [`Jitter`], for this crate knows no distributions. Jitter only adds.
 //! With [`Order::Kept`] a packet that would overtake waits for the one before it (a queue somewhere jitters);
 //! with [`Order::Free`] it overtakes (several paths jitter).
 
@@ -9,7 +9,7 @@ use farfield_base::{Duration, Instant};
 use std::fmt;
 use std::sync::Arc;
 
-/// A law of extra delays.
+/// A distribution of extra delays.
 pub trait Jitter: Send + Sync {
     /// Draws one extra delay.
     fn draw(&self, rng: &mut Stream) -> Duration;
@@ -24,18 +24,18 @@ impl<F: Fn(&mut Stream) -> Duration + Send + Sync> Jitter for F {
 /// Whether packets may overtake one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// They arrive in the order in which they left.
+    /// Packets arrive in the order in which they left.
     Kept,
-    /// Each takes its own time.
+    /// Each packet takes its own time.
     Free,
 }
 
 /// Propagation and jitter of one direction.
 #[derive(Clone)]
 pub struct Delay {
-    /// The least time from last bit out to last bit in; the lookahead of whoever is at the other end.
+    /// The least time from last bit out to last bit in; the lookahead of the other end.
     pub propagation: Duration,
-    /// The law of what is added, if anything is.
+    /// The distribution of what is added, if anything is.
     pub jitter: Option<Arc<dyn Jitter>>,
     /// Whether jitter may reorder.
     pub order: Order,

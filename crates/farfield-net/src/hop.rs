@@ -1,32 +1,32 @@
-//! What a node does with a packet that is not for it: routers count hops, switches do not.
+//! Nodes and the packets that are not for them: routers count hops, switches do not.
 
 use serde::{Deserialize, Serialize};
 
-/// What a node of the network is.
+/// The kind of a node of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
-    /// An end: it sends and receives, and forwards for nobody.
+    /// An end: it sends and receives, and forwards nothing.
     Host,
-    /// It forwards packets, decrements their TTL, and tells the sender of those that it may not forward.
+    /// A router: it forwards packets, decrements their TTL, and answers those that it may not forward with an error.
     Router,
-    /// It forwards frames; packets pass as they are.
+    /// A switch: it forwards frames; packets pass as they are.
     Switch,
 }
 
-/// What becomes of a packet on its way through a node.
+/// The verdict on a packet on its way through a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passing {
-    /// It goes on, with this TTL.
+    /// The packet goes on, with this TTL.
     On(u8),
-    /// Its TTL has run out: it is dropped, and its sender told "time exceeded" (RFC 792; RFC 4443, section 3.3).
+    /// Its TTL has run out: it is dropped, and its sender sent "time exceeded" (RFC 792; RFC 4443, section 3.3).
     Expired,
     /// A host does not forward.
     Refused,
 }
 
 impl NodeKind {
-    /// What becomes of a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section 5.3.1; RFC
+    /// The verdict on a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section 5.3.1; RFC
     /// 8200, section 3): a router forwards none whose TTL would become zero.
     pub const fn pass(self, ttl: u8) -> Passing {
         match (self, ttl) {

@@ -4,13 +4,13 @@
 
 pub mod access;
 mod bit_rate;
-mod chance;
 pub mod compound;
 pub mod delay;
 pub mod hop;
 pub mod link;
 pub mod loss;
 pub mod mtu;
+mod probability;
 pub mod queue;
 pub mod topology;
 pub mod trace;
@@ -20,12 +20,12 @@ mod written;
 
 pub use access::Access;
 pub use bit_rate::BitRate;
-pub use chance::Chance;
 pub use compound::Compound;
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
 pub use link::{Arrival, Cause, Delivery, Fate, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink};
 pub use mtu::{Fit, Mtu};
+pub use probability::Probability;
 pub use topology::Topology;
 pub use trace::Trace;
 pub use transmit::Speed;

@@ -5,8 +5,8 @@
 //! a jitter and damage of its own.
 //!
 //! First in, first out, there is no "link free" event: a packet's departure follows from the one before it, and so
-//! [`Link::offer`] tells at once what becomes of it. Only behind a [CoDel queue](crate::queue::codel) a packet may
-//! have to wait for its verdict, and is then told of by [`Link::poll`]. Offers come in order of time, as a
+//! [`Link::offer`] returns at once what becomes of it. Only behind a [CoDel queue](crate::queue::codel) a packet may
+//! have to wait for its verdict, which [`Link::poll`] returns. Offers come in order of time, as a
 //! [wheel](crate::Wheel) deals them; one that is late counts as of the latest before it.
 //!
 //! Packets are opaque: a size, and a key by which their owner knows them. A link draws from the stream it is lent,
@@ -32,23 +32,23 @@ use rand_core::Rng;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a link knows of a packet.
+/// A packet, as a link knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// Its size in bytes, from the IP header on; the link adds its own overhead.
     pub bytes: u32,
-    /// Its owner's name for it, told back by [`Link::poll`].
+    /// Its owner's name for it, which [`Link::poll`] returns.
     pub key: u64,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives.
+    /// The packet arrives.
     Delivered(Delivery),
-    /// It does not.
+    /// The packet does not arrive.
     Dropped(Cause),
-    /// It waits before a CoDel queue; [`Link::poll`] will tell, from [`Link::next_verdict_at`] on.
+    /// The packet waits in a CoDel queue; [`Link::poll`] returns its fate, from [`Link::next_verdict_at`] on.
     Waits,
 }
 
@@ -95,7 +95,7 @@ pub struct Link {
     memory: Memory,
 }
 
-/// Who waits, as far as the discipline needs to know.
+/// The packets that wait, as far as the discipline needs to know.
 #[derive(Debug, Clone)]
 enum Line {
     Unlimited,
@@ -104,11 +104,11 @@ enum Line {
     Codel(Box<Verdicts>),
 }
 
-/// A CoDel queue, and the verdicts that nobody has asked for yet.
+/// A CoDel queue, and the verdicts that have not been polled yet.
 #[derive(Debug, Clone, Default)]
 struct Verdicts {
     queue: Codel,
-    told: VecDeque<(u64, Fate)>,
+    fallen: VecDeque<(u64, Fate)>,
 }
 
 impl Link {
@@ -125,7 +125,7 @@ impl Link {
         Link { model, now: start, transmitter, line, latest: start, memory: Memory::default() }
     }
 
-    /// What the link is.
+    /// The model that the link follows.
     pub fn model(&self) -> &Arc<LinkModel> {
         &self.model
     }
@@ -137,7 +137,7 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// The same for a packet of a connection that lends its `memory` of losses, one for each direction. Where
+    /// As [`offer`](Self::offer), for a packet of a connection that lends its `memory` of losses, one for each direction. Where
     /// losses are the link's own this is [`Link::offer`] and the memory is left alone.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         if self.model.loss.scope() == Scope::Link {
@@ -148,22 +148,22 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// When the next verdict on a packet that [waits](Fate::Waits) can be told. What is offered meanwhile does not
+    /// When the next verdict on a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile does not
     /// bring it forward.
     pub fn next_verdict_at(&self) -> Option<Instant> {
         let Line::Codel(verdicts) = &self.line else { return None };
-        if !verdicts.told.is_empty() {
+        if !verdicts.fallen.is_empty() {
             return Some(self.now);
         }
         let front = verdicts.queue.front()?;
         Some(self.transmitter.next_start(&self.model.speed, front.came))
     }
 
-    /// Tells the next verdict that has fallen by `now`, with the packet's key. Call until there is none.
+    /// Takes the next verdict that has fallen by `now`, with the packet's key. Call until there is none.
     pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
         self.advance(now, rng);
         let Line::Codel(verdicts) = &mut self.line else { return None };
-        verdicts.told.pop_front()
+        verdicts.fallen.pop_front()
     }
 
     /// Lets time pass. What leaves meanwhile draws before anything that is offered now, so that it does not matter
@@ -248,7 +248,7 @@ impl Link {
         self.send(self.now, packet.bytes, rng)
     }
 
-    /// Has everything leave a CoDel queue that was to leave by now, each at its own instant.
+    /// Lets everything leave a CoDel queue that was to leave by now, each at its own instant.
     fn judge(&mut self, rng: &mut Stream) {
         let Discipline::Codel(parameters) = self.model.discipline else { return };
         loop {
@@ -258,14 +258,14 @@ impl Link {
             if at > self.now {
                 return;
             }
-            let Verdicts { queue, told } = &mut **verdicts;
-            let drop = |packet: Waiting| told.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
+            let Verdicts { queue, fallen } = &mut **verdicts;
+            let drop = |packet: Waiting| fallen.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
             let Some(packet) = queue.leave(at, &parameters, drop) else { continue };
             // All that is queued came before `at`, for newcomers join after this; so it starts to leave at `at`.
             let bytes = packet.bytes - self.model.overhead;
             let fate = self.send(packet.came, bytes, rng);
             let Line::Codel(verdicts) = &mut self.line else { return };
-            verdicts.told.push_back((packet.key, fate));
+            verdicts.fallen.push_back((packet.key, fate));
         }
     }
 
@@ -274,7 +274,7 @@ impl Link {
         let model = &self.model;
         let left = self.transmitter.carry(&model.speed, ready, model.on_wire(bytes).into()).end;
         let first = Self::arrive(model, left, bytes, &mut self.latest, rng);
-        let doubled = model.duplicate.strikes(rng);
+        let doubled = model.duplicate.happens(rng);
         let copy = doubled.then(|| Self::arrive(model, left, bytes, &mut self.latest, rng));
         Fate::Delivered(Delivery { first, copy })
     }
@@ -287,7 +287,7 @@ impl Link {
         rng: &mut Stream,
     ) -> Arrival {
         let at = model.delay.arrival(left, latest, rng);
-        let flipped = bytes > 0 && model.corrupt.strikes(rng);
+        let flipped = bytes > 0 && model.corrupt.happens(rng);
         // Lemire's reduction; its bias is below 2⁻⁴⁴ for any packet.
         let bit = |word: u64| ((u128::from(word) * u128::from(bytes) * 8) >> 64) as u32;
         Arrival { at, flipped_bit: flipped.then(|| bit(rng.next_u64())) }

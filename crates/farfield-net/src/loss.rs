@@ -1,6 +1,6 @@
 //! Packets that the wire loses, whatever its queue holds: none, each on its own, or in bursts.
 //!
-//! What a law remembers between packets is a [`Memory`] of one byte. A link has one of its own; where losses are
+//! What a model of loss remembers between packets is a [`Memory`] of one byte. A link has one of its own; where losses are
 //! to be correlated inside a connection and independent across them, as in WASP, every connection keeps one and
 //! lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
 
@@ -10,10 +10,10 @@ mod spec;
 pub use gilbert_elliott::GilbertElliott;
 pub use spec::{LossError, LossSpec};
 
-use crate::chance::Chance;
+use crate::probability::Probability;
 use farfield_base::random::Stream;
 
-/// The state of the two-state law; everything starts good.
+/// The state of the two-state model; everything starts good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Memory {
     /// Nothing, or little, is lost.
@@ -23,7 +23,7 @@ pub enum Memory {
     Bad,
 }
 
-/// Whose packets remember one another.
+/// The packets that share a memory of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -34,13 +34,13 @@ pub enum Scope {
     Connection,
 }
 
-/// A law of loss.
+/// A model of loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
     /// Nothing is lost.
     None,
     /// Each packet is lost with the same probability, whatever became of others.
-    Independent(Chance),
+    Independent(Probability),
     /// Losses come in bursts.
     GilbertElliott(GilbertElliott, Scope),
 }
@@ -50,12 +50,12 @@ impl Loss {
     pub fn strikes(&self, memory: &mut Memory, rng: &mut Stream) -> bool {
         match self {
             Loss::None => false,
-            Loss::Independent(chance) => chance.strikes(rng),
-            Loss::GilbertElliott(law, _) => law.strikes(memory, rng),
+            Loss::Independent(probability) => probability.happens(rng),
+            Loss::GilbertElliott(model, _) => model.strikes(memory, rng),
         }
     }
 
-    /// Whose packets remember one another.
+    /// The packets that share a memory of losses.
     pub fn scope(&self) -> Scope {
         match self {
             Loss::None | Loss::Independent(_) => Scope::Link,

@@ -1,5 +1,5 @@
 //! Whether a packet fits through a link: only the decision. Cutting packets and saying "fragmentation needed" is
-//! the business of whoever knows what a packet is.
+//! the business of its owner, who knows what a packet is.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,14 +14,14 @@ pub struct Mtu(u32);
 #[error("an MTU of {0} is out of range; write bytes from 68 (1280 where IPv6 runs) to 65535, such as `1500`")]
 pub struct MtuError(pub u64);
 
-/// What becomes of a packet at a link's entrance.
+/// The verdict on a packet at a link's entrance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It goes through whole.
+    /// The packet goes through whole.
     Fits,
-    /// It goes through in fragments of at most the MTU.
+    /// The packet goes through in fragments of at most the MTU.
     Fragments,
-    /// It does not go through, and its sender is told the MTU (RFC 1191, section 4; RFC 8201, section 4).
+    /// The packet does not go through, and its sender is sent the MTU (RFC 1191, section 4; RFC 8201, section 4).
     TooBig,
 }
 
@@ -41,7 +41,7 @@ impl Mtu {
         self.0
     }
 
-    /// What becomes of a packet of `bytes`. `may_fragment` is false for IPv6, and for IPv4 with DF set.
+    /// The verdict on a packet of `bytes`. `may_fragment` is false for IPv6, and for IPv4 with DF set.
     pub const fn judge(self, bytes: u32, may_fragment: bool) -> Fit {
         if bytes <= self.0 {
             Fit::Fits

@@ -1,4 +1,4 @@
-//! What waits before a link's transmitter, and what is turned away: without limit, drop-tail, RED or CoDel.
+//! Queues before a link's transmitter: without limit, drop-tail, RED or CoDel.
 //!
 //! The packet in transmission has left the queue and counts no more. Drop-tail and RED decide when a packet comes
 //! and know its departure then. CoDel decides when a packet is about to leave, by what has come behind it: see
@@ -19,10 +19,10 @@ pub use spec::{QueueError, QueueSpec};
 pub enum Discipline {
     /// Everything waits.
     Unlimited,
-    /// What finds the queue full is dropped.
+    /// Packets that find the queue full are dropped.
     DropTail(Limit),
-    /// What comes is dropped at random, more often the longer the queue has been.
+    /// Packets are dropped at random as they come, more often the longer the queue has been.
     Red(red::Parameters),
-    /// What has waited too long for too long is dropped as it is about to leave.
+    /// Packets that have waited too long for too long are dropped as they are about to leave.
     Codel(codel::Parameters),
 }

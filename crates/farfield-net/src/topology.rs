@@ -1,4 +1,4 @@
-//! Who is connected to whom: hosts, routers and switches, and directed links between them.
+//! Topologies: hosts, routers and switches, and directed links between them.
 //!
 //! A topology holds links as their owner describes them (`L`: a specification, or the link itself); what it needs
 //! of them is the propagation delay. [`Routes`] are computed once. What a topology does not do: move packets.
@@ -16,11 +16,11 @@ pub use spec::{ConnectionSpec, TopologyError, TopologySpec};
 use crate::hop::NodeKind;
 use farfield_base::Duration;
 
-/// A node, by its place in the topology.
+/// A node, by its index in the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
 
-/// A directed link, by its place in the topology.
+/// A directed link, by its index in the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(u32);
 
@@ -43,7 +43,7 @@ impl LinkId {
 pub struct Node {
     /// Its name in the scenario.
     pub name: String,
-    /// What it does with packets for others.
+    /// Switch, router or host.
     pub kind: NodeKind,
 }
 
@@ -56,7 +56,7 @@ pub struct Edge<L> {
     pub to: NodeId,
     /// Its propagation delay.
     pub delay: Duration,
-    /// What its owner knows of it.
+    /// The owner's data.
     pub link: L,
 }
 

@@ -28,7 +28,7 @@ pub enum TraceError {
     Number {
         /// The line.
         line: usize,
-        /// What stands there.
+        /// The text that stands there.
         given: String,
     },
     /// A line that goes back in time.

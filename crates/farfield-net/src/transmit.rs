@@ -1,20 +1,20 @@
-//! How bits leave: at once, at a constant rate, or when a recorded trace lets them.
+//! Transmission: bits leave at once, at a constant rate, or when a recorded trace lets them.
 //!
 //! First in, first out, and so without any event: when a packet's transmission starts and ends follows from the
 //! one before it. At a constant rate the end is exact in fractions of a nanosecond, so that a saturated link
-//! carries its rate and not a rounding of it; the instants told are rounded down.
+//! carries its rate and not a rounding of it; the instants returned are rounded down.
 
 use crate::bit_rate::BitRate;
 use crate::trace::{Cursor, Trace};
 use farfield_base::Instant;
 use std::sync::Arc;
 
-/// What a link's speed follows.
+/// The speed of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Speed {
     /// Every packet leaves as it comes.
     Unlimited,
-    /// So many bits a second.
+    /// A number of bits a second.
     Rate(BitRate),
     /// Delivery opportunities, as they were recorded.
     Trace(Arc<Trace>),

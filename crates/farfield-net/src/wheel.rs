@@ -11,7 +11,7 @@
 //! way, whatever the level they began on.
 //!
 //! Events of a slot lie side by side in chunks, and chunks in one slab: dealing out reads memory in order, and
-//! nothing is allocated for an event once the slab has grown. There is no cancelling; whoever is woken checks whether
+//! nothing is allocated for an event once the slab has grown. There is no cancelling; the receiver of an event checks whether
 //! it still cares.
 
 use farfield_base::Instant;
@@ -40,7 +40,7 @@ pub struct Wheel<E> {
     len: usize,
 }
 
-/// The chunks of a slot, by place.
+/// The chunks of a slot, by index.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     first: u32,
@@ -158,14 +158,14 @@ impl<E> Wheel<E> {
     /// When the earliest event of an occupied slot is due, and whether it is the slot's only one.
     fn earliest(&self, level: usize, slot: usize) -> (u64, bool) {
         let (mut earliest, mut count) = (u64::MAX, 0);
-        let mut place = self.slots[level][slot].first;
-        while place != NIL {
-            let chunk = &self.chunks[place as usize];
+        let mut chunk_at = self.slots[level][slot].first;
+        while chunk_at != NIL {
+            let chunk = &self.chunks[chunk_at as usize];
             let events = &chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
             earliest = events.iter().fold(earliest, |earliest, entry| earliest.min(entry.at));
             count += events.len();
             // All of a slot of level 0 is due at once.
-            place = if level == 0 { NIL } else { chunk.next };
+            chunk_at = if level == 0 { NIL } else { chunk.next };
         }
         (earliest, count == 1)
     }
@@ -176,46 +176,46 @@ impl<E> Wheel<E> {
         let slot = ((at >> (level * DIGIT_BITS)) as usize) & (SLOTS - 1);
         let level = level as usize;
         let last = self.slots[level][slot].last;
-        let place = match self.chunks.get(last as usize) {
+        let chunk_at = match self.chunks.get(last as usize) {
             Some(chunk) if usize::from(chunk.to) < CHUNK => last,
             _ => self.extend(level, slot),
         };
-        let chunk = &mut self.chunks[place as usize];
+        let chunk = &mut self.chunks[chunk_at as usize];
         chunk.events[usize::from(chunk.to)] = Entry { at, event: Some(event) };
         chunk.to += 1;
     }
 
     /// Adds an empty chunk to a slot.
     fn extend(&mut self, level: usize, slot: usize) -> u32 {
-        let place = if self.free == NIL {
+        let chunk_at = if self.free == NIL {
             let events = std::array::from_fn(|_| Entry { at: 0, event: None });
             self.chunks.push(Chunk { next: NIL, from: 0, to: 0, events });
             u32::try_from(self.chunks.len() - 1).expect("fewer than 2^32 chunks of events wait at once")
         } else {
-            let place = self.free;
-            let chunk = &mut self.chunks[place as usize];
+            let chunk_at = self.free;
+            let chunk = &mut self.chunks[chunk_at as usize];
             self.free = std::mem::replace(&mut chunk.next, NIL);
             (chunk.from, chunk.to) = (0, 0);
-            place
+            chunk_at
         };
         self.occupied[level] |= 1 << slot;
         let Slot { first, last } = &mut self.slots[level][slot];
         if *last == NIL {
-            *first = place;
+            *first = chunk_at;
         } else {
-            self.chunks[*last as usize].next = place;
+            self.chunks[*last as usize].next = chunk_at;
         }
-        *last = place;
-        place
+        *last = chunk_at;
+        chunk_at
     }
 
     /// Moves what lies in a slot to the levels below, in order.
     fn deal_out(&mut self, level: usize, slot: usize, soon: &mut impl FnMut(&E)) {
-        let mut place = self.clear(level, slot);
-        while place != NIL {
-            let chunk = &self.chunks[place as usize];
+        let mut chunk_at = self.clear(level, slot);
+        while chunk_at != NIL {
+            let chunk = &self.chunks[chunk_at as usize];
             for index in chunk.from..chunk.to {
-                let entry = &mut self.chunks[place as usize].events[usize::from(index)];
+                let entry = &mut self.chunks[chunk_at as usize].events[usize::from(index)];
                 let at = entry.at;
                 if let Some(event) = entry.event.take() {
                     if level == SOON_LEVEL {
@@ -224,21 +224,21 @@ impl<E> Wheel<E> {
                     self.append(at, event);
                 }
             }
-            place = self.release(place);
+            chunk_at = self.release(chunk_at);
         }
     }
 
     /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and moves the
     /// others to the levels below.
     fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64, soon: &mut impl FnMut(&E)) -> E {
-        let mut place = self.slots[level][slot].first;
+        let mut chunk_at = self.slots[level][slot].first;
         let event = loop {
-            let chunk = &mut self.chunks[place as usize];
+            let chunk = &mut self.chunks[chunk_at as usize];
             let events = &mut chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
             if let Some(entry) = events.iter_mut().find(|entry| entry.at == earliest) {
                 break entry.event.take().expect("an entry in use holds its event");
             }
-            place = chunk.next;
+            chunk_at = chunk.next;
         };
         self.len -= 1;
         self.deal_out(level, slot, soon);
@@ -251,21 +251,21 @@ impl<E> Wheel<E> {
     }
 
     /// Puts a chunk on the free list; returns the one after it.
-    fn release(&mut self, place: u32) -> u32 {
-        let next = std::mem::replace(&mut self.chunks[place as usize].next, self.free);
-        self.free = place;
+    fn release(&mut self, chunk_at: u32) -> u32 {
+        let next = std::mem::replace(&mut self.chunks[chunk_at as usize].next, self.free);
+        self.free = chunk_at;
         next
     }
 
     fn take_first(&mut self, slot: usize) -> (Instant, E) {
-        let place = self.slots[0][slot].first;
-        let chunk = &mut self.chunks[place as usize];
+        let chunk_at = self.slots[0][slot].first;
+        let chunk = &mut self.chunks[chunk_at as usize];
         let entry = &mut chunk.events[usize::from(chunk.from)];
         let (at, event) = (entry.at, entry.event.take().expect("an entry in use holds its event"));
         chunk.from += 1;
         self.len -= 1;
         if chunk.from == chunk.to {
-            let next = self.release(place);
+            let next = self.release(chunk_at);
             if next == NIL {
                 self.clear(0, slot);
             } else {

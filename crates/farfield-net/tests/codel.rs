@@ -6,7 +6,7 @@ use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Share};
 use farfield_net::loss::Loss;
 use farfield_net::queue::{Discipline, Limit, codel};
-use farfield_net::{Cause, Chance, Fate, LinkModel, Order, Packet, Trace};
+use farfield_net::{Cause, Fate, LinkModel, Order, Packet, Probability, Trace};
 use scene::{Bench, at, exponential, stream};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,52 +157,52 @@ fn every_verdict_is_the_pseudo_codes() {
         let expected = Rfc::default().play(&packets);
         let dropped = expected.iter().filter(|(_, arrival)| arrival.is_none()).count();
         assert!(dropped > 100, "the load must make CoDel work: {dropped} drops");
-        let told: Vec<_> = Bench::of(link()).play(&packets).into_iter().map(arrival_ns).collect();
-        assert_eq!(told, expected);
+        let fates: Vec<_> = Bench::of(link()).play(&packets).into_iter().map(arrival_ns).collect();
+        assert_eq!(fates, expected);
     }
 }
 
-/// Whoever asks late hears the same, also where draws for losses and for jitter alternate.
+/// Polling late makes no difference, also where draws for losses and for jitter alternate.
 #[test]
 fn verdicts_do_not_depend_on_when_they_are_asked_for() {
     let packets = swinging_load(70);
     let jitter = Arc::new(|rng: &mut Stream| exponential(Duration::from_ms(1), rng));
-    let loss = Loss::Independent(Chance::of(Share::new(0.05).unwrap()));
+    let loss = Loss::Independent(Probability::of(Share::new(0.05).unwrap()));
     let rough = || link().loss(loss).jitter(jitter.clone(), Order::Free);
     let mut lazy = Bench::of(rough());
-    let mut told = Vec::new();
+    let mut fates = Vec::new();
     for (key, &(now, bytes)) in (0..).zip(&packets) {
         match lazy.link.offer(now, Packet { bytes, key }, &mut lazy.rng) {
             Fate::Waits => {}
-            fate => told.push((key, fate)),
+            fate => fates.push((key, fate)),
         }
     }
-    told.extend(std::iter::from_fn(|| lazy.link.poll(Instant::MAX, &mut lazy.rng)));
+    fates.extend(std::iter::from_fn(|| lazy.link.poll(Instant::MAX, &mut lazy.rng)));
     assert_eq!(lazy.link.next_verdict_at(), None);
     let mut asked = Bench::of(rough()).play(&packets);
-    told.sort_by_key(|(key, _)| *key);
+    fates.sort_by_key(|(key, _)| *key);
     asked.sort_by_key(|(key, _)| *key);
-    assert_eq!(told, asked);
+    assert_eq!(fates, asked);
 }
 
-/// Below its rate a link holds nobody up for long, and nobody is dropped; its times are those of drop-tail.
+/// Below its rate a link holds nothing up for long, and nothing is dropped; its times are those of drop-tail.
 #[test]
 fn without_a_standing_queue_it_is_a_plain_link() {
     let packets: Vec<(Instant, u32)> = (0..2_000).map(|n| (at(n / 3 * 4_000_000), 1500)).collect();
-    let told: Vec<_> = Bench::of(link()).play(&packets).into_iter().map(arrival_ns).collect();
+    let fates: Vec<_> = Bench::of(link()).play(&packets).into_iter().map(arrival_ns).collect();
     let mut plain = Bench::of(link().queue(Discipline::Unlimited));
     let expected = (0..)
         .zip(&packets)
         .map(|(key, &(now, bytes))| (key, plain.offer(now, bytes).ok().map(Instant::as_ns)));
-    assert_eq!(told, expected.collect::<Vec<_>>());
+    assert_eq!(fates, expected.collect::<Vec<_>>());
 }
 
 #[test]
 fn a_full_queue_drops_what_comes() {
     let model = link().queue(codel(Some(Limit::Packets(3))));
     let packets = [(at(0), 1500); 6];
-    let told = Bench::of(model).play(&packets);
-    let full = |key| told.contains(&(key, Fate::Dropped(Cause::QueueFull)));
+    let fates = Bench::of(model).play(&packets);
+    let full = |key| fates.contains(&(key, Fate::Dropped(Cause::QueueFull)));
     assert_eq!([0, 1, 2, 3, 4, 5].map(full), [false, false, false, false, true, true]);
 }
 
@@ -212,11 +212,11 @@ fn a_full_queue_drops_what_comes() {
 fn it_stands_before_a_trace_too() {
     let trace = Arc::new(Trace::parse("1\n").unwrap());
     let model = LinkModel::ideal(Duration::ZERO).trace(trace).queue(codel(None));
-    let told = Bench::of(model).play(&[(at(0), 1500); 300]);
-    let first_drop = told.iter().position(|(_, fate)| *fate == Fate::Dropped(Cause::Delayed)).unwrap();
+    let fates = Bench::of(model).play(&[(at(0), 1500); 300]);
+    let first_drop = fates.iter().position(|(_, fate)| *fate == Fate::Dropped(Cause::Delayed)).unwrap();
     // 5 ms above target from the fifth on; 100 ms later, at 105 ms, the 105th goes.
-    assert_eq!(told[first_drop].0, 104);
-    let arrivals: Vec<u64> = told.iter().copied().filter_map(|told| arrival_ns(told).1).collect();
+    assert_eq!(fates[first_drop].0, 104);
+    let arrivals: Vec<u64> = fates.iter().copied().filter_map(|fate| arrival_ns(fate).1).collect();
     let every_ms: Vec<u64> = (1..=arrivals.len() as u64).map(|n| n * 1_000_000).collect();
     assert_eq!(arrivals, every_ms, "what is dropped leaves its opportunity to the next");
 }

@@ -7,7 +7,7 @@ use farfield_base::{Duration, Instant, Share};
 use farfield_net::loss::{GilbertElliott, Loss, Memory, Scope};
 use farfield_net::queue::{Discipline, Limit, red};
 use farfield_net::{
-    Chance, Compound, Delivery, Fate, Jitter, Link, LinkModel, Order, Packet, Trace, Wheel, compound,
+    Compound, Delivery, Fate, Jitter, Link, LinkModel, Order, Packet, Probability, Trace, Wheel, compound,
 };
 use scene::{Bench, at, chi_squared, chi_squared_limit, exponential, poisson, stream};
 use std::sync::Arc;
@@ -157,7 +157,7 @@ fn a_compound_path_is_its_links_event_by_event() {
 
     let mut compound = Compound::new(hops()).unwrap();
     let mut memory = Memory::default();
-    let told: Vec<Fate> = arrivals
+    let fates: Vec<Fate> = arrivals
         .iter()
         .map(|&now| compound.offer_of(&mut memory, now, Packet { bytes: 1000, key: 0 }))
         .collect();
@@ -182,9 +182,9 @@ fn a_compound_path_is_its_links_event_by_event() {
         }
         expected[key as usize] = fate;
     }
-    assert_eq!(told, expected);
+    assert_eq!(fates, expected);
     assert_eq!(compound.lookahead(), Duration::from_ms(8));
-    let arrived = told.iter().filter(|fate| matches!(fate, Fate::Delivered(_))).count();
+    let arrived = fates.iter().filter(|fate| matches!(fate, Fate::Delivered(_))).count();
     assert!(arrived > 10_000 && arrived < 29_000, "the paths should both carry and lose: {arrived}");
 }
 
@@ -202,6 +202,6 @@ fn what_would_not_be_exact_is_refused() {
     assert_eq!(compound([twice(), plain()]), Some(compound::NotCollapsible::Duplicates(0)));
     let own = || plain().loss(Loss::GilbertElliott(GilbertElliott::wasp(3).unwrap(), Scope::Connection));
     assert_eq!(compound([own(), own()]), Some(compound::NotCollapsible::TwoMemories(1)));
-    let independent = plain().loss(Loss::Independent(Chance::of(share(0.5))));
+    let independent = plain().loss(Loss::Independent(Probability::of(share(0.5))));
     assert_eq!(compound([independent, own()]), None);
 }

@@ -1,10 +1,10 @@
-//! Losses against their laws: rates, run lengths, and whose packets remember whose.
+//! Losses against their models: rates, run lengths, and which packets share a memory.
 
 mod scene;
 
 use farfield_base::{Duration, Instant, Share};
 use farfield_net::loss::{GilbertElliott, Loss, Memory, Scope};
-use farfield_net::{Cause, Chance, Fate, Link, LinkModel, Packet};
+use farfield_net::{Cause, Fate, Link, LinkModel, Packet, Probability};
 use scene::{Bench, chi_squared, chi_squared_limit, stream};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn rate(lost: &[bool]) -> f64 {
 #[test]
 fn independent_losses_remember_nothing() {
     for p in [0.01, 0.1, 0.5] {
-        let lost = losses(Loss::Independent(Chance::of(share(p))));
+        let lost = losses(Loss::Independent(Probability::of(share(p))));
         let error = (p * (1.0 - p) / PACKETS as f64).sqrt();
         assert!((rate(&lost) - p).abs() < 4.0 * error, "{p}: {}", rate(&lost));
         assert_geometric(&lost, true, 1.0 - p, if p < 0.05 { 3 } else { 5 });
@@ -65,8 +65,8 @@ fn independent_losses_remember_nothing() {
 #[test]
 fn bursts_are_as_long_and_as_many_as_wasps_table_says() {
     for (percent, to_bad) in [(3, 0.02), (6, 0.04), (9, 0.07)] {
-        let law = GilbertElliott::wasp(percent).unwrap();
-        let lost = losses(Loss::GilbertElliott(law, Scope::Link));
+        let model = GilbertElliott::wasp(percent).unwrap();
+        let lost = losses(Loss::GilbertElliott(model, Scope::Link));
         let (p, memory) = (to_bad / (to_bad + 0.65), 1.0 - to_bad - 0.65);
         let error = (p * (1.0 - p) / PACKETS as f64 * (1.0 + memory) / (1.0 - memory)).sqrt();
         assert!((rate(&lost) - p).abs() < 4.0 * error, "{percent} %: {}, not {p}", rate(&lost));
@@ -75,13 +75,13 @@ fn bursts_are_as_long_and_as_many_as_wasps_table_says() {
     }
 }
 
-/// Two connections that take turns on one link: each is WASP's chain, and neither tells of the other. With one memory
+/// Two connections that take turns on one link: each is WASP's chain, and neither depends on the other. With one memory
 /// for the link, a loss of one foretells the other's.
 #[test]
 fn connections_with_memories_of_their_own_are_independent() {
-    let law = GilbertElliott::wasp(9).unwrap();
+    let model = GilbertElliott::wasp(9).unwrap();
     let both = |scope| {
-        let model = LinkModel::ideal(Duration::ZERO).loss(Loss::GilbertElliott(law, scope));
+        let model = LinkModel::ideal(Duration::ZERO).loss(Loss::GilbertElliott(model, scope));
         let (mut link, mut rng) = (Link::new(Arc::new(model)), stream(50));
         let mut memories = [Memory::default(); 2];
         let mut lost = |memory: &mut Memory| {
@@ -94,7 +94,7 @@ fn connections_with_memories_of_their_own_are_independent() {
         let count = |a, b| pairs.iter().filter(|pair| **pair == [a, b]).count() as u64;
         [count(false, false), count(false, true), count(true, false), count(true, true)]
     };
-    let p = law.loss_rate();
+    let p = model.loss_rate();
     let expected = [(1.0 - p) * (1.0 - p), (1.0 - p) * p, p * (1.0 - p), p * p].map(|q| q * PACKETS as f64);
     let own = both(Scope::Connection);
     // Successive packets of a connection are correlated, which widens the statistic by (1 + λ²) / (1 - λ²).
@@ -110,7 +110,7 @@ fn connections_with_memories_of_their_own_are_independent() {
 #[test]
 fn lost_packets_do_not_occupy_the_link() {
     let model = LinkModel::ideal(Duration::ZERO).rate("8Mbit".parse().unwrap());
-    let mut bench = Bench::of(model.loss(Loss::Independent(Chance::of(share(0.5)))));
+    let mut bench = Bench::of(model.loss(Loss::Independent(Probability::of(share(0.5)))));
     let arrived: Vec<Instant> = (0..1000).filter_map(|_| bench.offer(Instant::ZERO, 1000).ok()).collect();
     let expected: Vec<Instant> = (1..=arrived.len() as u64).map(|n| scene::at(n * 1_000_000)).collect();
     assert_eq!(arrived, expected);

@@ -1,4 +1,4 @@
-//! An acknowledgment arrives: RFC 9293 §3.10.7.4, fifth; RTT (RFC 6298), SACK (RFC 2018), and what it tells recovery.
+//! An acknowledgment arrives: RFC 9293 §3.10.7.4, fifth; RTT (RFC 6298), SACK (RFC 2018), and what recovery learns from it.
 
 use crate::congestion::{Acked, CongestionControl};
 use crate::connection::Connection;
@@ -22,7 +22,7 @@ impl Connection {
         if self.state == State::SynReceived {
             // RFC 9293 §3.10.7.4: SND.UNA < SEG.ACK =< SND.NXT, or <SEQ=SEG.ACK><CTL=RST>
             if ack <= self.send.una || ack > self.send.max {
-                self.facts.refused += 1;
+                self.counters.refused += 1;
                 self.reset = Some(Reset { seq: segment.ack, ack: None });
                 return false;
             }
@@ -49,13 +49,13 @@ impl Connection {
         let same_window = self.take_window(segment, seq, ack);
         if ack > self.send.una {
             self.advance(now, segment, ack);
-            // RFC 6675 §2: what tells of SACKed bytes for the first time is a duplicate, even if it acknowledges more
+            // RFC 6675 §2: what reports SACKed bytes for the first time is a duplicate, even if it acknowledges more
             if fresh > 0 && self.send.una < self.send.nxt {
                 self.handle_duplicate();
             }
         } else if ack == self.send.una && self.send.una < self.send.nxt {
             // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no data, SYN or
-            // FIN, and the same window. With SACK (RFC 6675 §2) it is one that tells of bytes not known before.
+            // FIN, and the same window. With SACK (RFC 6675 §2) it is one that reports bytes not known before.
             let duplicate = if self.agreed.sack { fresh > 0 } else { len == 0 && same_window };
             if duplicate {
                 self.handle_duplicate();
@@ -86,7 +86,7 @@ impl Connection {
         same
     }
 
-    /// The SACK blocks: how many bytes they tell of for the first time.
+    /// The SACK blocks: how many bytes they report for the first time.
     fn take_sack(&mut self, segment: &Segment, ack: Position) -> u64 {
         if !self.agreed.sack || segment.options.sack.is_empty() {
             return 0;
@@ -173,7 +173,7 @@ impl Connection {
         true
     }
 
-    /// Patience with a peer that has not closed begins, or begins anew.
+    /// Starts, or starts anew, the timer of FIN-WAIT-2 for a peer that has not closed.
     pub(crate) fn arm_fin_wait_2(&mut self, now: Instant) {
         if let Some(after) = self.config.fin_wait_2 {
             self.timers.set(Timer::Linger, now + after);

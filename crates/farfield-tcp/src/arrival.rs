@@ -11,7 +11,7 @@ use farfield_base::Instant;
 
 impl Connection {
     /// Takes one segment with its data. What is next in order is given to `deliver` at once, in pieces; the end of the
-    /// peer's data is told by [`Event::PeerFinished`](crate::Event). `payload` may be up to 64 KiB of merged segments;
+    /// peer's data is reported by [`Event::PeerFinished`](crate::Event). `payload` may be up to 64 KiB of merged segments;
     /// `segment.payload_len` is its length.
     pub fn handle_segment(
         &mut self,
@@ -81,13 +81,13 @@ impl Connection {
         }
         let Some(stamps) = segment.options.timestamps else {
             // RFC 7323 §3.2: a segment without the option that was agreed upon is dropped silently
-            self.facts.refused += 1;
+            self.counters.refused += 1;
             return false;
         };
         let old = self.stamps.is_old(stamps, now);
         if old {
             // RFC 7323 §5.3 R1: acknowledge as for any unacceptable segment, and drop
-            self.facts.refused += 1;
+            self.counters.refused += 1;
             self.acknowledge_refused(now, segment.sequence_len() > 0);
         }
         !old
@@ -96,7 +96,7 @@ impl Connection {
     /// First: the sequence number is not acceptable. True if the acknowledgment is still to be taken.
     fn handle_unacceptable(&mut self, now: Instant, segment: &Segment, seq: Position, len: Position) -> bool {
         if segment.flags.rst {
-            self.facts.refused += 1;
+            self.counters.refused += 1;
             return false;
         }
         // RFC 9293 §3.10.7.4: in TIME-WAIT, the FIN again restarts the 2 MSL
@@ -106,7 +106,7 @@ impl Connection {
         self.acknowledge_refused(now, len > 0);
         // §3.10.7.4: with a closed window, ACKs and RSTs are still taken: this is a window probe
         let probe = seq == self.receive.nxt && self.receive.edge == self.receive.nxt;
-        self.facts.refused += u32::from(!probe);
+        self.counters.refused += u32::from(!probe);
         probe
     }
 
@@ -133,13 +133,13 @@ impl Connection {
 
     /// RFC 5961 §7.
     pub(crate) fn challenge(&mut self, now: Instant) {
-        self.facts.refused += 1;
+        self.counters.refused += 1;
         if self.challenges.admit(now) {
             self.ack_due = true;
         }
     }
 
-    /// Patience with what is unacknowledged begins anew, if anything is.
+    /// Starts R2 anew for what is unacknowledged, if anything is.
     pub(crate) fn note_progress(&mut self, now: Instant) {
         let waiting = self.timers.runs(Timer::Retransmit) || self.timers.runs(Timer::Persist);
         match self.config.abandon_after.filter(|_| waiting) {

@@ -3,9 +3,9 @@
 use crate::challenge::ChallengeLimit;
 use crate::config::Config;
 use crate::congestion::{Control, Window};
+use crate::counters::Counters;
 use crate::delayed_ack::DelayedAck;
 use crate::event::{Event, Events, Failure};
-use crate::facts::Facts;
 use crate::options::Agreed;
 use crate::paws::TimestampState;
 use crate::receiving::Receiving;
@@ -47,7 +47,7 @@ pub struct Connection {
     pub(crate) timers: Timers,
     pub(crate) challenges: ChallengeLimit,
     pub(crate) events: Events,
-    pub(crate) facts: Facts,
+    pub(crate) counters: Counters,
     /// A reset waits to be sent.
     pub(crate) reset: Option<Reset>,
     /// A SYN or SYN-ACK waits to be sent.
@@ -101,7 +101,7 @@ impl Connection {
             timers: Timers::new(),
             challenges: ChallengeLimit::default(),
             events: Events::default(),
-            facts: Facts::default(),
+            counters: Counters::default(),
             reset: None,
             syn_due: false,
             syn_expiries: 0,
@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once; a synchronized peer is told with a RST (RFC 9293 §3.10.5). No event follows.
+    /// Ends the connection at once; a synchronized peer is sent a RST (RFC 9293 §3.10.5). No event follows.
     pub fn abort(&mut self) {
         use State::*;
         if matches!(self.state, SynReceived | Established | FinWait1 | FinWait2 | CloseWait) {
@@ -158,7 +158,7 @@ impl Connection {
     /// that uses everything at once never calls this.
     pub fn set_unread(&mut self, bytes: u32) {
         self.receive.unread = bytes;
-        // RFC 9293 §3.8.6.2.2, as BSD has it: tell of a window that grew by two segments or half the buffer
+        // RFC 9293 §3.8.6.2.2, as BSD has it: advertise a window that grew by two segments or half the buffer
         let grown = self.receive.reach() - self.receive.edge;
         let step = (2 * self.agreed.rmss(&self.config)).min(self.receive.buffer / 2);
         if self.state.can_receive() && grown >= i64::from(step.max(1)) {
@@ -195,7 +195,7 @@ impl Connection {
         self.send.buffer.pieces(range)
     }
 
-    /// The same bytes as one: a view of what was [written](Connection::write) where that was one piece, else a copy.
+    /// As [`payload`](Self::payload), in one piece: a view of what was [written](Connection::write) where that was one piece, else a copy.
     pub fn payload_bytes(&self, range: Range<u64>) -> Bytes {
         self.send.buffer.bytes(range)
     }
@@ -205,9 +205,9 @@ impl Connection {
         self.state
     }
 
-    /// What the connection counted.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
+    /// Counters of the connection.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// The smoothed round-trip time, once measured.
@@ -230,7 +230,7 @@ impl Connection {
         self.send.buffer.len()
     }
 
-    /// True if there is nothing more to do: closed, all sent, all told.
+    /// True if there is nothing more to do: closed, and all is sent.
     pub fn is_done(&self) -> bool {
         self.state == State::Closed && self.reset.is_none() && !self.ack_due
     }

@@ -1,4 +1,4 @@
-//! What a connection tells whoever owns it.
+//! Events of a connection, for its owner.
 
 use thiserror::Error;
 

@@ -39,7 +39,7 @@ impl Connection {
             self.arm_persist(now);
             return;
         }
-        self.facts.timeouts += 1;
+        self.counters.timeouts += 1;
         self.enter_timeout();
         self.rtt.back_off();
         self.timers.set(Timer::Retransmit, now + self.rto());

@@ -51,7 +51,7 @@ impl Connection {
         let ack = segment.ack.position(self.send.isn, self.send.una);
         // First: an ACK of anything but our SYN gets <SEQ=SEG.ACK><CTL=RST>
         if flags.ack && (ack <= 0 || ack > self.send.max) {
-            self.facts.refused += 1;
+            self.counters.refused += 1;
             if !flags.rst {
                 self.reset = Some(Reset { seq: segment.ack, ack: None });
             }
@@ -125,8 +125,8 @@ impl Connection {
         if !std::mem::take(&mut self.syn_due) {
             return None;
         }
-        let first = self.facts.syns_sent == 0;
-        self.facts.syns_sent = self.facts.syns_sent.saturating_add(1);
+        let first = self.counters.syns_sent == 0;
+        self.counters.syns_sent = self.counters.syns_sent.saturating_add(1);
         self.send.timed = first.then_some((1, now));
         // An answer to a duplicate SYN is beside the schedule, which goes on
         if !self.timers.runs(Timer::Retransmit) {

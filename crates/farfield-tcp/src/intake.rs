@@ -97,7 +97,7 @@ impl Connection {
     }
 
     fn keep_for_later(&mut self, start: Position, fresh: &[u8]) {
-        self.facts.out_of_order += 1;
+        self.counters.out_of_order += 1;
         let bytes_max = self.config.reassembly_max as usize;
         let reassembly = self.receive.reassembly.get_or_insert_default();
         reassembly.insert(start, fresh, bytes_max);

@@ -1,5 +1,5 @@
-//! What came before its turn: runs of bytes beyond the next one expected, bounded, and the SACK blocks that tell
-//! of them (RFC 2018 §4).
+//! Data that came before its turn: runs of bytes beyond the next one expected, bounded, and the SACK blocks that
+//! report them (RFC 2018 §4).
 //!
 //! Exists only while something is missing. Where two segments disagree about a byte, the first to come wins.
 
@@ -69,8 +69,8 @@ impl Reassembly {
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<Position>> {
         self.recent.iter().enumerate().filter_map(|(place, at)| {
             let run = self.run_at((*at)?)?;
-            let told = self.recent[..place].iter().flatten().any(|earlier| run.contains(earlier));
-            (!told).then_some(run)
+            let reported = self.recent[..place].iter().flatten().any(|earlier| run.contains(earlier));
+            (!reported).then_some(run)
         })
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Receiving {
     pub(crate) isn: SeqNumber,
     /// RCV.NXT.
     pub(crate) nxt: Position,
-    /// RCV.NXT + RCV.WND as last told to the peer: never moves back (RFC 9293 SHLD-14).
+    /// RCV.NXT + RCV.WND as last advertised to the peer: never moves back (RFC 9293 SHLD-14).
     pub(crate) edge: Position,
     /// The buffer that the window stands for.
     pub(crate) buffer: u32,

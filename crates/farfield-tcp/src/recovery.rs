@@ -89,7 +89,7 @@ impl Connection {
         // RFC 5681 §3.2 step 2: what limited transmit sent does not count as flight
         let outstanding = (self.send.max - self.send.una) as u32;
         self.control.reduce(&mut self.window, outstanding.saturating_sub(self.recovery.limited));
-        self.facts.recoveries += 1;
+        self.counters.recoveries += 1;
         self.recovery.phase = Phase::Fast;
         self.recovery.point = self.send.max;
         self.recovery.partial = false;

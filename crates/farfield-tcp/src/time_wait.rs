@@ -90,7 +90,7 @@ impl Connection {
     /// What is left of a connection in [`State::TimeWait`] once its last acknowledgment is sent and its events are
     /// taken: keep this and drop the connection. `None` before that, and in every other state.
     ///
-    /// The [`Event::Closed`](crate::Event::Closed) that would come at the end is then the owner's to tell, at
+    /// The [`Event::Closed`](crate::Event::Closed) that would come at the end is then the owner's to report, at
     /// [`TimeWait::until`].
     pub fn time_wait(&self) -> Option<TimeWait> {
         let quiet = !self.ack_due && self.reset.is_none() && self.events.is_empty();

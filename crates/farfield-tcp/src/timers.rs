@@ -1,4 +1,4 @@
-//! The timers of a connection: a few deadlines, of which whoever keeps the wheel is told the earliest.
+//! The timers of a connection: a few deadlines, of which the owner of the wheel is handed the earliest.
 
 use farfield_base::Instant;
 
@@ -12,9 +12,9 @@ pub(crate) enum Timer {
     Persist,
     /// RFC 9293 §3.8.6.3: a delayed acknowledgment is due.
     DelayedAck,
-    /// 2 MSL in TIME-WAIT, and the patience of FIN-WAIT-2.
+    /// 2 MSL in TIME-WAIT, and the time limit of FIN-WAIT-2.
     Linger,
-    /// RFC 9293 §3.8.3: R2, the end of patience with an unacknowledged segment.
+    /// RFC 9293 §3.8.3: R2, after which an unacknowledged segment is given up.
     Abandon,
 }
 

@@ -157,7 +157,7 @@ impl Connection {
         let data_end = self.send.data_end();
         let (from, to) = (range.start.min(data_end), range.end.min(data_end));
         if again {
-            self.facts.retransmits += 1;
+            self.counters.retransmits += 1;
             // RFC 6298 §3: Karn's algorithm
             self.send.timed = None;
         } else if self.send.timed.is_none() && cause == Cause::Next {

@@ -36,7 +36,7 @@ fn timeouts_double_exactly() {
     let sent = pair.times_ms(A, |sent| sent.len > 0);
     let expected: Vec<_> = (0..7).map(|doubling| 200 + 300 * ((1 << doubling) - 1)).collect();
     assert_eq!(sent, expected);
-    assert_eq!(pair.a.tcp.facts().timeouts, 6);
+    assert_eq!(pair.a.tcp.counters().timeouts, 6);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
     pair.set_unread(B, 0);
     pair.run_for(ms(500));
     assert_eq!(pair.b.received, body(10_000));
-    assert_eq!(pair.a.tcp.facts().timeouts, 0);
+    assert_eq!(pair.a.tcp.counters().timeouts, 0);
 }
 
 #[test]
@@ -153,10 +153,10 @@ fn a_silly_window_is_not_offered() {
 fn an_old_stamp_is_dropped_and_acknowledged() {
     let config = Config { timestamps: true, ..plain() };
     let mut pair = Pair::new(config.clone(), config).connected();
-    let refused = pair.a.tcp.facts().refused;
+    let refused = pair.a.tcp.counters().refused;
     pair.inject(A, stamped(pair.forged(B, Flags::ACK, 1, 1), 6_000), b"old");
     assert!(pair.a.received.is_empty());
-    assert_eq!(pair.a.tcp.facts().refused, refused + 1);
+    assert_eq!(pair.a.tcp.counters().refused, refused + 1);
     assert_eq!(pair.sent(A).next_back().unwrap().segment.flags, Flags::ACK);
     pair.inject(A, pair.forged(B, Flags::ACK, 1, 1), b"none");
     assert!(pair.a.received.is_empty(), "without the option that was agreed upon");
@@ -186,7 +186,7 @@ fn what_lies_outside_the_window_is_not_taken() {
     let mut pair = Pair::new(Config { receive_buffer: 1000, ..plain() }, plain()).connected();
     pair.inject(A, pair.forged(B, Flags::ACK, 1 + 1000, 1), b"beyond");
     pair.inject(A, pair.forged(B, Flags::ACK, 1 - 6, 1), b"before");
-    assert_eq!(pair.a.tcp.facts().refused, 2);
+    assert_eq!(pair.a.tcp.counters().refused, 2);
     let long = [7u8; 1500];
     pair.inject(A, pair.forged(B, Flags::ACK, 1, 1), &long);
     assert_eq!(pair.a.received.len(), 1000, "what exceeds the window is cut");
@@ -199,7 +199,7 @@ fn where_two_segments_disagree_the_first_wins() {
         pair.inject(A, pair.forged(B, Flags::ACK, seq, 1), bytes.as_bytes());
     }
     assert_eq!(pair.a.received, b"abcdEFGHijk");
-    assert_eq!(pair.a.tcp.facts().out_of_order, 3);
+    assert_eq!(pair.a.tcp.counters().out_of_order, 3);
 }
 
 #[test]
@@ -220,5 +220,5 @@ fn a_smaller_path_takes_smaller_segments() {
     pair.a.tcp.reduce_mss(600);
     pair.run_for(ms(150));
     assert_eq!(pair.b.received, body(5000));
-    assert_eq!(pair.a.tcp.facts().timeouts, 0);
+    assert_eq!(pair.a.tcp.counters().timeouts, 0);
 }

@@ -113,7 +113,7 @@ fn a_half_closed_connection_still_carries_the_other_way() {
     assert_eq!(kinds(&pair.b), [Event::Connected, Event::PeerFinished, Event::Closed]);
     // The FIN goes with the data (RFC 9293 §3.10.4), and nothing was sent in vain
     assert!(pair.sent(A).any(|sent| sent.len == 7 && sent.segment.flags.fin));
-    assert_eq!(pair.a.tcp.facts().retransmits + pair.b.tcp.facts().retransmits, 0);
+    assert_eq!(pair.a.tcp.counters().retransmits + pair.b.tcp.counters().retransmits, 0);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn no_time_wait_still_sends_the_last_ack() {
     pair.close(B);
     pair.run_for(ms(200));
     assert_eq!(pair.states(), (State::Closed, State::Closed));
-    assert_eq!(pair.b.tcp.facts().retransmits, 0);
+    assert_eq!(pair.b.tcp.counters().retransmits, 0);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn an_ack_of_the_unsent_is_challenged_and_its_data_dropped() {
         assert_eq!((answer.segment.flags, answer.ack), (Flags::ACK, 1));
     }
     assert!(pair.a.received.is_empty());
-    assert_eq!(pair.a.tcp.facts().refused, 3);
+    assert_eq!(pair.a.tcp.counters().refused, 3);
 }
 
 #[test]

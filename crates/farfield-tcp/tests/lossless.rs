@@ -83,7 +83,7 @@ fn sent_again(path: &Path, a: Config, b: Config, turns: Turns) -> [(u32, u32); 2
     pair.close(B);
     pair.run_for(Duration::from_secs(100));
     assert_eq!([pair.b.received.len(), pair.a.received.len()], sizes);
-    [&pair.a, &pair.b].map(|end| (end.tcp.facts().retransmits, end.tcp.facts().timeouts))
+    [&pair.a, &pair.b].map(|end| (end.tcp.counters().retransmits, end.tcp.counters().timeouts))
 }
 
 proptest! {
@@ -137,10 +137,10 @@ fn with_sack_only_what_was_lost_is_sent_again() {
         pair.write(A, &body(400_000));
         pair.run_for(Duration::from_secs(300));
         assert_eq!(pair.b.received.len(), 400_000);
-        let facts = pair.a.tcp.facts();
+        let counters = pair.a.tcp.counters();
         assert!(
-            facts.timeouts > 0 || needless(&pair).is_empty(),
-            "seed {seed}: {:?} {facts:?}",
+            counters.timeouts > 0 || needless(&pair).is_empty(),
+            "seed {seed}: {:?} {counters:?}",
             needless(&pair)
         );
     }

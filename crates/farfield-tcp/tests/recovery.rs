@@ -44,8 +44,8 @@ fn fast_retransmit_after_limited_transmit() {
     // Two ACKs open the window by two segments each; limited transmit sends one for each of two duplicates; the third
     // sends the lost one again
     assert_eq!(pair.data_at(A, 300), [10001, 11001, 12001, 13001, 14001, 15001, 2001]);
-    let facts = pair.a.tcp.facts();
-    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (1, 1, 0));
+    let counters = pair.a.tcp.counters();
+    assert_eq!((counters.retransmits, counters.recoveries, counters.timeouts), (1, 1, 0));
     // FlightSize 14,000 less 2,000 of limited transmit, halved
     assert_eq!(pair.a.tcp.window().ssthresh, 6000);
 }
@@ -55,7 +55,7 @@ fn limited_transmit_saves_a_small_window_from_the_timeout() {
     for (limited_transmit, timeouts) in [(true, 0), (false, 1)] {
         let initial_window = InitialWindow::Segments(3);
         let pair = transfer(patient(Config { limited_transmit, initial_window, ..plain() }), 8_000, &[1]);
-        assert_eq!(pair.a.tcp.facts().timeouts, timeouts, "limited transmit {limited_transmit}");
+        assert_eq!(pair.a.tcp.counters().timeouts, timeouts, "limited transmit {limited_transmit}");
     }
 }
 
@@ -65,26 +65,26 @@ const FOUR: &[i64] = &[2001, 4001, 6001, 8001];
 fn newreno_fills_one_hole_a_round_trip() {
     let pair = transfer(patient(plain()), 20_000, FOUR);
     assert_eq!(pair.times_ms(A, |sent| sent.time == 2), [300, 400, 500, 600]);
-    let facts = pair.a.tcp.facts();
-    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (4, 1, 0));
+    let counters = pair.a.tcp.counters();
+    assert_eq!((counters.retransmits, counters.recoveries, counters.timeouts), (4, 1, 0));
 }
 
 #[test]
 fn sack_fills_all_holes_in_one_round_trip() {
     let pair = transfer(patient(with_sack()), 20_000, FOUR);
     assert_eq!(pair.times_ms(A, |sent| sent.time == 2 && FOUR.contains(&sent.seq)), [300, 400, 400, 400]);
-    let facts = pair.a.tcp.facts();
-    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (4, 1, 0));
+    let counters = pair.a.tcp.counters();
+    assert_eq!((counters.retransmits, counters.recoveries, counters.timeouts), (4, 1, 0));
 }
 
 #[test]
 fn sack_blocks_tell_the_latest_first() {
     let pair = transfer(patient(with_sack()), 20_000, &[2001, 4001]);
-    let told = |sent: &Sent| -> Vec<(u32, u32)> {
+    let sacked = |sent: &Sent| -> Vec<(u32, u32)> {
         let blocks = sent.segment.options.sack.as_slice().iter();
         blocks.map(|(left, right)| (left.0 - ISN_A, right.0 - ISN_A)).collect()
     };
-    let blocks: Vec<_> = pair.sent(B).map(told).filter(|blocks| !blocks.is_empty()).take(3).collect();
+    let blocks: Vec<_> = pair.sent(B).map(sacked).filter(|blocks| !blocks.is_empty()).take(3).collect();
     assert_eq!(blocks[0], [(3001, 4001)]);
     assert_eq!(blocks[1], [(5001, 6001), (3001, 4001)]);
     assert_eq!(blocks[2], [(5001, 7001), (3001, 4001)]);
@@ -93,7 +93,7 @@ fn sack_blocks_tell_the_latest_first() {
 #[test]
 fn reno_leaves_recovery_with_the_first_new_ack() {
     let reno = patient(Config { recovery: LossRecovery::Reno, ..plain() });
-    let time = |config| transfer(config, 20_000, FOUR).a.tcp.facts().timeouts;
+    let time = |config| transfer(config, 20_000, FOUR).a.tcp.counters().timeouts;
     assert!(time(reno) > 0, "four losses in a window are too many for Reno (Fall and Floyd 1996)");
 }
 
@@ -101,8 +101,8 @@ fn reno_leaves_recovery_with_the_first_new_ack() {
 fn a_lost_tail_waits_for_the_timeout_and_nothing_else_is_sent_again() {
     for config in [patient(plain()), patient(with_sack())] {
         let pair = transfer(config, 10_000, &[9001]);
-        assert_eq!(pair.a.tcp.facts().timeouts, 1);
-        assert_eq!(pair.a.tcp.facts().retransmits, 1);
+        assert_eq!(pair.a.tcp.counters().timeouts, 1);
+        assert_eq!(pair.a.tcp.counters().retransmits, 1);
         assert_eq!(pair.times_ms(A, |sent| sent.time == 2), [1300]);
     }
 }
@@ -112,8 +112,8 @@ fn a_tail_that_was_overtaken_is_rescued() {
     // RFC 6675 §4, NextSeg rule 4: the ACK of the retransmission of 2001 shows that 9001 was lost before it
     let pair = transfer(patient(with_sack()), 10_000, &[2001, 9001]);
     assert_eq!(pair.times_ms(A, |sent| sent.time == 2), [300, 400]);
-    let facts = pair.a.tcp.facts();
-    assert_eq!((facts.retransmits, facts.recoveries, facts.timeouts), (2, 1, 0));
+    let counters = pair.a.tcp.counters();
+    assert_eq!((counters.retransmits, counters.recoveries, counters.timeouts), (2, 1, 0));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn reordering_by_less_than_three_is_no_loss() {
     pair.write(A, &body(6_000));
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.b.received, body(6_000));
-    assert_eq!(pair.a.tcp.facts().retransmits, 0);
+    assert_eq!(pair.a.tcp.counters().retransmits, 0);
 }
 
 /// Loses a share of all segments, delays and repeats others, both ways.
@@ -197,7 +197,7 @@ fn goodput(config: Config, period: usize) -> f64 {
 
 #[test]
 fn throughput_under_periodic_loss_is_that_of_mathis() {
-    // At windows of a dozen segments the round trip of recovery itself is felt; the law is for rarer losses.
+    // At windows of a dozen segments the round trip of recovery itself is felt; the formula is for rarer losses.
     for period in [250, 500] {
         // Mathis, Semke, Mahdavi and Ott 1997, equation 3: BW = MSS/RTT * sqrt(3/2) / sqrt(p), each segment ACKed
         let expected = (1.5 * period as f64).sqrt() / 0.1;

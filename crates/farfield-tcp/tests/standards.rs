@@ -34,11 +34,11 @@ mod recovery {
 
     #[test]
     fn sack_news_on_an_ack_that_moves_on_begins_recovery() {
-        // RFC 6675 §2 and §5 step 2: one ACK, the earlier ones lost, tells of 1,000 bytes in order and 3,000 beyond a hole
+        // RFC 6675 §2 and §5 step 2: one ACK, the earlier ones lost, acknowledges 1,000 bytes in order and 3,000 beyond a hole
         let mut pair = alone(with_sack(), 10_000);
         pair.run_for(ms(100));
         pair.inject(A, sacking(&pair, 1001, &[(2001, 5001)]), &[]);
-        assert_eq!((pair.a.tcp.facts().recoveries, pair.data_at(A, 300)[0]), (1, 1001));
+        assert_eq!((pair.a.tcp.counters().recoveries, pair.data_at(A, 300)[0]), (1, 1001));
     }
 
     #[test]
@@ -48,9 +48,9 @@ mod recovery {
         pair.run_for(ms(100));
         pair.inject(A, sacking(&pair, 1001, &[(2001, 3001)]), &[]);
         pair.inject(A, sacking(&pair, 1001, &[(4001, 5001), (2001, 3001)]), &[]);
-        assert_eq!(pair.a.tcp.facts().recoveries, 0);
+        assert_eq!(pair.a.tcp.counters().recoveries, 0);
         pair.inject(A, sacking(&pair, 1001, &[(6001, 7001), (4001, 5001), (2001, 3001)]), &[]);
-        assert_eq!((pair.a.tcp.facts().recoveries, pair.data_at(A, 300).contains(&1001)), (1, true));
+        assert_eq!((pair.a.tcp.counters().recoveries, pair.data_at(A, 300).contains(&1001)), (1, true));
     }
 
     #[test]
@@ -67,8 +67,8 @@ mod recovery {
             assert!(pair.data_at(A, 450).contains(&1));
             pair.run_for(ms(100));
             pair.inject(A, sacking(&pair, 5001, &[]), &[]);
-            let facts = pair.a.tcp.facts();
-            assert_eq!((facts.timeouts, facts.retransmits), (0, 1), "{facts:?}");
+            let counters = pair.a.tcp.counters();
+            assert_eq!((counters.timeouts, counters.retransmits), (0, 1), "{counters:?}");
         }
     }
 
@@ -124,7 +124,7 @@ fn a_silly_window_gets_its_bytes_once() {
     pair.run_for(ms(350));
     let sent: Vec<_> = pair.sent(A).filter(|sent| sent.len > 0).map(|sent| (sent.seq, sent.len)).collect();
     assert_eq!(sent, [(1, 300)]);
-    assert_eq!(pair.a.tcp.facts().retransmits, 0);
+    assert_eq!(pair.a.tcp.counters().retransmits, 0);
     // The next of them follow its acknowledgment by another override
     pair.inject(A, Segment { window: 300, ..pair.forged(B, Flags::ACK, 1, 301) }, &[]);
     pair.run_for(ms(350));
@@ -198,7 +198,7 @@ mod syns {
 
     #[test]
     fn a_syn_without_stamps_is_challenged() {
-        // RFC 5961 §4.2, where RFC 7323 §3.2 would drop: a peer that has begun anew must be told, or hangs
+        // RFC 5961 §4.2, where RFC 7323 §3.2 would drop: a peer that has begun anew must be answered, or hangs
         let mut pair = Pair::new(stamps(), stamps()).connected();
         for syn in [
             pair.forged(B, Flags::SYN, 5_000, 0),
@@ -274,7 +274,7 @@ mod syns {
             _ => Fate::Pass,
         });
         duplicated.run_for(ms(151));
-        assert_eq!(duplicated.b.tcp.facts().syns_sent, 2);
+        assert_eq!(duplicated.b.tcp.counters().syns_sent, 2);
         let crossed = Pair::simultaneous(plain()).connected();
         for tcp in [&duplicated.b.tcp, &crossed.a.tcp] {
             assert_eq!(tcp.state(), State::Established);

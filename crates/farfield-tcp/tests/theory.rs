@@ -54,7 +54,7 @@ fn transfer(config: &Config, losses: Losses, p: f64) -> Seen {
     });
     let segment = Bytes::from(body(MSS));
     let (mut sent, mut received, mut steps) = (0, 0, 0);
-    let mut before = *pair.a.tcp.facts();
+    let mut before = *pair.a.tcp.counters();
     let step = |pair: &mut Pair| {
         while pair.a.tcp.unacknowledged() < 200_000 {
             pair.a.tcp.write(segment.clone()).unwrap();
@@ -66,18 +66,18 @@ fn transfer(config: &Config, losses: Losses, p: f64) -> Seen {
     };
     while before.recoveries + before.timeouts < 3 {
         step(&mut pair);
-        before = *pair.a.tcp.facts();
+        before = *pair.a.tcp.counters();
     }
     while sent < 60_000 {
         let (more_sent, more_received) = step(&mut pair);
         (sent, received, steps) = (sent + more_sent, received + more_received, steps + 1);
     }
-    let (facts, secs) = (pair.a.tcp.facts(), 2.0 * f64::from(steps));
+    let (counters, secs) = (pair.a.tcp.counters(), 2.0 * f64::from(steps));
     Seen {
         sent: sent as f64 / secs,
         goodput: received as f64 / secs,
-        timeouts: facts.timeouts - before.timeouts,
-        recoveries: facts.recoveries - before.recoveries,
+        timeouts: counters.timeouts - before.timeouts,
+        recoveries: counters.recoveries - before.recoveries,
     }
 }
 

@@ -133,7 +133,7 @@ fn main() {
     let kinds = [
         ("pages", "plain pages, encoded before the run"),
         ("fixed", "a session of one request, the same each time"),
-        ("taken", "a session with token, cookie, data and chance"),
+        ("taken", "a session with token, cookie, data and random values"),
         ("checked", "the same, and its bodies are looked through"),
     ];
     let asked: Vec<String> = std::env::args().skip(1).collect();

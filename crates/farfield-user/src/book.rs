@@ -4,7 +4,7 @@ use bytes::Bytes;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_traffic::request::RequestSet;
 
-/// Whom the requests are for.
+/// The server that requests are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The Host field: name or address, with the port where it is not the scheme's own.
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     /// Sent where the policy allows no further request on the connection.
     pub last: Bytes,
     pub answering: Answering,
-    /// It may be sent twice (RFC 9110 section 9.2.2); what is not is never repeated unasked.
+    /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
 }
 
@@ -81,7 +81,7 @@ impl Book {
         Ok(Book { entries })
     }
 
-    /// The same bytes in memory of their own, so that workers do not meet on reference counts.
+    /// A copy in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Book {
         let own = |entry: &Entry| Entry {
             persistent: Bytes::copy_from_slice(&entry.persistent),

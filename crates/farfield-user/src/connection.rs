@@ -12,9 +12,9 @@ pub(crate) struct Job {
     /// The request as written, in a session with dependencies; the others' bytes are in the book.
     pub pending: Option<PendingSlot>,
     pub due: Instant,
-    /// It was sent before, on a connection that closed before its reply: it is not pipelined, and not sent a third time.
+    /// Sent before, on a connection that closed before its reply: not pipelined, and not sent a third time.
     pub again: bool,
-    /// It is what its page begins with.
+    /// The request that its page begins with.
     pub first: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Connection {
     pub ending: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
-    /// How it fared, once it is given up.
+    /// Its TCP statistics, once it is given up.
     pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,

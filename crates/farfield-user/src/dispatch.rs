@@ -125,7 +125,7 @@ impl Population {
     /// Closes a connection and takes it out of its user's hands.
     pub(crate) fn drop_connection<H: Host>(&mut self, host: &mut H, slot: ConnectionSlot) -> Connection {
         let key = self.table.key(slot);
-        let tcp = host.facts(key);
+        let tcp = host.tcp_stats(key);
         host.close(key);
         let connection = Connection { tcp, ..self.table.remove(slot) };
         self.forget(&connection, slot);
@@ -136,10 +136,10 @@ impl Population {
         self.users[connection.user.index()].connections.retain(|own| *own != slot);
     }
 
-    /// Drops an attempt to connect without a word, and records it so.
+    /// Drops an attempt to connect without telling the server, and records it as abandoned.
     pub(crate) fn abandon<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey) {
         let mut connection = self.table.remove(key.slot);
-        connection.tcp = host.facts(key);
+        connection.tcp = host.tcp_stats(key);
         host.abandon(key);
         self.forget(&connection, key.slot);
         self.fail_exchanges(host, now, &connection, Outcome::ConnectAbandoned);

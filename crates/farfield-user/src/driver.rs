@@ -19,7 +19,7 @@ impl Population {
         self.model.start(&mut |at, wake| host.wake_at(at, wake));
     }
 
-    /// Begins the load that the model announced for `item`, or drops it if nobody can take it. Where the worker comes to
+    /// Begins the load that the model announced for `item`, or drops it if no user can take it. Where the worker comes to
     /// it only after the load has been [finished](Self::finish), [`record_missed`](Self::record_missed) counts it, and what
     /// is behind it.
     pub(crate) fn begin_load<H: Host>(
@@ -41,7 +41,7 @@ impl Population {
         }
         let Taken { number, taker, next } = self.model.take(item, now, self.users.len());
         match taker {
-            Taker::Nobody => self.drop_load(host, now, due, number as u32),
+            Taker::None => self.drop_load(host, now, due, number as u32),
             Taker::Newcomer => {
                 self.count_begun(due, true);
                 let slot = self.add_user(number, None);
@@ -212,7 +212,7 @@ impl Population {
         }
     }
 
-    /// True if the user is in a session that may finish and would go on with it too late, so that nobody waits for it.
+    /// True if the user is in a session that may finish and would go on with it too late, so that it is not waited for.
     fn is_too_late(&self, slot: UserSlot, due: Instant) -> bool {
         let finishes = !self.sessions.finish.is_zero() && self.users[slot.index()].begun.is_some();
         finishes && due >= self.finish_until()

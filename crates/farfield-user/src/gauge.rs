@@ -58,7 +58,8 @@ impl Gauge {
 mod tests {
     use super::*;
 
-    /// Whoever is read at 120 and handed on after a wake at 150 has left at 120, and who came at 130 in between, from 110.
+    /// A reply that is read at 120 and handed on after a wake at 150 counts until 120; load that is begun at 130 in between
+    /// counts from 110, when it was due.
     #[test]
     fn what_is_handed_on_late_counts_from_its_own_instant() {
         let at = Instant::from_ns;

@@ -1,12 +1,12 @@
-//! What users need of the plane that carries them.
+//! The interface between users and the plane that carries them.
 
 use crate::slots::{ConnectionSlot, UserSlot};
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
 
-/// A connection of a population, as its host knows it.
+/// The key by which a host knows a connection of a population.
 ///
-/// Slots are used again; the serial is not, so what arrives late for a connection that is gone finds nobody.
+/// Slots are used again; the serial is not, so what arrives late for a connection that is gone is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionKey {
     /// The place in the population's table, dense from 0.
@@ -15,14 +15,14 @@ pub struct ConnectionKey {
     pub serial: u32,
 }
 
-/// Something a population asked to be woken for. Whoever is woken checks whether it still cares.
+/// The reason that a population asked to be woken for. Wakes are not cancelled: one that is stale does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// Load is due that the model of load scheduled: an arrival, or an attempt to connect.
     Load {
-        /// What it is of: a source of load that the model knows, such as an S-Client's descriptor.
+        /// The source of the load as the model numbers it, such as an S-Client's descriptor.
         item: u32,
-        /// Tells the wake from those for earlier load of the item, which are stale.
+        /// Distinguishes the wake from those for earlier load of the item, which are stale.
         turn: u32,
     },
     /// A user of a closed load begins for the first time.
@@ -64,7 +64,7 @@ impl Wake {
     }
 }
 
-/// How a connection, or the attempt at one, ended other than by a FIN.
+/// The end of a connection, or of the attempt at one, other than by a FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// RST to the SYN.
@@ -110,12 +110,12 @@ pub trait Host {
     /// Drops an attempt to connect without a word to the server.
     fn abandon(&mut self, connection: ConnectionKey);
 
-    /// Has `wake` handed in at `at`, or as soon after as can be.
+    /// Schedules `wake` at `at`: it is handed in then, or as soon after as can be.
     fn wake_at(&mut self, at: Instant, wake: Wake);
 
-    /// How the connection has fared so far, if the plane tells. It is asked while the connection is still the user's, or
-    /// when its failure is handed in.
-    fn facts(&self, _connection: ConnectionKey) -> Option<TcpStats> {
+    /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is still the user's,
+    /// or when its failure is handed in.
+    fn tcp_stats(&self, _connection: ConnectionKey) -> Option<TcpStats> {
         None
     }
 

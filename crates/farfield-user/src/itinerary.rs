@@ -1,8 +1,8 @@
-//! What a user asks for next: the seam between when users act and what they do.
+//! Itineraries: what a user asks for next. The seam between when users act and what they do.
 //!
-//! A population asks here for the next page, shows here what comes back, and hears here what that led to. Whether pages
-//! come from a set, with bytes that were encoded before the run, or from sessions that depend on replies, is told apart
-//! here and nowhere else.
+//! A population asks here for the next page, shows here what comes back, and is handed what that led to. Whether pages
+//! come from a set, with bytes that were encoded before the run, or from sessions that depend on replies, is decided here
+//! and nowhere else.
 
 use crate::book::{Book, Target};
 use crate::connection::Job;
@@ -21,7 +21,7 @@ use farfield_traffic::session::Session;
 use farfield_traffic::session::replay::Replay;
 use std::sync::mpsc::Sender;
 
-/// What users do.
+/// The pages or sessions of users.
 #[derive(Debug, Clone)]
 pub enum Itinerary {
     /// Pages of a set, in its order.
@@ -106,7 +106,7 @@ impl Itinerary {
         }
     }
 
-    /// What is asked for once in a run, before its load and behind it, as sessions of their own: as far as there is any.
+    /// Requests that are sent once in a run, before its load and behind it, as sessions of their own: as far as there is any.
     pub fn around_run(&self) -> [Option<Itinerary>; 2] {
         match self {
             Itinerary::Sessions(sessions) => {
@@ -123,7 +123,7 @@ impl Itinerary {
         }
     }
 
-    /// When the sessions of a recording that tells begin.
+    /// The instants at which the sessions of a recording begin, if it has them.
     pub fn starts(&self) -> Option<Vec<Instant>> {
         match self {
             Itinerary::Replays(replays) => replays.starts(),
@@ -153,7 +153,7 @@ impl Itinerary {
         }
     }
 
-    /// What was done with replies so far.
+    /// Counters of what was done with replies so far.
     pub(crate) fn counts(&self) -> Counts {
         match self {
             Itinerary::Sessions(sessions) => sessions.counts(),
@@ -161,7 +161,7 @@ impl Itinerary {
         }
     }
 
-    /// The same in memory of its own, so that workers do not meet on reference counts.
+    /// A copy in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Itinerary {
         match self {
             Itinerary::Pages(pages) => Itinerary::Pages(Box::new(pages.for_worker())),

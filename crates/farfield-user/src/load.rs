@@ -123,11 +123,11 @@ pub(crate) struct Taken {
     pub next: Option<(Instant, Wake)>,
 }
 
-/// Who takes load.
+/// The user that takes load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Taker {
     /// No user: all that the scenario allows are busy.
-    Nobody,
+    None,
     /// A new user.
     Newcomer,
     /// A user who was kept.

@@ -5,7 +5,7 @@
 //! takes such times by itself: where there is none of the page's requests in it, a time is drawn from the user's own stream,
 //! and when it is over the next embedded object is due. Redirections are followed at once.
 //!
-//! What is held back is not due, and so not in the system; a page of which something is held back is not over.
+//! A request that is held back is not due, and so not in the system; a page of which something is held back is not over.
 
 use crate::connection::Job;
 use crate::host::{Host, Wake};
@@ -15,7 +15,7 @@ use crate::user::User;
 use farfield_base::Instant;
 use std::collections::VecDeque;
 
-/// What OFF times hold back of a user's page.
+/// Requests of a user's page that OFF times hold back.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// In the order of the page. Each OFF time that is over lets one go.
@@ -30,7 +30,7 @@ impl Held {
         self.jobs.push_back(job);
     }
 
-    /// How many are held back.
+    /// The number held back.
     pub fn count(&self) -> u32 {
         self.jobs.len() as u32
     }

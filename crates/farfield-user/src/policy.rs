@@ -1,4 +1,4 @@
-//! How a user uses connections: how many at once, and how often each.
+//! Connection policies: how many a user opens at once, and how often it uses each.
 
 use farfield_base::{Bytes, Duration};
 use farfield_http::http1::Limits;
@@ -50,7 +50,7 @@ pub struct Policy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<NonZeroU32>,
     /// From beginning to connect, or from sending, to the last byte; after that the connection is closed. If absent, what
-    /// the length of the run calls for, or [`Policy::REQUEST_TIMEOUT_MAX`] where nobody says how long it is.
+    /// the length of the run calls for, or [`Policy::REQUEST_TIMEOUT_MAX`] where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_timeout: Option<Duration>,
     /// T of the S-Client (Banga and Druschel 1999, section 4.2) for loads other than overload: an attempt to connect
@@ -58,7 +58,7 @@ pub struct Policy {
     /// until the request's time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandon_after: Option<Duration>,
-    /// How long a user waits after a connection that failed before it goes on. Without it a dead server would
+    /// The pause of a user after a connection that failed. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
     /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of trailers.
@@ -113,7 +113,7 @@ impl Policy {
         if self.policy.pipelines() { usize::from(self.pipeline_depth.get()) } else { 1 }
     }
 
-    /// What a reply may be at most.
+    /// The limits of a reply.
     pub fn limits(&self) -> Limits {
         Limits {
             head_bytes: u32::try_from(self.head_limit.0).unwrap_or(u32::MAX),

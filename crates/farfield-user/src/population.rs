@@ -1,6 +1,6 @@
 //! The users of one shard, their connections and what happens on them.
 //!
-//! A population is told what happened and when, and asks its [`Host`] for what follows. Nothing on the path of
+//! A population is handed what happened and when, and asks its [`Host`] for what follows. Nothing on the path of
 //! a request allocates once tables and queues have grown, except a page's queue on a user's first page.
 
 use crate::connection::State;
@@ -20,39 +20,39 @@ use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::VecDeque;
 
-/// All that a population follows.
+/// The parameters of a population.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// When users act.
+    /// The model of load: when users act.
     pub load: LoadModel,
-    /// What they do.
+    /// The itinerary of users.
     pub itinerary: Itinerary,
-    /// How they use connections.
+    /// The policy of their connections.
     pub policy: Policy,
-    /// Where all chance comes from.
+    /// The seed of all random streams.
     pub seed: Seed,
     /// This worker's number, from 0.
     pub worker: u32,
-    /// How many workers share the load.
+    /// The number of workers that share the load.
     pub workers: u32,
     /// The measured part of the run.
     pub window: Window,
     /// Requests after which this worker's users begin no more pages.
     pub requests_max: Option<u64>,
-    /// How many sessions there are, and whether those that are open at the end of the load may finish.
+    /// The number of sessions, and whether those that are open at the end of the load may finish.
     pub sessions: SessionLimits,
 }
 
-/// What bounds the sessions of a run.
+/// Limits of the sessions of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SessionLimits {
     /// Sessions of all workers together after which no more are begun.
     pub most: Option<u64>,
-    /// How long sessions that are open at the end of the load may go on.
+    /// The longest time that sessions which are open at the end of the load may go on.
     pub finish: Duration,
 }
 
-/// What the model of load wanted in the measured window, and what came of it.
+/// Counters of the load that was scheduled in the measured window, and of what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Arrivals or attempts that were due in the window, those included that were never come to.
@@ -75,7 +75,7 @@ pub struct Tally {
     pub unasked: u64,
     /// Bytes of content that sessions took a content coding off, over the whole run.
     pub coded_bytes: u64,
-    /// What they were without it.
+    /// The same content after decoding.
     pub decoded_bytes: u64,
     /// Objects that were not fetched because their page embeds too many, over the whole run.
     pub objects_left_out: u64,
@@ -89,7 +89,7 @@ impl Tally {
         self.missed.saturating_sub(MISSED_ROWS)
     }
 
-    /// Adds another worker's.
+    /// Adds the counters of another worker.
     pub fn add(&mut self, other: &Tally) {
         self.scheduled += other.scheduled;
         self.begun += other.begun;
@@ -195,7 +195,7 @@ impl Population {
         self.in_system.area(now)
     }
 
-    /// What was scheduled, begun and dropped in the window so far.
+    /// Counters of load that was scheduled, begun and dropped in the window so far.
     pub fn tally(&self) -> Tally {
         let counts = self.itinerary.counts();
         Tally {
@@ -230,7 +230,7 @@ impl Population {
         self.finished = true;
     }
 
-    /// What was asked for with [`Host::wake_at`] for `due` has come.
+    /// Handles a wake that was asked for with [`Host::wake_at`] for `due`.
     pub fn handle_wake<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, wake: Wake) {
         match wake {
             Wake::Deadline => self.end_overdue(host, now),
@@ -320,7 +320,7 @@ impl Population {
     }
 
     /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC 9112 section
-    /// 2.2); any others cannot be told from a reply to what is asked next, so nothing more is asked there.
+    /// 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
     fn handle_unasked<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
         if !is_blank(bytes) {
             self.tally.unasked += 1;

@@ -15,9 +15,9 @@ pub struct Replays {
     pub(crate) timing: ReplayTiming,
 }
 
-/// Where a user is in a recorded session.
+/// The position of a user in a recorded session.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct ReplayPosition {
     session: u32,
     step: u32,
 }
@@ -31,24 +31,24 @@ impl Replays {
         if once && number >= sessions {
             return false;
         }
-        user.place = Place { session: (number % sessions) as u32, step: 0 };
+        user.position = ReplayPosition { session: (number % sessions) as u32, step: 0 };
         true
     }
 
     fn session(&self, user: &User) -> &ReplayedSession {
-        &self.sessions[user.place.session as usize]
+        &self.sessions[user.position.session as usize]
     }
 
     /// The place of the user's page among those of the set.
     pub(crate) fn page(&self, user: &User) -> u32 {
-        self.session(user).pages[user.place.step as usize].page
+        self.session(user).pages[user.position.step as usize].page
     }
 
     /// The user's page is over: when the next is due.
     pub(crate) fn after(&self, user: &mut User) -> After {
-        user.place.step += 1;
+        user.position.step += 1;
         let session = self.session(user);
-        let step = user.place.step as usize;
+        let step = user.position.step as usize;
         let Some(ReplayedPage { at, .. }) = session.pages.get(step).copied() else {
             return After::Over(None);
         };
@@ -58,7 +58,7 @@ impl Replays {
         }
     }
 
-    /// When each session begins, if the recording tells.
+    /// The instants at which sessions begin, if the recording has them.
     pub(crate) fn starts(&self) -> Option<Vec<Instant>> {
         self.sessions.iter().map(|session| session.starts).collect()
     }

@@ -61,7 +61,7 @@ pub struct Sessions {
     needs: Arc<[Needs]>,
     check_names: Arc<[CheckNames]>,
     failures: Failures,
-    /// What a page embeds things with.
+    /// The elements that a page embeds objects with.
     embedding: Arc<Css>,
     writer: Writer,
     pending: Slab<PendingRequest>,
@@ -72,7 +72,7 @@ pub struct Sessions {
     tracer: Option<Tracer>,
 }
 
-/// What was done with replies, over the whole run.
+/// Counters of what was done with replies, over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     /// Bytes of content that were decoded, and what came out.
@@ -92,7 +92,7 @@ struct PendingRequest {
     other: Option<Bytes>,
     kind: Kind,
     intake: Intake,
-    /// What is kept of it for whoever watches.
+    /// The parts of it that a watcher is shown.
     traced: Option<Box<Traced>>,
 }
 
@@ -104,14 +104,14 @@ enum Kind {
     Object,
 }
 
-/// What comes after a page.
+/// The step after a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum After {
     /// The next page, once the user has thought: so long, or as the load says.
     Page(Option<Duration>),
     /// The next page, which is due then.
     At(Instant),
-    /// The same page again.
+    /// The page once more.
     Again,
     /// The session is over; who begins another thinks so long before.
     Over(Option<Duration>),
@@ -145,7 +145,7 @@ impl Sessions {
         })
     }
 
-    /// The same for another worker, with memory of its own and nothing under way.
+    /// A copy for another worker, with memory of its own and nothing under way.
     pub(crate) fn for_worker(&self) -> Sessions {
         Sessions {
             session: Arc::new(Session::clone(&self.session)),
@@ -163,7 +163,7 @@ impl Sessions {
         }
     }
 
-    /// The same states, gone through as `session` says, which is a part of these sessions'.
+    /// These states, gone through as `session` says, which is a part of these sessions'.
     fn of_part(&self, session: Session) -> Sessions {
         Sessions { session: Arc::new(session), ..self.for_worker() }
     }
@@ -188,7 +188,7 @@ impl Sessions {
         self.session.clicks.is_some() || !matches!(self.session.route, StatePath::Choice { .. })
     }
 
-    /// What was done with replies so far.
+    /// Counters of what was done with replies so far.
     pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
@@ -196,8 +196,8 @@ impl Sessions {
     /// Pages of a session at most; `of_load` is what the load says, for sessions without an end of their own.
     pub(crate) fn pages_max(&self, of_load: Option<&Distribution>, rng: &mut Stream) -> Option<u64> {
         let endless = matches!(self.session.route, StatePath::Choice { .. });
-        let law = self.session.clicks.as_ref().or(of_load.filter(|_| endless));
-        law.map(|law| law.sample_count(rng))
+        let pages = self.session.clicks.as_ref().or(of_load.filter(|_| endless));
+        pages.map(|pages| pages.sample_count(rng))
     }
 
     /// Begins the user's next session; false if there is no data left for one.

@@ -89,7 +89,7 @@ impl Population {
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
-        sample.tcp = host.facts(ConnectionKey { slot, serial: connection.serial });
+        sample.tcp = host.tcp_stats(ConnectionKey { slot, serial: connection.serial });
         let kept = reply.persistent && exchange.number + 1 < max;
         let unasked = unasked && kept;
         self.tally.unasked += u64::from(unasked);
@@ -189,7 +189,7 @@ impl Population {
         (outcome, page)
     }
 
-    /// So many requests that follow from a reply are wanted: due now, but for those that are `held` back.
+    /// Counts requests that follow from a reply: `queued` in all, due now but for those that are `held` back.
     pub(crate) fn count_queued(&mut self, now: Instant, queued: u32, held: u32) {
         for _ in held..queued {
             self.in_system.enter(now, now);

@@ -2,7 +2,7 @@
 
 use crate::connection::Job;
 use crate::off::Held;
-use crate::replay::Place;
+use crate::replay::ReplayPosition;
 use crate::session::Visit;
 use crate::slots::ConnectionSlot;
 use farfield_base::random::Stream;
@@ -15,14 +15,14 @@ pub(crate) struct User {
     /// The number in samples; it also chooses the source address.
     pub number: u32,
     pub rng: Stream,
-    /// Pages begun; tells a wake for an earlier turn from one for this.
+    /// Pages begun; distinguishes a wake for an earlier turn from one for this.
     pub turn: u32,
     /// Pages left in the session, this one included; `None` for a user who never leaves.
     pub pages_left: Option<u64>,
     /// The page of a set that it asked for last.
     pub page: Option<u32>,
     /// Where it is in a recorded session.
-    pub place: Place,
+    pub position: ReplayPosition,
     /// Sessions begun.
     pub sessions: u32,
     /// The number of its session, as in samples.
@@ -31,7 +31,7 @@ pub(crate) struct User {
     pub begun: Option<SessionBegin>,
     /// Requests that wait for a connection, in order.
     pub waiting: VecDeque<Job>,
-    /// What an OFF time holds back of the page; absent where the load has no such times.
+    /// Requests of the page that an OFF time holds back; absent where the load has no such times.
     pub held: Option<Box<Held>>,
     /// Requests of the page that are not over, those included that wait or are held back.
     pub unfinished: u32,
@@ -51,7 +51,7 @@ impl User {
             turn: 0,
             pages_left,
             page: None,
-            place: Place::default(),
+            position: ReplayPosition::default(),
             sessions: 0,
             session: Sample::NO_SESSION,
             begun: None,

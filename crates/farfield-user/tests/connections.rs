@@ -217,7 +217,7 @@ fn bytes_on_an_idle_connection_are_counted() {
     assert_eq!(stage.tally.resent, 0);
 }
 
-/// A line end behind a body is nobody's reply, whenever it comes: it neither is the first byte of the next reply nor
+/// A line end behind a body is no reply, whenever it comes: it neither is the first byte of the next reply nor
 /// closes the connection (RFC 9112 section 2.2).
 #[test]
 fn line_ends_behind_a_body_are_no_reply() {

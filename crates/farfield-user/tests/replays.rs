@@ -34,7 +34,7 @@ fn a_log_is_asked_for_at_its_instants() {
     assert_eq!(gaps.attempts.len(), 2, "a session keeps its connection");
 }
 
-/// What was due while the page before was not over begins late, and its response time tells.
+/// What was due while the page before was not over begins late, and its response time counts that.
 #[test]
 fn a_slow_server_makes_exact_instants_late() {
     let log = [line("a", 0, "/x"), line("a", 1, "/y")].concat();

@@ -167,8 +167,8 @@ fn forms_are_filled_in_and_redirects_followed() {
     assert!(request.ends_with("\r\n\r\nt=1%262&user=0&more=%C3%A9"), "{request}");
     assert_eq!(header(request, "Content-Type"), Some("application/x-www-form-urlencoded"));
     assert_eq!(header(&stage.sent[2].2, "Cookie"), Some("s=1"));
-    let told: Vec<_> = stage.samples[..3].iter().map(|s| (s.request, s.status, s.outcome)).collect();
-    assert_eq!(told, [(0, 200, Outcome::Ok), (1, 302, Outcome::Ok), (1, 200, Outcome::Ok)]);
+    let ended: Vec<_> = stage.samples[..3].iter().map(|s| (s.request, s.status, s.outcome)).collect();
+    assert_eq!(ended, [(0, 200, Outcome::Ok), (1, 302, Outcome::Ok), (1, 200, Outcome::Ok)]);
     assert_eq!(stage.samples[2].due, stage.samples[1].done, "a redirect is followed at once");
 }
 
@@ -226,7 +226,7 @@ fn what_cannot_be_sent_is_told() {
     assert!(
         missing.len() > 5 && missing.iter().all(|s| s.request == 1 && s.connection == Sample::NO_CONNECTION)
     );
-    assert!(missing[1].due >= missing[0].due + ms(100), "nobody storms on");
+    assert!(missing[1].due >= missing[0].due + ms(100), "no user storms on");
 }
 
 /// Without any pause, a session of nothing but a form that no page has goes on in time all the same.
@@ -237,9 +237,9 @@ fn what_can_never_be_sent_does_not_hold_time_up() {
     scene.policy.pause_after_failure = Duration::ZERO;
     scene.length = ms(1);
     let stage = scene.play();
-    let told: Vec<_> = stage.samples.iter().map(|sample| (sample.due, sample.outcome)).collect();
-    assert!(told.len() > 100 && told.iter().all(|(_, outcome)| *outcome == Outcome::ExtractFailed));
-    assert!(told.is_sorted_by(|one, next| one.0 < next.0));
+    let ended: Vec<_> = stage.samples.iter().map(|sample| (sample.due, sample.outcome)).collect();
+    assert!(ended.len() > 100 && ended.iter().all(|(_, outcome)| *outcome == Outcome::ExtractFailed));
+    assert!(ended.is_sorted_by(|one, next| one.0 < next.0));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn unique_rows_run_out() {
     }
 }
 
-/// Chance belongs to users: three workers together ask for what one does, request by request.
+/// Random streams belong to users: three workers together ask for what one does, request by request.
 #[test]
 fn three_workers_do_what_one_does() {
     let session = "think = { law = 'exponential', mean = '80ms' }\n\
@@ -283,7 +283,7 @@ fn three_workers_do_what_one_does() {
         let mut scene = scripted(load, session, |_| reply(200, "", "abcdefgh"));
         scene.policy.parallel = NonZeroU16::new(2).expect("two");
         scene.policy.requests_per_connection = NonZeroU32::new(5);
-        let told = |stages: &[Stage]| {
+        let requests = |stages: &[Stage]| {
             let mut all: Vec<String> = stages
                 .iter()
                 .flat_map(|stage| {
@@ -299,8 +299,8 @@ fn three_workers_do_what_one_does() {
             all.sort_unstable();
             all
         };
-        let one = told(&[scene.play()]);
-        let three = told(&[0, 1, 2].map(|worker| scene.play_share(worker, 3)));
+        let one = requests(&[scene.play()]);
+        let three = requests(&[0, 1, 2].map(|worker| scene.play_share(worker, 3)));
         assert!(one.len() > 100);
         assert_eq!(one, three, "{load}");
     }
@@ -560,7 +560,7 @@ fn content_that_is_not_in_its_coding_is_told() {
         let (outcomes, _) = led_by(session, script);
         assert!(outcomes.len() > 5 && outcomes[..5].iter().all(|outcome| *outcome == Outcome::BadCoding));
     }
-    // What nobody looks at need not be decoded.
+    // What is not looked at need not be decoded.
     let (outcomes, _) = led_by("[[state]]\nname = 'a'\npath = '/a'\n", scripts[0]);
     assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::Ok));
 }

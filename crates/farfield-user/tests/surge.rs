@@ -15,13 +15,13 @@ const INACTIVE: &str = "{ law = 'pareto', shape = 1.5, scale = '1s' }";
 const REPLY: Duration = Duration::from_ms(15);
 const CONNECT: Duration = Duration::from_ms(10);
 
-fn law(text: &str) -> Distribution {
+fn distribution(text: &str) -> Distribution {
     #[derive(serde::Deserialize)]
     struct Document {
-        law: TimesSpec,
+        times: TimesSpec,
     }
-    let document: Document = toml::from_str(&format!("law = {text}")).expect("a law");
-    document.law.resolve(&mut |_| unreachable!("no files")).expect("a law")
+    let document: Document = toml::from_str(&format!("times = {text}")).expect("a distribution");
+    document.times.resolve(&mut |_| unreachable!("no files")).expect("a distribution")
 }
 
 fn surge(users: u32, policy: &str) -> Scene {
@@ -37,8 +37,8 @@ fn of_user(stage: &Stage, user: u32) -> Vec<Sample> {
     stage.samples.iter().filter(|sample| sample.user == user).copied().collect()
 }
 
-fn draw(law: &Distribution, chance: &mut Stream) -> Duration {
-    law.sample_duration(chance)
+fn draw(times: &Distribution, rng: &mut Stream) -> Duration {
+    times.sample_duration(rng)
 }
 
 /// Each request is due when the user's own stream says, to the nanosecond: an active OFF time after each of a page's
@@ -47,9 +47,9 @@ fn draw(law: &Distribution, chance: &mut Stream) -> Duration {
 fn on_and_off_begin_exactly_as_drawn() {
     let scene = surge(4, "policy = 'one-request'");
     let stage = scene.play();
-    let (active, inactive) = (law(ACTIVE), law(INACTIVE));
+    let (active, inactive) = (distribution(ACTIVE), distribution(INACTIVE));
     for user in 0..4 {
-        let mut chance = Seed(1).stream(Purpose::User, u64::from(user));
+        let mut rng = Seed(1).stream(Purpose::User, u64::from(user));
         let samples = of_user(&stage, user);
         assert!(samples.len() > 100, "user {user} asked {} times", samples.len());
         let mut due = Instant::ZERO;
@@ -60,7 +60,7 @@ fn on_and_off_begin_exactly_as_drawn() {
             if done < Instant::ZERO + scene.length {
                 assert_eq!(sample.done, done);
             }
-            due = done + draw(if place % 4 < 3 { &active } else { &inactive }, &mut chance);
+            due = done + draw(if place % 4 < 3 { &active } else { &inactive }, &mut rng);
         }
         assert!(due >= Instant::ZERO + scene.length, "user {user} stopped at {due:?}");
     }

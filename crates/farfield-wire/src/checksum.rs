@@ -87,7 +87,7 @@ pub fn update_checksum(checksum: u16, old: u16, new: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!old) + u64::from(new))
 }
 
-/// The same for an aligned field of 32 bits.
+/// As [`update_checksum`], for an aligned field of 32 bits.
 pub fn update_checksum_u32(checksum: u16, old: u32, new: u32) -> u16 {
     let high = update_checksum(checksum, (old >> 16) as u16, (new >> 16) as u16);
     update_checksum(high, old as u16, new as u16)

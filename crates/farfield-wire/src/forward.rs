@@ -88,10 +88,10 @@ mod tests {
             (repr.ttl, repr.traffic_class, repr.ident) = (hops, class, ident);
             let mut packet = [0; 20];
             repr.emit(0, &mut packet);
-            let mut told = packet;
-            set_hop_limit(&mut told, hops - 1);
+            let mut expected = packet;
+            set_hop_limit(&mut expected, hops - 1);
             prop_assert_eq!(decrement_hop_limit(&mut packet), Ok(true));
-            prop_assert_eq!(told, packet);
+            prop_assert_eq!(expected, packet);
             prop_assert_eq!(mark_congestion(&mut packet), Ok(class & 3 != 0));
             let IpPacket::V4(view) = IpPacket::parse(&packet).unwrap() else { unreachable!() };
             prop_assert!(view.checksum_is_valid());

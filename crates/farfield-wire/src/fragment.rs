@@ -13,7 +13,7 @@ pub enum FragmentError {
     /// It is no IP packet.
     #[error("not an IP packet: {0}")]
     Packet(#[from] ParseError),
-    /// DF is set: the sender wants to be told the MTU.
+    /// DF is set: the sender wants to be sent the MTU.
     #[error("the packet must not be fragmented")]
     DontFragment,
     /// An IPv6 packet that is a fragment already; only its source may cut it, and did.

@@ -33,7 +33,7 @@ pub enum IcmpError {
     NoRoute,
     /// Its destination does not answer.
     HostUnreachable,
-    /// Its destination has nobody on that port.
+    /// The port is closed at its destination.
     PortUnreachable,
     /// A filter stopped it.
     Prohibited,

@@ -12,7 +12,7 @@ pub enum Unreachable {
     Host,
     /// Code 2: the host does not know the protocol.
     Protocol,
-    /// Code 3: nobody listens.
+    /// Code 3: port unreachable.
     Port,
     /// Code 4: DF is set and the packet does not fit the next hop.
     FragmentationNeeded {
@@ -30,7 +30,7 @@ pub enum Unreachable {
 pub enum Icmpv4Repr<'a> {
     /// Type 8.
     EchoRequest {
-        /// Whose it is.
+        /// The identifier of its sender.
         ident: u16,
         /// Which one it is.
         sequence: u16,

@@ -12,7 +12,7 @@ pub enum Unreachablev6 {
     Prohibited,
     /// Code 3: the host does not answer.
     Address,
-    /// Code 4: nobody listens.
+    /// Code 4: port unreachable.
     Port,
     /// Another code.
     Other(u8),
@@ -23,7 +23,7 @@ pub enum Unreachablev6 {
 pub enum Icmpv6Repr<'a> {
     /// Type 128.
     EchoRequest {
-        /// Whose it is.
+        /// The identifier of its sender.
         ident: u16,
         /// Which one it is.
         sequence: u16,

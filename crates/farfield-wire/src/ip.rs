@@ -291,7 +291,7 @@ impl IpRepr<'_> {
         }
     }
 
-    /// The same header before another protocol.
+    /// This header before another protocol.
     #[must_use]
     pub fn with_protocol(mut self, carried: Protocol) -> Self {
         match &mut self {

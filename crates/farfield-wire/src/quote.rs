@@ -9,7 +9,7 @@ use crate::ip::{Addresses, Protocol};
 use crate::seq::SeqNumber;
 use crate::{ipv4, ipv6};
 
-/// Whose packet an ICMP error is about.
+/// The packet that an ICMP error is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote {
     /// Its source, to which the error is sent, and destination.

@@ -2,7 +2,7 @@
 //!
 //! Fragments that overlap are an attack or an accident, and either way the datagram is given up, with what is
 //! still to come of it (RFC 5722; RFC 8200 has it for IPv6, and we do the same for IPv4, as Linux does). An exact
-//! repetition is what networks do, and does no harm. Time is handed in: whoever owns this calls
+//! repetition is what networks do, and does no harm. Time is handed in: the owner calls
 //! [`Reassembler::poll_expired`] when [`Reassembler::next_timeout`] comes.
 
 use crate::checksum::Sum;
@@ -70,7 +70,7 @@ pub enum FragmentFault {
     #[error("a fragment of a datagram that was given up")]
     GivenUp,
     /// What it makes whole is a fragment again: a fragment header behind the first one, which no host sends, and which
-    /// would have whoever takes the packet reassemble it once more, thousands of times over.
+    /// would make the receiver of the packet reassemble it once more, thousands of times over.
     #[error("a fragment header inside a fragmented packet")]
     Nested,
     /// It alone is more than may be held.
@@ -81,7 +81,7 @@ pub enum FragmentFault {
 /// A datagram whose time ran out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired {
-    /// Its first fragment, if that came and nothing was wrong: its sender should hear
+    /// Its first fragment, if that came and nothing was wrong: its sender should be sent
     /// [`IcmpError::ReassemblyTimeout`](crate::IcmpError::ReassemblyTimeout).
     pub first: Option<Vec<u8>>,
 }
@@ -96,7 +96,7 @@ pub struct Reassembler {
     serial: u64,
 }
 
-/// When a datagram's time runs out, with a number that tells equal times apart.
+/// When a datagram's time runs out, with a number that distinguishes equal times.
 type Deadline = (Instant, u64);
 
 /// What the fragments of a datagram share: in IPv4 the protocol too (RFC 791, section 2.3).
@@ -167,8 +167,8 @@ impl Reassembler {
             _ => return None,
         };
         let datagram = self.remove(&key)?;
-        let told = !datagram.given_up && !datagram.first.is_empty();
-        Some(Expired { first: told.then_some(datagram.first) })
+        let reported = !datagram.given_up && !datagram.first.is_empty();
+        Some(Expired { first: reported.then_some(datagram.first) })
     }
 
     /// Takes a fragment that came at `now`.
@@ -396,7 +396,7 @@ fn assemble(first: &[u8], payload: &[u8], congested: bool) -> Vec<u8> {
     };
     whole.extend_from_slice(payload);
     if congested {
-        // An end that does not understand ECN is not told; RFC 3168 would have the packet dropped.
+        // An end that does not understand ECN is not marked; RFC 3168 would have the packet dropped.
         let _ = mark_congestion(&mut whole);
     }
     whole

@@ -227,8 +227,8 @@ impl TcpRepr {
         header_len
     }
 
-    /// The same for checksum offload: the checksum field holds the sum of the pseudo-header alone, and whoever gets
-    /// the segment with [`ChecksumNeed::Partial`](crate::ChecksumNeed) does the rest.
+    /// As [`emit`](Self::emit), for checksum offload: the checksum field holds the sum of the pseudo-header alone, and
+    /// the receiver of the segment with [`ChecksumNeed::Partial`](crate::ChecksumNeed) does the rest.
     pub fn emit_partial(&self, addresses: &Addresses, payload_len: usize, out: &mut [u8]) -> usize {
         let header_len = self.header_len();
         let header = &mut out[..header_len];

@@ -1,6 +1,6 @@
 //! TCP options: MSS (RFC 9293, section 3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018).
 //!
-//! They come from whoever cares to send them. [`TcpOptionIter`] reads any bytes without panicking and
+//! They may come from anywhere. [`TcpOptionIter`] reads any bytes without panicking and
 //! without going on past a length that cannot be.
 
 use crate::field::{put_u16, put_u32, u16_at, u32_at};

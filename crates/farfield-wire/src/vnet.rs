@@ -21,7 +21,7 @@ pub enum ChecksumNeed {
     /// It is in the packet, as ever.
     #[default]
     Whole,
-    /// It was seen to be right, by whoever passes the packet on.
+    /// It was verified by the sender of the packet.
     Verified,
     /// It is to be done: see [`complete_checksum`](crate::complete_checksum).
     Partial {

@@ -129,7 +129,7 @@ fn an_echo_comes_back_with_its_data() {
     assert_eq!(read_v6(&back_v6), Icmpv6Repr::EchoReply { ident: 7, sequence: 3, data: &payload });
     assert_eq!(read_ip(&back_v6).addresses(), v6().reversed());
 
-    assert_eq!(reply(&back_v4), None, "nobody answers an answer");
+    assert_eq!(reply(&back_v4), None, "an answer is not answered");
     let mut damaged = ping(v4());
     damaged[30] ^= 1;
     assert_eq!(reply(&damaged), None);

@@ -112,7 +112,7 @@ fn fragments_that_contradict_give_the_datagram_up() {
         }
         assert_eq!(reassembler.handle_fragment(NOW, &fragment), Err(FragmentFault::Contradiction));
         assert_eq!(reassembler.bytes_held(), 0);
-        // RFC 5722: what is still to come goes the same way, and its sender hears nothing.
+        // RFC 5722: what is still to come goes the same way, and its sender is sent nothing.
         let rest = v4_fragment(16, false, &[2; 8]);
         assert_eq!(reassembler.handle_fragment(NOW, &rest), Err(FragmentFault::GivenUp));
         assert_eq!(reassembler.poll_expired(Instant::MAX), Some(Expired { first: None }));
@@ -151,8 +151,8 @@ fn an_atomic_fragment_is_whole_by_itself() {
     assert_eq!(reassembler.datagrams(), 0);
 }
 
-/// A packet that is nothing but fragment headers, each of a whole datagram: whoever takes it apart one by one does so
-/// 8,000 times, copies 64 KiB each time, and by recursion runs out of stack.
+/// A packet that is nothing but fragment headers, each of a whole datagram: taking them off one by one
+/// copies 64 KiB 8,000 times, and by recursion runs out of stack.
 #[test]
 fn fragment_headers_inside_fragments_end_at_once() {
     let nested = |headers: usize| {

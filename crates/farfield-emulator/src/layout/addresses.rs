@@ -1,7 +1,7 @@
 //! Which address each client has.
 //!
-//! The gateway finds a packet's shard by the address alone: its place in the block around all clients, modulo the
-//! number of shards. So the address of client n stands at a place that leaves the same remainder as n does; where
+//! The gateway finds a packet's shard by the address alone: its offset in the block around all clients, modulo the
+//! number of shards. So the address of client n stands at an offset that leaves the same remainder as n does; where
 //! there are several shards, some addresses in between may stay free.
 
 use super::{Block, Class, Frame, LayoutError};
@@ -102,14 +102,14 @@ impl Pools {
         }
     }
 
-    /// The first address of each class, at a place without remainder.
+    /// The first address of each class, at an offset without remainder.
     fn fill(&self, classes: &[Class], spans: &[u128], shards: u128) -> Result<Vec<IpAddr>, LayoutError> {
         let mut next_in_default = None;
         let mut first = Vec::with_capacity(classes.len());
         for (class, (block, &span)) in self.of.iter().zip(spans).enumerate() {
             let around = self.around[usize::from(block.is_v6())].expect("a class is in it");
             let (least, count) = block.usable();
-            let from = around.place(block.at(least));
+            let from = around.offset(block.at(least));
             let end = from.saturating_add(count);
             let own = classes[class].pool.is_some();
             let start = if own { from } else { next_in_default.unwrap_or(from) }.next_multiple_of(shards);
@@ -126,7 +126,7 @@ impl Pools {
                 // Classes may have pools of their own within the default block, where these addresses are not.
                 let meets = |other: &usize| {
                     let of = &self.of[*other];
-                    let (from, count) = (around.place(of.network()), of.size());
+                    let (from, count) = (around.offset(of.network()), of.size());
                     let apart = from >= start + span || from.saturating_add(count) <= start;
                     classes[*other].pool.is_some() && of.is_v6() == block.is_v6() && !apart
                 };

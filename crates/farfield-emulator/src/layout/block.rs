@@ -14,13 +14,13 @@ pub struct Block {
 /// Why a text is no block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
-    /// It has another form.
+    /// Another form than a block's.
     #[error("`{0}` is no block of addresses; write one such as `198.18.0.0/15` or `2001:2::/48`")]
     Form(String),
     /// Bits are set past its length.
     #[error("`{given}` has bits set past its length; write `{meant}`")]
     HostBits {
-        /// What was given.
+        /// The text as given.
         given: String,
         /// The block around it.
         meant: Block,
@@ -86,18 +86,18 @@ impl Block {
         }
     }
 
-    /// How many addresses it has; all of IPv6 count one less than they are.
+    /// The number of addresses; all of IPv6 count one less than they are.
     pub(super) fn size(&self) -> u128 {
         1_u128.checked_shl(u32::from(width(self.network) - self.bits)).unwrap_or(u128::MAX)
     }
 
-    /// The address at `place` within the block.
-    pub(super) fn at(&self, place: u128) -> IpAddr {
-        with_number(self.network, number(self.network).wrapping_add(place))
+    /// The address at `offset` within the block.
+    pub(super) fn at(&self, offset: u128) -> IpAddr {
+        with_number(self.network, number(self.network).wrapping_add(offset))
     }
 
-    /// The place of `address`, which is in the block.
-    pub(super) fn place(&self, address: IpAddr) -> u128 {
+    /// The offset of `address`, which is in the block.
+    pub(super) fn offset(&self, address: IpAddr) -> u128 {
         number(address).wrapping_sub(number(self.network))
     }
 }

@@ -1,6 +1,6 @@
 //! Things dealt to classes by weight, so that every class has its part of any first things.
 
-/// The class of each of `count` things, by its place among `weights`, all of which are above zero.
+/// The class of each of `count` things, as an index of `weights`, all of which are above zero.
 ///
 /// Among the first n, class i has n·wᵢ within less than one: the schedule of Tijdeman (1980, "The chairman assignment
 /// problem", Discrete Mathematics 32), which serves the class whose next thing is due first among those whose turn

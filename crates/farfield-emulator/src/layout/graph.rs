@@ -88,7 +88,7 @@ pub fn subnets<L>(topology: &Topology<L>, backbone: &Backbone) -> Vec<(String, V
     vec![("hosts".to_owned(), in_turn.collect())]
 }
 
-/// The same graph with the model of each link: `resolve` makes it of what is written, once for all links alike.
+/// The graph with the model of each link: `resolve` makes it of what is written, once for all links alike.
 ///
 /// # Errors
 /// The first that `resolve` has, with the link's two ends.

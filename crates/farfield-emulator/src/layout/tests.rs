@@ -89,7 +89,7 @@ fn the_mss_follows_from_mtu_and_family() {
     assert_eq!(silent, [536, 536, 1220, 536]);
 }
 
-/// The gateway finds a client's shard by its address: the place in the block around all, modulo shards.
+/// The gateway finds a client's shard by its address: the offset in the block around all, modulo shards.
 #[test]
 fn addresses_tell_shards() {
     for shards in [1, 2, 3, 5] {
@@ -106,7 +106,7 @@ fn addresses_tell_shards() {
             let around = if address.is_ipv4() { layout.clients_v4 } else { layout.clients_v6 };
             let around = around.expect("a block around all");
             assert!(around.contains(address), "{address} in {around}");
-            assert_eq!(around.place(address) % u128::from(shards), u128::from(client % shards));
+            assert_eq!(around.offset(address) % u128::from(shards), u128::from(client % shards));
             assert!(seen.insert(address), "{address} twice");
         }
     }

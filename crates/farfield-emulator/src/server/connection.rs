@@ -8,14 +8,14 @@ use farfield_base::Instant;
 use farfield_tcp::Segment;
 use smallvec::SmallVec;
 
-/// Whose turn it is.
+/// Stages of a connection's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The handshake is under way.
     Handshake,
-    /// It waits to be accepted.
+    /// In the accept queue.
     Queued,
-    /// It was accepted.
+    /// Accepted.
     Accepted,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     /// Requests answered.
     pub answered: u32,
     pub timer_at: Instant,
-    /// How long a request is waited for; [`Instant::MAX`] while none is.
+    /// The end of the wait for a request; [`Instant::MAX`] while none is awaited.
     pub idle_until: Instant,
     /// The earliest idle alarm that is set.
     pub idle_alarm_at: Instant,

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Stage};
 use super::http::Replies;
 use super::time_wait::Waiting;
-use super::{ServerFacts, ServerPlan};
+use super::{ServerCounters, ServerPlan};
 use crate::Directory;
 use crate::packet::{Carried, Packet, Tcp};
 use crate::plan::NetworkPlan;
@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// An alarm of the server. Whoever is woken checks whether it still cares.
+/// An alarm of the server. Alarms are not cancelled: one that is stale does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alarm {
     /// A timer of the connection's TCP may be due.
@@ -80,7 +80,7 @@ impl Peer {
 pub(crate) struct Core {
     pub plan: Arc<ServerPlan>,
     pub seed: Seed,
-    pub facts: ServerFacts,
+    pub counters: ServerCounters,
     /// By client.
     pub peers: Vec<Peer>,
     pub connections: Slab<Connection>,
@@ -93,7 +93,7 @@ pub(crate) struct Core {
     pub begun: u32,
     /// Connections whose handshake is under way.
     pub half_open: u32,
-    /// Established connections that nobody has accepted, by slot and serial number. Those that died stay until then.
+    /// Established connections that wait to be accepted, by slot and serial number. Those that died stay until then.
     pub accept_queue: VecDeque<Owner<ServedSlot>>,
     /// Connections with a request that waits for an event loop.
     pub ready: VecDeque<Owner<ServedSlot>>,
@@ -101,7 +101,7 @@ pub(crate) struct Core {
     pub replies: Replies,
     /// Segments to send, with the clients that they are for.
     pub departures: VecDeque<(ClientId, Tcp)>,
-    /// What to wake the server for, and when.
+    /// Alarms to be set, and when they are due.
     pub alarms: Vec<(Instant, Alarm)>,
     /// Connections that were closed beside the one that was being looked after.
     pub closed: Vec<ServedSlot>,
@@ -120,7 +120,7 @@ impl Core {
         peers.resize_with(network.clients.len(), Peer::default);
         Core {
             seed,
-            facts: ServerFacts::default(),
+            counters: ServerCounters::default(),
             peers,
             connections: Slab::new(),
             waiting: Slab::new(),
@@ -152,7 +152,7 @@ impl Core {
         match &packet.carried {
             Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
             Carried::Raw(bytes) => {
-                self.facts.packets_in += 1;
+                self.counters.packets_in += 1;
                 let Ok(ip) = IpPacket::parse(bytes) else { return };
                 if let Ok(Transport::Tcp(view)) = ip.transport()
                     && ip.addresses() == packet.addresses
@@ -168,7 +168,7 @@ impl Core {
 
     /// Takes a segment from client `client`.
     pub fn handle_segment(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
-        self.facts.packets_in += 1;
+        self.counters.packets_in += 1;
         self.receive(now, client, tcp);
         self.flush_closed(now);
     }
@@ -216,7 +216,7 @@ impl Core {
             return self.arm_timer(now, slot);
         }
         connection.tcp.handle_timer(now);
-        self.hear(now, slot);
+        self.handle_events(now, slot);
     }
 
     fn handle_timers(&mut self, now: Instant, queue: u16) {
@@ -268,17 +268,17 @@ impl Core {
 
     fn receive_open(&mut self, now: Instant, slot: ServedSlot, tcp: &Tcp) {
         if self.overflows(slot, &tcp.segment) {
-            self.facts.accept_overflows += 1;
+            self.counters.accept_overflows += 1;
             return;
         }
         let connection = &mut self.connections[slot.index()];
         let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
-        self.facts.requests += u64::from(read);
-        self.hear(now, slot);
+        self.counters.requests += u64::from(read);
+        self.handle_events(now, slot);
     }
 
-    /// Does what follows from what TCP has to tell, and sends what it has to send.
-    pub fn hear(&mut self, now: Instant, slot: ServedSlot) {
+    /// Acts on the connection's TCP events, and sends what it has to send.
+    pub fn handle_events(&mut self, now: Instant, slot: ServedSlot) {
         while let Some(event) = self.connections[slot.index()].tcp.poll_event() {
             match event {
                 Event::Connected => self.established(now, slot),
@@ -334,7 +334,7 @@ impl Core {
     }
 
     pub fn send(&mut self, client: ClientId, port: u16, segment: Segment, payload: Bytes) {
-        self.facts.packets_out += 1;
+        self.counters.packets_out += 1;
         let tcp = Tcp { source_port: self.network.servers.port, destination_port: port, segment, payload };
         self.departures.push_back((client, tcp));
     }

@@ -1,7 +1,7 @@
 //! Replies that a server model gives word for word: a token, a form, a cookie or a redirect for users in sessions.
 //!
 //! They are written as bytes once, before the run, and no request for one allocates. The model does not look at what it
-//! was asked with: whoever brings the wrong token gets the same reply.
+//! was asked with: a wrong token gets the same reply.
 
 use super::http::Keeping;
 use bytes::Bytes;
@@ -67,7 +67,7 @@ impl FixedReplies {
 
 impl Written {
     fn of(FixedReply { status, headers, body }: &FixedReply) -> Written {
-        // RFC 9110 §8.6: a 204 has no Content-Length, and what a 304 would tell is another reply's.
+        // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be another reply's.
         let empty = matches!(status, 204 | 304);
         let body: &[u8] = if empty { b"" } else { body };
         let mut head = format!("HTTP/1.1 {status} \r\n").into_bytes();
@@ -96,11 +96,11 @@ mod tests {
         let mut replies = FixedReplies::default();
         replies.add("/a", None, &reply(200, b"<p>"));
         replies.add("/b", None, &reply(304, b"left out"));
-        let told = |number, keeping, head_only| replies.bytes(number, keeping, head_only).to_vec();
+        let reply_bytes = |number, keeping, head_only| replies.bytes(number, keeping, head_only).to_vec();
         let head = b"HTTP/1.1 200 \r\nx-a: b\xe9\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
-        assert_eq!(told(0, Keeping::Close, true), head);
-        assert_eq!(told(0, Keeping::Close, false), [&head[..], b"<p>"].concat());
-        assert_eq!(told(1, Keeping::Keep, false), b"HTTP/1.1 304 \r\nx-a: b\xe9\r\n\r\n");
+        assert_eq!(reply_bytes(0, Keeping::Close, true), head);
+        assert_eq!(reply_bytes(0, Keeping::Close, false), [&head[..], b"<p>"].concat());
+        assert_eq!(reply_bytes(1, Keeping::Keep, false), b"HTTP/1.1 304 \r\nx-a: b\xe9\r\n\r\n");
     }
 
     #[test]

@@ -5,10 +5,10 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// What a request asks for.
+/// A request, as the server read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// What is known of the object that its path names.
+    /// Size and cost of the object that its path names.
     pub known: Option<Known>,
     /// The number of the reply that it gets word for word.
     pub fixed: Option<u32>,
@@ -18,14 +18,14 @@ pub(crate) struct Ask {
     pub malformed: bool,
 }
 
-/// What becomes of the connection after the reply, as far as the request says (RFC 9112 §9.3).
+/// The fate of the connection after the reply, as far as the request says (RFC 9112 §9.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Keeping {
-    /// It is closed.
+    /// Closed.
     Close,
-    /// It is kept, without a word.
+    /// Kept, as HTTP/1.1 does by default.
     Keep,
-    /// It is kept, which HTTP/1.0 must be told.
+    /// Kept, and the reply says so, as HTTP/1.0 asks.
     KeepTold,
 }
 
@@ -40,7 +40,7 @@ impl Keeping {
     }
 }
 
-/// What was read of a request that is not complete.
+/// The part of an incomplete request that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     partial: Vec<u8>,
@@ -118,7 +118,7 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
     Some((len, Ask { known, fixed, keeping, head_only: method == "HEAD", malformed: false }, body))
 }
 
-/// What bodies are slices of.
+/// The bytes that bodies are slices of.
 static BODY: [u8; 64 * 1024] = [b'x'; 64 * 1024];
 
 /// Bodies up to this long are kept with their heads, as one.

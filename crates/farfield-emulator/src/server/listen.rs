@@ -12,9 +12,9 @@ use std::sync::Arc;
 impl Core {
     /// A SYN for no connection. `beyond` is where the sequence numbers of an earlier connection on the port ended.
     pub fn listen(&mut self, now: Instant, client: ClientId, tcp: &Tcp, beyond: Option<SeqNumber>) {
-        self.facts.syns += 1;
+        self.counters.syns += 1;
         if self.accept_queue_is_full() || self.half_open >= self.plan.syn_backlog {
-            self.facts.syns_dropped += 1;
+            self.counters.syns_dropped += 1;
             return;
         }
         let mut numbers = self.numbers(now, client, tcp.source_port);
@@ -30,8 +30,8 @@ impl Core {
         let slot = ServedSlot::at(self.connections.insert(connection));
         self.peers[client.index()].set(tcp.source_port, PeerPort::Open(slot));
         self.half_open += 1;
-        self.facts.connections_most = self.facts.connections_most.max(self.connections.len() as u32);
-        self.hear(now, slot);
+        self.counters.connections_most = self.counters.connections_most.max(self.connections.len() as u32);
+        self.handle_events(now, slot);
     }
 
     /// True if the segment would establish a connection for which there is no room.
@@ -44,7 +44,7 @@ impl Core {
 
     /// The handshake is complete.
     pub fn established(&mut self, now: Instant, slot: ServedSlot) {
-        self.facts.established += 1;
+        self.counters.established += 1;
         self.half_open -= 1;
         let connection = &mut self.connections[slot.index()];
         connection.stage = Stage::Queued;
@@ -54,7 +54,7 @@ impl Core {
         // What a free worker takes at once has not waited.
         let waits = self.connections[slot.index()].stage == Stage::Queued;
         if waits {
-            self.facts.accept_queue_most = self.facts.accept_queue_most.max(queued);
+            self.counters.accept_queue_most = self.counters.accept_queue_most.max(queued);
         }
     }
 

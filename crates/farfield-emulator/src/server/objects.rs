@@ -1,4 +1,4 @@
-//! What a server model knows of the objects that it is asked for, by their paths.
+//! Objects that a server model knows, by their paths.
 
 use super::fixed::{FixedReplies, FixedReply};
 use super::http::Keeping;
@@ -6,12 +6,12 @@ use bytes::Bytes;
 use farfield_base::Duration;
 use std::collections::BTreeMap;
 
-/// What is known of an object.
+/// Size and cost of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// Bytes of its body.
     pub size: u64,
-    /// How long a worker takes for it, beside what any request takes.
+    /// Service time of the object, beside that of any request.
     pub cost: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Objects {
         self.replies.bytes(number, keeping, head_only)
     }
 
-    /// What is known of the object at `path`; what stands behind a `?` matters only where an object is named so.
+    /// The object at `path`, if it is known; what stands behind a `?` matters only where an object is named so.
     pub fn of(&self, path: &str) -> Option<Known> {
         let bare = bare(path);
         let named = || self.by_path.get(path).or_else(|| self.by_path.get(bare)).copied();

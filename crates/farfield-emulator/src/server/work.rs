@@ -9,7 +9,7 @@ use crate::timeout_queue::{Owner, Put};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
 
-/// How long the first request of a connection is waited for (nginx: `client_header_timeout`).
+/// The longest wait for the first request of a connection (nginx: `client_header_timeout`).
 const FIRST_REQUEST: Duration = Duration::from_secs(60);
 
 impl Workers {
@@ -35,7 +35,7 @@ impl Core {
                 continue;
             }
             connection.stage = Stage::Accepted;
-            self.facts.accepted += 1;
+            self.counters.accepted += 1;
             if self.prefork() {
                 self.idle_workers -= 1;
                 self.connections[slot.index()].held = true;
@@ -103,7 +103,7 @@ impl Core {
             ask.known = Some(known);
             service = service + known.cost;
         }
-        self.facts.busy = self.facts.busy + service;
+        self.counters.busy = self.counters.busy + service;
         self.alarms.push((now + service, Alarm::Served(Owner { slot, serial })));
     }
 
@@ -114,7 +114,7 @@ impl Core {
         }
         if lives {
             self.reply(now, slot);
-            self.hear(now, slot);
+            self.handle_events(now, slot);
         }
         self.accept(now);
         self.dispatch(now);
@@ -164,7 +164,7 @@ impl Core {
         if connection.unwritten > 0 {
             return;
         }
-        self.facts.replies += 1;
+        self.counters.replies += 1;
         if connection.closing {
             self.close(now, slot);
         } else {
@@ -245,9 +245,9 @@ impl Core {
         if connection.lingering {
             return self.release(now, slot);
         }
-        self.facts.idle_closes += 1;
+        self.counters.idle_closes += 1;
         self.close(now, slot);
-        self.hear(now, slot);
+        self.handle_events(now, slot);
     }
 
     /// Takes a connection off the table.

@@ -13,7 +13,7 @@ pub(crate) struct Barrier {
     broken: AtomicBool,
 }
 
-/// Breaks the barrier if its thread panics, so that nobody waits for ever.
+/// Breaks the barrier if its thread panics, so that no other waits for ever.
 #[derive(Debug)]
 pub(crate) struct Guard<'a>(pub &'a Barrier);
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_a_turn_ahead() {
+    fn no_thread_is_a_turn_ahead() {
         let (barrier, count) = (Barrier::new(3), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {

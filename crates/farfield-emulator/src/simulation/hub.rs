@@ -1,4 +1,4 @@
-//! The hub: shared links and the server. And the far side: shared links away from the server, where they can be a part
+//! The hub: shared links and the server. And the far side: shared links away from the server, where they can be a partition
 //! of their own.
 
 use super::sink::{EVENTS_A_LOOK, Remote};

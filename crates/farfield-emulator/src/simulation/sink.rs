@@ -1,6 +1,6 @@
 //! The way of samples out of a simulation while it goes on, and the way of wishes into it.
 
-use super::part::Part;
+use super::partition::Partition;
 use farfield_base::{Instant, Note, Sample};
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,21 +10,21 @@ const BATCH: usize = 16_384;
 /// Events between two looks at whether to stop: less than a tenth of a second of work.
 pub(crate) const EVENTS_A_LOOK: u64 = 4_096;
 
-/// What a simulation has come to.
+/// The results of a simulation since the last batch.
 #[derive(Debug)]
 pub struct Batch {
     /// Everything before this instant has happened.
     pub now: Instant,
-    /// What is under way.
+    /// Gauges of what is under way.
     pub standing: Standing,
     /// The requests that ended since the last batch, in order of their end, their user and their number on their
     /// connection. All ended before `now`, or are cut off at the end of the simulation.
     pub samples: Vec<Sample>,
-    /// What happened in sessions since the last batch, in the order of time, user and session.
+    /// Notes of sessions since the last batch, in the order of time, user and session.
     pub notes: Vec<Note>,
 }
 
-/// What is under way in a simulation.
+/// Gauges of what is under way in a simulation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Connections that clients have open or are opening.
@@ -60,7 +60,7 @@ impl Sink for Vec<Sample> {
     }
 }
 
-/// What is wanted of a simulation that goes on, from another thread.
+/// Remote control of a simulation from another thread.
 #[derive(Debug, Default)]
 pub struct Remote {
     stop: AtomicBool,
@@ -90,7 +90,7 @@ pub(crate) struct Outlet<'a> {
     handed_until: Instant,
 }
 
-/// Samples that parts hold.
+/// Samples that partitions hold.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(AtomicUsize);
 
@@ -124,22 +124,22 @@ impl<'a> Outlet<'a> {
         self.sink.goes_on(now)
     }
 
-    /// Hands on what the parts hold, all of which have come to `now`.
-    pub fn hand_on<'p>(&mut self, parts: impl Iterator<Item = MutexGuard<'p, Part>>, now: Instant) {
+    /// Hands on what the partitions hold, all of which have come to `now`.
+    pub fn hand_on<'p>(&mut self, partitions: impl Iterator<Item = MutexGuard<'p, Partition>>, now: Instant) {
         let (mut samples, mut notes) = (Vec::with_capacity(BATCH), Vec::new());
         let mut standing = Standing::default();
-        for mut part in parts {
-            let population = part.shard.population();
+        for mut partition in partitions {
+            let population = partition.shard.population();
             standing.connections += population.connections() as u64;
             standing.in_system += population.in_system();
-            standing.connects += part.shard.connects();
-            samples.extend(part.shard.take_samples());
-            notes.extend(part.shard.take_notes());
+            standing.connects += partition.shard.connects();
+            samples.extend(partition.shard.take_samples());
+            notes.extend(partition.shard.take_notes());
         }
         self.hand_on_ordered(samples, notes, standing, now);
     }
 
-    /// Hands on the samples and notes of all parts, in an order that does not depend on what the parts are.
+    /// Hands on the samples and notes of all partitions, in an order that does not depend on what the partitions are.
     pub fn hand_on_ordered(
         &mut self,
         mut samples: Vec<Sample>,

@@ -1,12 +1,12 @@
-//! Turning the parts, window by window, on as many threads as are asked for.
+//! Turning the partitions, window by window, on as many threads as are asked for.
 //!
-//! In a window a thread that has nothing to do takes the next part that nobody has taken, the hub first and then the
-//! far side, for they are the largest. Parts are handed over by locks that nobody waits for; packets between parts lie in boxes that are
-//! filled in one window and emptied in the next.
+//! In a window a thread that has nothing to do takes the next partition that is free, the hub first and then the
+//! far side, for they are the largest. Partitions are handed over by locks that are never waited for; packets between partitions lie in
+//! boxes that are filled in one window and emptied in the next.
 
 use super::barrier::{Barrier, Guard};
 use super::hub::{Hub, Links};
-use super::part::Part;
+use super::partition::Partition;
 use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
@@ -18,7 +18,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// What a part says at the end of a window.
+/// The report of a partition at the end of a window.
 #[derive(Debug, Default)]
 struct Report {
     /// The first window in which it has something to do.
@@ -27,25 +27,25 @@ struct Report {
 }
 
 impl Report {
-    fn say(&self, next: u64, done: bool) {
+    fn set(&self, next: u64, done: bool) {
         self.next.store(next, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
     }
 }
 
-/// What belongs to every second window.
+/// Boxes and reports of every second window.
 #[derive(Debug)]
-struct Side {
-    /// Packets for the hub, by the part that they are from.
+struct Handover {
+    /// Packets for the hub, by the partition that they are from.
     up: Vec<Mutex<Vec<Crossing>>>,
-    /// Packets from the hub, by part.
+    /// Packets from the hub, by partition.
     down: Vec<Mutex<Vec<Crossing>>>,
-    /// Packets from the far side, by part.
+    /// Packets from the far side, by partition.
     far_down: Vec<Mutex<Vec<Crossing>>>,
     /// Packets from the hub to the far side, and back.
     away: Mutex<Vec<Crossing>>,
     back: Mutex<Vec<Crossing>>,
-    /// Of the hub, of the far side, and then of the parts.
+    /// Of the hub, of the far side, and then of the partitions.
     reports: Vec<Report>,
     taken: AtomicUsize,
 }
@@ -53,8 +53,8 @@ struct Side {
 struct Machine<'a, T> {
     hub: Mutex<Hub<T>>,
     far: Option<Mutex<Links<Infallible>>>,
-    parts: Vec<Mutex<Part>>,
-    sides: [Side; 2],
+    partitions: Vec<Mutex<Partition>>,
+    handovers: [Handover; 2],
     barrier: Barrier,
     windows: Windows,
     measure_to: Instant,
@@ -62,7 +62,7 @@ struct Machine<'a, T> {
     outlet: Mutex<Outlet<'a>>,
     pending: Pending,
     remote: &'a Remote,
-    /// It was ended before its time. Set while all threads wait, so that they agree.
+    /// The simulation was ended before its time. Set while all threads wait, so that they agree.
     stopped: AtomicBool,
 }
 
@@ -70,21 +70,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("a thread that panics ends the simulation")
 }
 
-/// Places of reports: the hub's, the far side's, and those of the parts.
+/// Indices of reports: the hub's, the far side's, and those of the partitions.
 const HUB: usize = 0;
 const FAR: usize = 1;
-const FIRST_PART: usize = 2;
+const FIRST_PARTITION: usize = 2;
 
-impl Side {
-    fn new(parts: usize) -> Side {
-        let boxes = || (0..parts).map(|_| Mutex::default()).collect();
-        Side {
+impl Handover {
+    fn new(partitions: usize) -> Handover {
+        let boxes = || (0..partitions).map(|_| Mutex::default()).collect();
+        Handover {
             up: boxes(),
             down: boxes(),
             far_down: boxes(),
             away: Mutex::default(),
             back: Mutex::default(),
-            reports: (0..parts + FIRST_PART).map(|_| Report::default()).collect(),
+            reports: (0..partitions + FIRST_PARTITION).map(|_| Report::default()).collect(),
             taken: AtomicUsize::new(0),
         }
     }
@@ -92,7 +92,7 @@ impl Side {
 
 /// Turns them to the end, or until `remote` says to stop.
 pub(crate) fn turn<T: Tap>(
-    mut parts: Vec<Part>,
+    mut partitions: Vec<Partition>,
     hub: Hub<T>,
     far: Option<Links<Infallible>>,
     windows: Windows,
@@ -100,14 +100,14 @@ pub(crate) fn turn<T: Tap>(
     sink: &mut dyn Sink,
     remote: &Remote,
 ) -> Simulated {
-    parts.iter_mut().for_each(|part| part.shard.start());
-    let threads = (simulation.shards.get() as usize).min(parts.len() + 1 + usize::from(far.is_some()));
-    let count = parts.len();
+    partitions.iter_mut().for_each(|partition| partition.shard.start());
+    let threads = (simulation.shards.get() as usize).min(partitions.len() + 1 + usize::from(far.is_some()));
+    let count = partitions.len();
     let machine = Machine {
         hub: Mutex::new(hub),
         far: far.map(Mutex::new),
-        parts: parts.into_iter().map(Mutex::new).collect(),
-        sides: [Side::new(count), Side::new(count)],
+        partitions: partitions.into_iter().map(Mutex::new).collect(),
+        handovers: [Handover::new(count), Handover::new(count)],
         barrier: Barrier::new(threads),
         windows,
         measure_to: simulation.window.measure_to,
@@ -141,14 +141,14 @@ impl<T: Tap> Machine<'_, T> {
         let (mut k, mut turned) = (0, 0u64);
         loop {
             let (now, before) =
-                (&self.sides[(turned % 2) as usize], &self.sides[((turned + 1) % 2) as usize]);
+                (&self.handovers[(turned % 2) as usize], &self.handovers[((turned + 1) % 2) as usize]);
             loop {
                 let next = now.taken.fetch_add(1, Ordering::Relaxed);
                 match next {
                     HUB => self.turn_hub(k, now, before),
                     FAR => self.turn_far(k, now, before),
-                    _ if next - FIRST_PART < self.parts.len() => {
-                        self.turn_part(next - FIRST_PART, k, now, before);
+                    _ if next - FIRST_PARTITION < self.partitions.len() => {
+                        self.turn_partition(next - FIRST_PARTITION, k, now, before);
                     }
                     _ => break,
                 }
@@ -165,7 +165,7 @@ impl<T: Tap> Machine<'_, T> {
         }
     }
 
-    /// What is done by one thread while the others wait.
+    /// Work of one thread while the others wait.
     fn between_windows(&self, k: u64) {
         if self.remote.stops() {
             return self.stopped.store(true, Ordering::Relaxed);
@@ -174,14 +174,14 @@ impl<T: Tap> Machine<'_, T> {
         let outlet = &mut *lock(&self.outlet);
         let looks = outlet.looks(now);
         if self.pending.is_batch(self.remote) || looks {
-            outlet.hand_on(self.parts.iter().map(lock), now);
+            outlet.hand_on(self.partitions.iter().map(lock), now);
         }
         if looks && !outlet.goes_on(now) {
             self.stopped.store(true, Ordering::Relaxed);
         }
     }
 
-    fn turn_hub(&self, k: u64, now: &Side, before: &Side) {
+    fn turn_hub(&self, k: u64, now: &Handover, before: &Handover) {
         let hub = &mut *lock(&self.hub);
         for from in &before.up {
             hub.links.take(&mut lock(from));
@@ -190,21 +190,21 @@ impl<T: Tap> Machine<'_, T> {
         let did = hub.run(self.windows.hub_end(k), self.remote);
         let sent = self.deal(&mut hub.links, &now.down, &now.away);
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.links.next_at()) };
-        now.reports[HUB].say(next, true);
+        now.reports[HUB].set(next, true);
     }
 
-    fn turn_far(&self, k: u64, now: &Side, before: &Side) {
-        let Some(far) = &self.far else { return now.reports[FAR].say(u64::MAX, true) };
+    fn turn_far(&self, k: u64, now: &Handover, before: &Handover) {
+        let Some(far) = &self.far else { return now.reports[FAR].set(u64::MAX, true) };
         let far = &mut *lock(far);
         far.take(&mut lock(&before.away));
         let did = far.run(self.windows.far_end(k), self.remote);
         let sent = self.deal(far, &now.far_down, &now.back);
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_far(far.next_at()) };
-        now.reports[FAR].say(next, true);
+        now.reports[FAR].set(next, true);
     }
 
-    /// Puts packets that have left shared links into the boxes of the parts of their clients, or, where there are more
-    /// shared links before them, into `other`; tells whether there were any.
+    /// Puts packets that have left shared links into the boxes of the partitions of their clients, or, where there are more
+    /// shared links before them, into `other`; returns whether there were any.
     fn deal<O: Copy>(
         &self,
         links: &mut Links<O>,
@@ -218,10 +218,10 @@ impl<T: Tap> Machine<'_, T> {
         let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
             boxes.iter().map(lock).collect();
         let mut other = lock(other);
-        let parts = self.parts.len() as u32;
+        let partitions = self.partitions.len() as u32;
         for crossing in crossings.drain(..) {
             if links.side.is_beyond(&crossing.flight) {
-                boxes[crossing.shard(parts) as usize].push(crossing);
+                boxes[crossing.shard(partitions) as usize].push(crossing);
             } else {
                 other.push(crossing);
             }
@@ -230,30 +230,30 @@ impl<T: Tap> Machine<'_, T> {
         true
     }
 
-    fn turn_part(&self, number: usize, k: u64, now: &Side, before: &Side) {
-        let part = &mut *lock(&self.parts[number]);
-        part.take(&mut lock(&before.down[number]));
-        part.take(&mut lock(&before.far_down[number]));
-        let held = part.shard.side.samples.len();
-        let did = part.run(self.windows.clients_end(k), self.remote);
-        self.pending.add(part.shard.side.samples.len() - held);
-        let crossings = &mut part.shard.side.transit.crossings;
+    fn turn_partition(&self, number: usize, k: u64, now: &Handover, before: &Handover) {
+        let partition = &mut *lock(&self.partitions[number]);
+        partition.take(&mut lock(&before.down[number]));
+        partition.take(&mut lock(&before.far_down[number]));
+        let held = partition.shard.side.samples.len();
+        let did = partition.run(self.windows.clients_end(k), self.remote);
+        self.pending.add(partition.shard.side.samples.len() - held);
+        let crossings = &mut partition.shard.side.transit.crossings;
         let sent = !crossings.is_empty();
         if sent {
             // The box was emptied in the window before.
             std::mem::swap(crossings, &mut lock(&now.up[number]));
         }
-        let next = if did > 0 || sent { k + 1 } else { self.windows.of_client(part.next_at()) };
-        now.reports[number + FIRST_PART].say(next, part.is_done());
+        let next = if did > 0 || sent { k + 1 } else { self.windows.of_client(partition.next_at()) };
+        now.reports[number + FIRST_PARTITION].set(next, partition.is_done());
     }
 
     /// The window after `k`, the same for every thread; none if the simulation is over.
-    fn after(&self, k: u64, side: &Side) -> Option<u64> {
-        let done = side.reports.iter().all(|report| report.done.load(Ordering::Relaxed));
+    fn after(&self, k: u64, handover: &Handover) -> Option<u64> {
+        let done = handover.reports.iter().all(|report| report.done.load(Ordering::Relaxed));
         if done || self.windows.clients_end(k) >= self.drain_until || self.stopped.load(Ordering::Relaxed) {
             return None;
         }
-        let next = side.reports.iter().map(|report| report.next.load(Ordering::Relaxed)).min()?;
+        let next = handover.reports.iter().map(|report| report.next.load(Ordering::Relaxed)).min()?;
         Some(next.max(k + 1).min(self.windows.of_client(self.drain_until)))
     }
 
@@ -266,7 +266,7 @@ impl<T: Tap> Machine<'_, T> {
             connects: 0,
             received: Tenths::default(),
             drops: Drops::default(),
-            server: hub.server.facts,
+            server: hub.server.counters,
             ended,
             events: 0,
             packet_events: 0,
@@ -283,18 +283,18 @@ impl<T: Tap> Machine<'_, T> {
             false => ended.max(self.measure_to.min(self.drain_until)),
         };
         let (mut left, mut notes_left) = (Vec::new(), Vec::new());
-        for part in self.parts {
-            let mut part = part.into_inner().expect("no thread panicked");
-            let (samples, notes, area) = part.end(until);
+        for partition in self.partitions {
+            let mut partition = partition.into_inner().expect("no thread panicked");
+            let (samples, notes, area) = partition.end(until);
             left.extend(samples);
             notes_left.extend(notes);
             whole.in_system_area += area;
-            whole.tally.add(&part.shard.tally());
-            whole.connects += part.shard.connects();
-            whole.received.merge(part.shard.population().received());
-            whole.drops.add(&part.shard.drops());
-            whole.events += part.events;
-            whole.packet_events += part.packet_events;
+            whole.tally.add(&partition.shard.tally());
+            whole.connects += partition.shard.connects();
+            whole.received.merge(partition.shard.population().received());
+            whole.drops.add(&partition.shard.drops());
+            whole.events += partition.events;
+            whole.packet_events += partition.packet_events;
         }
         let standing = Standing { connects: whole.connects, ..Standing::default() };
         let mut outlet = self.outlet.into_inner().expect("no thread panicked");

@@ -1,4 +1,4 @@
-//! How far each part may go before it must hear from the others.
+//! Windows: how far each partition may go before it must wait for the others.
 //!
 //! A packet takes at least `u` from the client that sends it to the end of the client's own links, where the hub
 //! takes it over, and at least `d` over the last shared link on its way back. In window `k` clients go through
@@ -82,7 +82,7 @@ impl Windows {
         Some(Windows { length, up, far: None })
     }
 
-    /// How long a window is.
+    /// The length of a window.
     pub fn length(&self) -> Duration {
         self.length
     }
@@ -102,7 +102,7 @@ impl Windows {
         self.start(k) + self.up
     }
 
-    /// True if shared links away from the server are a part of their own.
+    /// True if shared links away from the server are a partition of their own.
     pub fn has_far_side(&self) -> bool {
         self.far.is_some()
     }
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The same with a far side.
+    /// As above, with a far side.
     #[test]
     fn nothing_comes_before_its_window_on_the_far_side() {
         let ns = Duration::from_ns;

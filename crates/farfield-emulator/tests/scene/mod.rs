@@ -73,7 +73,7 @@ impl Scene {
         }
     }
 
-    /// The same with `clients`, a user on each.
+    /// A scene with `clients`, a user on each.
     pub fn crowd(clients: u32, rtt: Duration) -> Scene {
         let load = format!("{{ model = 'closed', users = {clients} }}");
         Scene { clients, load, ..Scene::at(rtt) }
@@ -160,7 +160,7 @@ fn check_order(sample: &Sample) {
     assert!(before <= sample.done, "{sample:?}");
 }
 
-/// What tells runs apart, to the last byte.
+/// The bytes by which runs are compared.
 pub fn bytes_of(simulated: &Simulated) -> String {
     let Simulated { samples, tally, in_system_area, connects, drops, server, ended, events, .. } = simulated;
     format!("{samples:?}{tally:?}{in_system_area}{connects}{drops:?}{server:?}{ended:?}{events}")

@@ -10,18 +10,14 @@ use crate::capture_file::CaptureSender;
 use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
-use crate::meters::{Meters, Phases};
-use crate::os::clock::Clock;
-use crate::os::processors;
 use crate::sample_channel::{LiveCounts, SampleSender};
+use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::{Lateness, Packet, Shard};
 use farfield_measure::Histogram;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Events handled before the gateway is read again.
 const STEPS_A_TURN: usize = 64;
@@ -31,8 +27,6 @@ const READS_A_TURN: usize = 64;
 /// Due events handled before a packet that was just read: a worker that has fallen behind always has due
 /// events, and must continue to read.
 const STEPS_A_READ: usize = 4;
-/// Longest time between two messages to the collector.
-const HEARTBEAT: Duration = Duration::from_ms(100);
 /// An event due sooner than this is awaited without sleeping: waking takes some 10 µs. While the worker
 /// sleeps, a collector on the same processor does its work, and does not need that time when an event is
 /// due.
@@ -47,16 +41,11 @@ pub(crate) struct Worker {
     /// Whether it requests a real-time priority.
     real_time: bool,
     breaks: Breaks,
-    clock: Clock,
-    phases: Phases,
+    course: WorkerLoop,
     samples: SampleSender,
     capture: Option<CaptureSender>,
-    halt: Arc<AtomicBool>,
     lateness: LatenessHistograms,
-    turns: Histogram,
-    meters: Meters,
     packets: Vec<Packet>,
-    next_heartbeat: Instant,
 }
 
 struct LatenessHistograms {
@@ -83,13 +72,11 @@ impl Worker {
     pub fn new(
         shard: Shard,
         port: GatewayPort,
-        clock: Clock,
-        phases: Phases,
+        course: WorkerLoop,
         samples: SampleSender,
         capture: Option<CaptureSender>,
-        halt: Arc<AtomicBool>,
     ) -> Worker {
-        let window = phases.window;
+        let window = course.phases.window;
         Worker {
             shard,
             port,
@@ -97,16 +84,11 @@ impl Worker {
             polls: false,
             real_time: false,
             breaks: Breaks::none(),
-            clock,
-            phases,
+            course,
             samples,
             capture,
-            halt,
             lateness: LatenessHistograms { window, begun: Histogram::new(), arrived: Histogram::new() },
-            turns: Histogram::new(),
-            meters: Meters::new(window),
             packets: Vec::new(),
-            next_heartbeat: Instant::ZERO + HEARTBEAT,
         }
     }
 
@@ -128,32 +110,26 @@ impl Worker {
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        // If refused, timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::reduce_wake_latency();
+        self.course.prepare();
         if self.real_time {
             self.breaks = Breaks::at_real_time_priority();
         }
-        wait_for_start(self.clock);
+        self.course.await_start();
         self.shard.start();
         let mut failed = None;
         loop {
-            let turn = self.clock.now();
-            self.meters.read(turn);
+            let turn = self.course.begin_turn();
             if self.is_over(turn) {
                 break;
             }
             let worked = self.do_what_is_due();
             self.send_samples();
             self.heartbeat(turn);
-            let clock = self.clock;
+            let clock = self.course.clock;
             self.breaks.take_if_due(turn, || clock.now());
             match self.take_packets() {
                 Ok(took) if took || worked => {
-                    let turned = self.clock.now();
-                    if self.phases.window.contains(turn) {
-                        self.turns.record(turned.since(turn));
-                    }
-                    self.meters.record_stall(turn, turned);
+                    self.course.end_turn(turn);
                 }
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
@@ -169,7 +145,7 @@ impl Worker {
     fn do_what_is_due(&mut self) -> bool {
         for step in 0..STEPS_A_TURN {
             self.take_over();
-            if !self.step(self.clock.now()) {
+            if !self.step(self.course.clock.now()) {
                 return step > 0;
             }
             self.let_out();
@@ -189,7 +165,7 @@ impl Worker {
 
     /// Takes over the packets that other workers have sent.
     fn take_over(&mut self) {
-        let clock = self.clock;
+        let clock = self.course.clock;
         if let Some(exchange) = &mut self.exchange
             && exchange.take(|| clock.now(), &mut self.shard)
         {
@@ -214,7 +190,7 @@ impl Worker {
             if !self.port.receive(|packet| packets.push(packet))? {
                 return Ok(read > 0);
             }
-            let at = self.catch_up(self.clock.now());
+            let at = self.catch_up(self.course.clock.now());
             let mut packets = std::mem::take(&mut self.packets);
             for packet in packets.drain(..) {
                 self.shard.handle_packet(at, packet);
@@ -255,53 +231,50 @@ impl Worker {
     }
 
     fn is_over(&mut self, now: Instant) -> bool {
-        if self.halt.load(Ordering::Relaxed) {
+        if self.course.is_halted() {
             return true;
         }
         // Overdue events have not been handled yet, so that the population does not know whether it is done.
-        let ended = self.phases.load_has_ended(now, self.shard.next_at());
+        let ended = self.course.phases.load_has_ended(now, self.shard.next_at());
         if ended {
             self.shard.finish();
         }
-        let all_begun = ended || now < self.phases.window.measure_to;
+        let all_begun = ended || now < self.course.phases.window.measure_to;
         let done = all_begun && self.shard.population().is_done();
         let over = self.exchange.as_mut().map_or(done, |exchange| exchange.is_over(done));
-        over || now >= self.phases.drain_until
+        over || now >= self.course.phases.drain_until
     }
 
     /// Sleeps until an event is due or a packet arrives, after an empty turn from `turn` on. Waiting awake
     /// counts as sleep: the worker had nothing to do.
     fn sleep(&mut self, turn: Instant) {
-        let before = self.clock.now();
-        self.meters.slept = self.meters.slept + before.since(turn);
-        self.meters.record_stall(turn, before);
+        let before = self.course.clock.now();
+        self.course.meters.slept = self.course.meters.slept + before.since(turn);
+        self.course.meters.record_stall(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let next = self.shard.next_at().into_iter().chain(links_at).min();
-        let until = next.unwrap_or(Instant::MAX).min(self.next_heartbeat);
+        let until = self.course.sleeps_until(next);
         let wait = until.since(before);
         if self.polls || wait <= TOO_SOON_TO_SLEEP {
             return;
         }
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
-        let woken = self.clock.now();
-        self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.record_stall(until, woken);
+        let woken = self.course.clock.now();
+        self.course.meters.slept = self.course.meters.slept + woken.since(before);
+        self.course.meters.record_stall(until, woken);
         self.breaks.slept(before, woken);
     }
 
     /// Waits for packets from the server, or from other workers if they are due before `until`.
     fn wait(&mut self, until: Instant, wait: Duration) {
-        let clock = self.clock;
+        let clock = self.course.clock;
         if let Some(exchange) = &mut self.exchange
             && !exchange.may_sleep(until, || clock.now(), &mut self.shard)
         {
             exchange.wake(false);
             return self.let_out();
         }
-        let timeout = Timespec {
-            tv_sec: (wait.as_ns() / 1_000_000_000) as i64,
-            tv_nsec: (wait.as_ns() % 1_000_000_000) as i64,
-        };
+        let timeout = timespec(wait);
         let gateway = self.port.as_fd();
         let mut listened = [Some(gateway), self.exchange.as_ref().map(Exchange::as_fd)]
             .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(gateway), PollFlags::IN));
@@ -315,11 +288,9 @@ impl Worker {
     }
 
     fn heartbeat(&mut self, now: Instant) {
-        if now < self.next_heartbeat {
+        if !self.course.heartbeat_is_due(now) {
             return;
         }
-        self.next_heartbeat = now + HEARTBEAT;
-        self.meters.heartbeat();
         self.samples.live = self.live_counts();
         self.samples.flush();
     }
@@ -333,7 +304,7 @@ impl Worker {
     }
 
     fn wind_up(mut self, failed: Option<io::Error>) -> WorkerReport {
-        let now = self.clock.now();
+        let now = self.course.clock.now();
         self.shard.cut(now);
         self.let_out();
         let mut drops = self.shard.drops();
@@ -343,28 +314,16 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts();
         self.samples.flush();
-        WorkerReport {
-            stats: self.meters.stats(now),
-            lateness: self.lateness.begun,
-            turns: self.turns,
-            tally: self.shard.tally(),
-            last_received: self.shard.population().last_received(),
-            received: self.shard.population().received().clone(),
-            in_system_area: self.shard.in_system_area(now),
-            stalls: self.samples.stalls,
-            network: Some(NetworkReport {
-                departed: self.port.lateness,
-                arrived: self.lateness.arrived,
-                crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
-                port: self.port.counts,
-                drops,
-                failed,
-            }),
-        }
+        let network = NetworkReport {
+            departed: self.port.lateness,
+            arrived: self.lateness.arrived,
+            crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
+            port: self.port.counts,
+            drops,
+            failed,
+        };
+        let (area, stalls) = (self.shard.in_system_area(now), self.samples.stalls);
+        let report = self.course.report(now, self.lateness.begun, self.shard.population(), area, stalls);
+        WorkerReport { network: Some(network), ..report }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a worker that is ready waits for the start that all share")]
-fn wait_for_start(clock: Clock) {
-    std::thread::sleep(clock.until_start().to_std());
 }

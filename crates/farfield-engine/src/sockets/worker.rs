@@ -16,21 +16,16 @@
 //! share of a turn: the rest waits in a list for the next turn, so that an endless reply delays neither
 //! other connections nor time limits.
 
-use crate::meters::{Meters, Phases};
-use crate::os::clock::Clock;
-use crate::os::processors;
 use crate::sample_channel::LiveCounts;
 use crate::sockets::host::{Read, SocketsHost, Upcall};
+use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_user::{ConnectionKey, Failure, Population};
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventFlags};
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Wakes fired before sockets are polled again, so that arrivals past capacity do not starve replies.
 const WAKES_A_TURN: usize = 64;
@@ -43,8 +38,6 @@ const BEHIND: Duration = Duration::from_ms(1);
 const WELL_AHEAD: Duration = Duration::from_ms(1);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
-/// Longest time between two messages to the collector.
-const HEARTBEAT: Duration = Duration::from_ms(100);
 /// Bytes read in one turn before they are passed to the users.
 const READ_BUFFER: usize = 512 * 1024;
 /// Free space in the buffer below which no further socket is read.
@@ -55,18 +48,14 @@ const READ_ON_MOST: usize = 256 * 1024;
 pub(crate) struct Worker {
     population: Population,
     host: SocketsHost,
-    phases: Phases,
-    stop: Arc<AtomicBool>,
+    course: WorkerLoop,
     lateness: Histogram,
-    turns: Histogram,
     buffer: Vec<u8>,
     /// Buffer for sockets with more bytes after their first read.
     more: Vec<u8>,
     heard: Vec<Heard>,
     /// Connections that may have unread bytes.
     unread: VecDeque<ConnectionKey>,
-    next_heartbeat: Instant,
-    meters: Meters,
 }
 
 /// An event of a socket, and the instant at which it was read.
@@ -94,33 +83,27 @@ enum What {
 }
 
 impl Worker {
-    pub fn new(population: Population, host: SocketsHost, phases: Phases, stop: Arc<AtomicBool>) -> Worker {
+    pub fn new(population: Population, host: SocketsHost, course: WorkerLoop) -> Worker {
         Worker {
             population,
             host,
-            phases,
-            stop,
+            course,
             lateness: Histogram::new(),
-            turns: Histogram::new(),
             buffer: vec![0; READ_BUFFER],
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
             unread: VecDeque::new(),
-            next_heartbeat: Instant::ZERO + HEARTBEAT,
-            meters: Meters::new(phases.window),
         }
     }
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        // If refused, timers are up to 50 µs late, which the lateness shows.
-        let _ = processors::reduce_wake_latency();
-        wait_for_start(self.host.clock);
+        self.course.prepare();
+        self.course.await_start();
         self.population.start(&mut self.host);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
-            let turn = self.host.clock.now();
-            self.meters.read(turn);
+            let turn = self.course.begin_turn();
             self.fire_due(WAKES_A_TURN);
             if self.is_over(turn) {
                 break;
@@ -136,11 +119,7 @@ impl Worker {
             }
             drop(ready);
             self.read_unread(behind);
-            let handled = self.host.clock.now();
-            if self.phases.window.contains(woken) {
-                self.turns.record(handled.since(woken));
-            }
-            self.meters.record_stall(woken, handled);
+            self.course.end_turn(woken);
         }
         self.wind_up()
     }
@@ -150,7 +129,7 @@ impl Worker {
         for _ in 0..most {
             let now = self.host.clock.now();
             let Some((due, wake)) = self.host.wheel.pop_due(now) else { return };
-            if wake.begins_load() && self.phases.window.contains(due) {
+            if wake.begins_load() && self.course.phases.window.contains(due) {
                 self.lateness.record(now.since(due));
             }
             self.population.handle_wake(&mut self.host, now, due, wake);
@@ -300,43 +279,38 @@ impl Worker {
     }
 
     fn is_over(&mut self, now: Instant) -> bool {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.course.is_halted() {
             return true;
         }
-        // Overdue wakes have not been handled yet, so that the population does not know whether it is done.
-        let ended = self.phases.load_has_ended(now, self.host.wheel.next_at());
+        // Overdue events have not been handled yet, so that the population does not know whether it is done.
+        let ended = self.course.phases.load_has_ended(now, self.host.wheel.next_at());
         if ended {
             self.population.finish();
         }
-        let all_begun = ended || now < self.phases.window.measure_to;
-        all_begun && self.population.is_done() || now >= self.phases.drain_until
+        let all_begun = ended || now < self.course.phases.window.measure_to;
+        all_begun && self.population.is_done() || now >= self.course.phases.drain_until
     }
 
     /// Sleeps until a wake is due or an event arrives, after the part of a turn, from `turn` on, in which
     /// wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.host.clock.now();
-        self.meters.record_stall(turn, before);
-        let until = self.host.wheel.next_at().unwrap_or(Instant::MAX).min(self.next_heartbeat);
+        self.course.meters.record_stall(turn, before);
+        let until = self.course.sleeps_until(self.host.wheel.next_at());
         // With unread bytes there is no sleep.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
-        let timeout = Timespec {
-            tv_sec: (timeout.as_ns() / 1_000_000_000) as i64,
-            tv_nsec: (timeout.as_ns() % 1_000_000_000) as i64,
-        };
+        let timeout = timespec(timeout);
         // If interrupted, the call returns no events, and the turn continues.
         let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
         let woken = self.host.clock.now();
-        self.meters.slept = self.meters.slept + woken.since(before);
-        self.meters.record_stall(until.max(before), woken);
+        self.course.meters.slept = self.course.meters.slept + woken.since(before);
+        self.course.meters.record_stall(until.max(before), woken);
     }
 
     fn heartbeat(&mut self, now: Instant) {
-        if now < self.next_heartbeat {
+        if !self.course.heartbeat_is_due(now) {
             return;
         }
-        self.next_heartbeat = now + HEARTBEAT;
-        self.meters.heartbeat();
         self.host.samples.live = self.live_counts();
         self.host.samples.flush();
     }
@@ -354,21 +328,7 @@ impl Worker {
         self.population.cut(&mut self.host, now);
         self.host.samples.live = self.live_counts();
         self.host.samples.flush();
-        WorkerReport {
-            stats: self.meters.stats(now),
-            lateness: self.lateness,
-            turns: self.turns,
-            tally: self.population.tally(),
-            last_received: self.population.last_received(),
-            received: self.population.received().clone(),
-            in_system_area: self.population.in_system_area(now),
-            stalls: self.host.samples.stalls,
-            network: None,
-        }
+        let (area, stalls) = (self.population.in_system_area(now), self.host.samples.stalls);
+        self.course.report(now, self.lateness, &self.population, area, stalls)
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a worker that is ready waits for the start that all share")]
-fn wait_for_start(clock: Clock) {
-    std::thread::sleep(clock.until_start().to_std());
 }

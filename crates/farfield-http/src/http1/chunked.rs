@@ -56,7 +56,7 @@ enum Step {
 pub(super) enum Next {
     /// More of the framing.
     Framing,
-    /// So many bytes of data, at least 1; tell [`Chunked::took`] what was read of them.
+    /// So many bytes of data, at least 1; pass [`Chunked::took`] how many were read.
     Data(u64),
     /// Nothing: the body is over.
     Over,

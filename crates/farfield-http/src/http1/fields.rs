@@ -1,4 +1,4 @@
-//! The fields of a head, for whoever wants to know more of a reply than how to read it.
+//! The fields of a head, for users that need more of a reply than how to read it.
 
 use memchr::{memchr, memchr_iter};
 
@@ -19,7 +19,7 @@ impl<'a> Fields<'a> {
         Fields { rest: line.map_or(&[], |end| &head[start + end + 1..]) }
     }
 
-    /// The values of the field `name`, which is not told apart by case.
+    /// The values of the field `name`, whose case does not matter.
     pub fn named(self, name: &str) -> impl Iterator<Item = &'a [u8]> + use<'a, '_> {
         self.filter(move |(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
     }
@@ -42,7 +42,7 @@ impl<'a> Iterator for Fields<'a> {
 mod tests {
     use super::*;
 
-    fn told(head: &str) -> Vec<(String, String)> {
+    fn fields_of(head: &str) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Fields::of(head.as_bytes()).map(|(name, value)| (text(name), text(value))).collect()
     }
@@ -53,10 +53,10 @@ mod tests {
         let head = "\r\nHTTP/1.1 200 OK\r\nA: 1\r\nb:  two words \r\nC:\r\nD: x\r\n y\r\nA: 2\n\r\n";
         let expected =
             [pair("A", "1"), pair("b", "two words"), pair("C", ""), pair("D", "x\r\n y"), pair("A", "2")];
-        assert_eq!(told(head), expected);
+        assert_eq!(fields_of(head), expected);
         let values: Vec<_> = Fields::of(head.as_bytes()).named("a").collect();
         assert_eq!(values, [b"1", b"2"]);
-        assert_eq!(told("HTTP/1.1 204 No Content\r\n\r\n"), []);
-        assert_eq!(told(""), []);
+        assert_eq!(fields_of("HTTP/1.1 204 No Content\r\n\r\n"), []);
+        assert_eq!(fields_of(""), []);
     }
 }

@@ -58,7 +58,7 @@ pub struct Head {
     pub persistent: bool,
     /// How the body ends.
     pub framing: Framing,
-    /// It sets a cookie: whoever keeps none, or finds none here, need not look through the fields for them.
+    /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
     pub sets_cookie: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It keeps no body: the bytes of one are handed on as slices of what came in, and only counted. It keeps a head
 //! only while the head is split over pieces, and releases it with the next step. When a reply comes in one piece nothing is
-//! allocated or copied. However a stream is cut into pieces, it tells the same.
+//! allocated or copied. However a stream is cut into pieces, its events are the same.
 //!
 //! It does not match replies to requests, and does not refuse what comes after a reply that was to be the last:
 //! the caller knows what it asked for, and closes.
@@ -38,7 +38,7 @@ impl Default for Limits {
 /// What the reader found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'b> {
-    /// All bytes are taken and tell nothing yet: come back with more.
+    /// All bytes are taken and make no event yet: come back with more.
     NeedMore,
     /// An interim head with this status, 100 to 199 without 101; the reply is still to come.
     Interim(u16),
@@ -86,7 +86,7 @@ enum State {
     BlankLine,
     /// In a head, whose beginning is gathered.
     Head(Scan),
-    /// In a body with so many bytes left. With none left, only the end is still to be told.
+    /// In a body with so many bytes left. With none left, only the end is still to be reported.
     Length(u64),
     /// In a body that comes in chunks.
     Chunked(Chunked),
@@ -117,10 +117,10 @@ impl ReplyReader {
         }
     }
 
-    /// Takes the next step through `bytes`: how many of them it took, and what they told.
+    /// Takes the next step through `bytes`: how many of them it took, and the event that they made.
     ///
     /// Call again with the rest, be it empty, until the event is [`Event::NeedMore`]; the end of a reply may be
-    /// told by a call that takes nothing. `answering` is about the request whose reply is being read, and looked
+    /// reported by a call that takes nothing. `answering` is about the request whose reply is being read, and looked
     /// at when the reply's head is. After an error the reader is of no further use, but for [`so_far`].
     ///
     /// [`so_far`]: ReplyReader::so_far
@@ -172,7 +172,7 @@ impl ReplyReader {
         }
     }
 
-    /// The fields of the head that the last step told of, which took these bytes. Only until the next step.
+    /// The fields of the head that the last step reported, which took these bytes. Only until the next step.
     pub fn fields<'a>(&'a self, taken: &'a [u8]) -> Fields<'a> {
         Fields::of(if self.gathered.is_empty() { taken } else { &self.gathered })
     }
@@ -352,7 +352,7 @@ impl ReplyReader {
         &bytes[..bytes.len().min(room)]
     }
 
-    /// Takes `taken` bytes of a window that told nothing; if that was all that may pass, this is `too_long`.
+    /// Takes `taken` bytes of a window that made no event; if that was all that may pass, this is `too_long`.
     fn need_more<'b>(&mut self, taken: usize, limits: &Limits, too_long: Malformed) -> Step<'b> {
         self.count_bodiless(taken);
         if self.bodiless_bytes >= limits.head_bytes { Err(too_long) } else { Ok((taken, Event::NeedMore)) }

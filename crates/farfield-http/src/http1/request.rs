@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn tells_the_length_of_a_body_and_of_one_that_was_to_be_expected() {
-        let told = |method, body_length| fields(&RequestHead { method, body_length, ..get() });
-        assert_eq!(told("POST", Some(12)), "Host: example.org|Content-Length: 12");
-        assert_eq!(told("GET", Some(0)), "Host: example.org|Content-Length: 0");
-        assert_eq!(told("PUT", None), "Host: example.org|Content-Length: 0");
-        assert_eq!(told("DELETE", None), "Host: example.org");
+        let written = |method, body_length| fields(&RequestHead { method, body_length, ..get() });
+        assert_eq!(written("POST", Some(12)), "Host: example.org|Content-Length: 12");
+        assert_eq!(written("GET", Some(0)), "Host: example.org|Content-Length: 0");
+        assert_eq!(written("PUT", None), "Host: example.org|Content-Length: 0");
+        assert_eq!(written("DELETE", None), "Host: example.org");
     }
 
     #[test]

@@ -1,28 +1,28 @@
-//! What a link is, apart from where it stands: shared by all links that are alike.
+//! The model of a link, apart from its state: shared by all links that are alike.
 
 use crate::bit_rate::BitRate;
-use crate::chance::Chance;
 use crate::delay::{Delay, Jitter, Order};
 use crate::loss::Loss;
 use crate::mtu::Mtu;
+use crate::probability::Probability;
 use crate::queue::{Discipline, Limit};
 use crate::trace::Trace;
 use crate::transmit::Speed;
 use farfield_base::{Duration, Share};
 use std::sync::Arc;
 
-/// The mechanisms of one direction of a link, ready to run. [Ideal](LinkModel::ideal) until told otherwise.
+/// The mechanisms of one direction of a link, ready to run. [Ideal](LinkModel::ideal) by default.
 #[derive(Debug, Clone)]
 pub struct LinkModel {
     pub(super) speed: Speed,
     pub(super) discipline: Discipline,
     pub(super) delay: Delay,
     pub(super) loss: Loss,
-    pub(super) duplicate: Chance,
-    pub(super) corrupt: Chance,
+    pub(super) duplicate: Probability,
+    pub(super) corrupt: Probability,
     pub(super) overhead: u32,
     pub(super) mtu: Mtu,
-    /// How long a packet of RED's mean size takes.
+    /// Transmission time of a packet of RED's mean size.
     pub(super) mean_packet_time: Duration,
 }
 
@@ -34,8 +34,8 @@ impl LinkModel {
             discipline: Discipline::Unlimited,
             delay: Delay::constant(propagation),
             loss: Loss::None,
-            duplicate: Chance::NEVER,
-            corrupt: Chance::NEVER,
+            duplicate: Probability::NEVER,
+            corrupt: Probability::NEVER,
             overhead: 0,
             mtu: Mtu::default(),
             mean_packet_time: Duration::ZERO,
@@ -76,12 +76,12 @@ impl LinkModel {
 
     /// Delivers this share of packets twice.
     pub fn duplicate(self, share: Share) -> LinkModel {
-        LinkModel { duplicate: Chance::of(share), ..self }
+        LinkModel { duplicate: Probability::of(share), ..self }
     }
 
     /// Flips a bit of this share of packets.
     pub fn corrupt(self, share: Share) -> LinkModel {
-        LinkModel { corrupt: Chance::of(share), ..self }
+        LinkModel { corrupt: Probability::of(share), ..self }
     }
 
     /// Adds so many bytes to each packet on the wire, and in the queue.
@@ -89,7 +89,7 @@ impl LinkModel {
         LinkModel { overhead: bytes, ..self }
     }
 
-    /// Carries packets up to `mtu`; that it is asked is the business of whoever knows what a packet is.
+    /// Carries packets up to `mtu`; that it is checked is the business of the packet's owner.
     pub fn mtu(self, mtu: Mtu) -> LinkModel {
         LinkModel { mtu, ..self }
     }
@@ -99,18 +99,18 @@ impl LinkModel {
         self.mtu
     }
 
-    /// How fast bits leave.
+    /// The speed at which bits leave.
     pub fn speed(&self) -> &Speed {
         &self.speed
     }
 
-    /// How packets wait.
+    /// The queue.
     pub fn discipline(&self) -> &Discipline {
         &self.discipline
     }
 
-    /// How packets are lost.
-    pub fn law_of_loss(&self) -> &Loss {
+    /// The model of loss.
+    pub fn loss_model(&self) -> &Loss {
         &self.loss
     }
 
@@ -119,20 +119,20 @@ impl LinkModel {
         self.delay.propagation
     }
 
-    /// True if every packet is told its fate when it is offered and none overtakes another: what comes out can
+    /// True if every packet's fate is known when it is offered and none overtakes another: what comes out can
     /// then be offered to the next link at once.
-    pub fn tells_in_order(&self) -> bool {
-        self.tells_at_once() && self.delay.keeps_order()
+    pub fn decides_in_order(&self) -> bool {
+        self.decides_at_once() && self.delay.keeps_order()
     }
 
-    /// True if every packet is told its fate when it is offered.
-    pub fn tells_at_once(&self) -> bool {
+    /// True if every packet's fate is known when it is offered.
+    pub fn decides_at_once(&self) -> bool {
         !matches!(self.discipline, Discipline::Codel(_))
     }
 
     /// True if packets may arrive twice.
     pub fn duplicates(&self) -> bool {
-        self.duplicate != Chance::NEVER
+        self.duplicate != Probability::NEVER
     }
 
     /// Bytes that a packet of `bytes` takes on the wire.

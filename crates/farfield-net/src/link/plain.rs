@@ -1,36 +1,36 @@
-//! A link without chance, in 40 bytes: a rate or none, a drop-tail queue or none, and propagation, as most clients' own
+//! A deterministic link, in 40 bytes: a rate or none, a drop-tail queue or none, and propagation, as most clients' own
 //! links are. It does what a [`Link`](crate::Link) of the same model does.
 //!
-//! Its model is told apart from where it stands, for its owner keeps that for all alike. Who waits is told apart, too: one
-//! packet is remembered here, and more than one in a [pool](Lines), for there are many such links and hardly any has
-//! somebody waiting.
+//! Its model is kept apart from its state, for its owner keeps one for all alike. So are packets that wait: one is
+//! remembered here, and more than one in a [pool](Lines), for there are many such links and hardly any has packets
+//! waiting.
 
 use super::Cause;
 use super::model::LinkModel;
-use crate::chance::Chance;
 use crate::loss::Loss;
+use crate::probability::Probability;
 use crate::queue::{Backlog, Discipline, Limit};
 use crate::transmit::{Speed, Transmitter};
 use farfield_base::Instant;
 
-/// Where such a link stands.
+/// The state of such a link.
 #[derive(Debug, Clone)]
 pub struct PlainLink {
     now: Instant,
     busy_until: Instant,
     owed: u64,
     waiting: Waiting,
-    /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several, their place in
-    /// the pool.
-    lead_ns_or_place: u32,
+    /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several, the
+    /// index of their backlog in the pool.
+    lead_ns_or_backlog: u32,
     /// Of the one that waits, with the link's overhead.
     size: u32,
 }
 
-/// Who has waited since the link was idle last.
+/// The packets that have waited since the link was idle last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
-    Nobody,
+    None,
     One,
     Several,
 }
@@ -43,14 +43,14 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// An empty backlog's place.
+    /// The index of an empty backlog.
     fn take(&mut self) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let backlog = self.free.pop().unwrap_or_else(|| {
             self.backlogs.push(Backlog::default());
             self.backlogs.len() as u32 - 1
         });
-        self.backlogs[place as usize].clear();
-        place
+        self.backlogs[backlog as usize].clear();
+        backlog
     }
 }
 
@@ -61,15 +61,15 @@ impl LinkModel {
             && matches!(self.discipline, Discipline::Unlimited | Discipline::DropTail(_))
             && self.delay.jitter.is_none()
             && self.loss == Loss::None
-            && self.duplicate == Chance::NEVER
-            && self.corrupt == Chance::NEVER
+            && self.duplicate == Probability::NEVER
+            && self.corrupt == Probability::NEVER
     }
 }
 
 impl Default for PlainLink {
     fn default() -> PlainLink {
         let (now, busy_until) = (Instant::ZERO, Instant::ZERO);
-        PlainLink { now, busy_until, owed: 0, waiting: Waiting::Nobody, lead_ns_or_place: 0, size: 0 }
+        PlainLink { now, busy_until, owed: 0, waiting: Waiting::None, lead_ns_or_backlog: 0, size: 0 }
     }
 }
 
@@ -88,7 +88,7 @@ impl PlainLink {
         let waits = self.busy_until > now;
         match model.discipline {
             Discipline::DropTail(limit) if waits => self.admit(limit, lines, size)?,
-            // Whoever waited has left.
+            // What waited has left.
             _ => self.forget(lines),
         }
         let mut transmitter = Transmitter::Rate { busy_until: self.busy_until, owed: self.owed };
@@ -111,12 +111,12 @@ impl PlainLink {
     fn admit(&mut self, limit: Limit, lines: &mut Lines, size: u32) -> Result<(), Cause> {
         let (packets, bytes) = match self.waiting {
             Waiting::One if self.one_starts_at() > self.now => (1, u64::from(self.size)),
-            Waiting::Nobody | Waiting::One => {
-                self.waiting = Waiting::Nobody;
+            Waiting::None | Waiting::One => {
+                self.waiting = Waiting::None;
                 (0, 0)
             }
             Waiting::Several => {
-                let backlog = &mut lines.backlogs[self.lead_ns_or_place as usize];
+                let backlog = &mut lines.backlogs[self.lead_ns_or_backlog as usize];
                 backlog.settle(self.now);
                 (backlog.packets(), backlog.bytes())
             }
@@ -125,32 +125,32 @@ impl PlainLink {
     }
 
     fn one_starts_at(&self) -> Instant {
-        Instant::from_ns(self.busy_until.as_ns() - u64::from(self.lead_ns_or_place))
+        Instant::from_ns(self.busy_until.as_ns() - u64::from(self.lead_ns_or_backlog))
     }
 
     /// A packet that was admitted waits until `start`, and holds the link until `busy_until`.
     fn queue(&mut self, lines: &mut Lines, start: Instant, size: u32) {
         let lead_ns = u32::try_from(self.busy_until.since(start).as_ns());
-        if let (Waiting::Nobody, Ok(lead_ns)) = (self.waiting, lead_ns) {
-            (self.waiting, self.lead_ns_or_place, self.size) = (Waiting::One, lead_ns, size);
+        if let (Waiting::None, Ok(lead_ns)) = (self.waiting, lead_ns) {
+            (self.waiting, self.lead_ns_or_backlog, self.size) = (Waiting::One, lead_ns, size);
             return;
         }
         if self.waiting != Waiting::Several {
-            let place = lines.take();
+            let backlog = lines.take();
             if self.waiting == Waiting::One {
                 // It led to what was the end of the link's work before this packet, which is where this one starts.
-                let first = start.as_ns() - u64::from(self.lead_ns_or_place);
-                lines.backlogs[place as usize].push(Instant::from_ns(first), self.size);
+                let first = start.as_ns() - u64::from(self.lead_ns_or_backlog);
+                lines.backlogs[backlog as usize].push(Instant::from_ns(first), self.size);
             }
-            (self.waiting, self.lead_ns_or_place) = (Waiting::Several, place);
+            (self.waiting, self.lead_ns_or_backlog) = (Waiting::Several, backlog);
         }
-        lines.backlogs[self.lead_ns_or_place as usize].push(start, size);
+        lines.backlogs[self.lead_ns_or_backlog as usize].push(start, size);
     }
 
     /// The link is idle.
     fn forget(&mut self, lines: &mut Lines) {
-        if std::mem::replace(&mut self.waiting, Waiting::Nobody) == Waiting::Several {
-            lines.free.push(self.lead_ns_or_place);
+        if std::mem::replace(&mut self.waiting, Waiting::None) == Waiting::Several {
+            lines.free.push(self.lead_ns_or_backlog);
         }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
     fn chance_is_not_plain() {
         let half = farfield_base::Share::new(0.5).unwrap();
         assert!(!LinkModel::ideal(Duration::ZERO).duplicate(half).is_plain());
-        assert!(!LinkModel::ideal(Duration::ZERO).loss(Loss::Independent(Chance::of(half))).is_plain());
+        assert!(!LinkModel::ideal(Duration::ZERO).loss(Loss::Independent(Probability::of(half))).is_plain());
         assert!(LinkModel::ideal(Duration::ZERO).is_plain());
     }
 }

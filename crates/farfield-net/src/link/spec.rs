@@ -9,7 +9,7 @@
 //! loss = "1%"               # see `loss`
 //! duplicate = "0.1%"
 //! corrupt = "0.01%"
-//! jitter = "2ms"            # whatever law the caller of `resolve` understands
+//! jitter = "2ms"            # whatever distribution the caller of `resolve` understands
 //! reorder = true            # whether jitter may reorder
 //! ```
 
@@ -29,11 +29,11 @@ use std::sync::Arc;
 /// Hands in a file's bytes: `&mut |path| std::fs::read(path)`, relative to wherever the caller says.
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
 
-/// No law of jitter at all: for links that are not read from a scenario.
+/// No distribution of jitter at all: for links that are not read from a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoJitter {}
 
-/// One direction of a link as written; `J` is how a law of jitter is written.
+/// One direction of a link as written; `J` is how a distribution of jitter is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
@@ -46,19 +46,19 @@ pub struct LinkSpec<J = NoJitter> {
     /// A file of delivery opportunities in mahimahi's format, in place of a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// How packets wait.
+    /// The queue.
     pub queue: QueueSpec,
     /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and trailer.
     pub overhead: u32,
     /// The largest packet.
     pub mtu: Mtu,
-    /// How packets are lost.
+    /// The model of loss.
     pub loss: LossSpec,
     /// The share of packets that arrive twice.
     pub duplicate: Share,
     /// The share of packets in which a bit is flipped.
     pub corrupt: Share,
-    /// The law of what is added to the delay.
+    /// The distribution of what is added to the delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<J>,
     /// Whether jitter may reorder packets.
@@ -68,7 +68,7 @@ pub struct LinkSpec<J = NoJitter> {
 /// Why a link that was written cannot be.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It has two speeds.
+    /// Two speeds for one link.
     #[error("a link has either `rate` or `trace`; remove one of them")]
     TwoSpeeds,
     /// Nothing could reorder.
@@ -82,7 +82,7 @@ pub enum LinkError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The trace is none.
@@ -90,7 +90,7 @@ pub enum LinkError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The error in the trace, with its line.
         source: TraceError,
     },
 }
@@ -119,7 +119,7 @@ impl<J> LinkSpec<J> {
         LinkSpec { rate: Some(rate), delay, ..LinkSpec::default() }
     }
 
-    /// What is meant: `jitter` makes a law of what is written, `load` reads the trace.
+    /// The model that is meant: `jitter` makes a distribution of what is written, `load` reads the trace.
     pub fn resolve(
         &self,
         jitter: impl FnOnce(&J) -> Arc<dyn Jitter>,
@@ -143,7 +143,7 @@ impl<J> LinkSpec<J> {
         };
         let order = if self.reorder { Order::Free } else { Order::Kept };
         match &self.jitter {
-            Some(law) => Ok(model.jitter(jitter(law), order)),
+            Some(written) => Ok(model.jitter(jitter(written), order)),
             None if self.reorder => Err(LinkError::NothingReorders),
             None => Ok(model),
         }
@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(model.propagation(), Duration::from_ms(20));
         assert_eq!(model.speed(), &Speed::Rate("1.5Mbit".parse().unwrap()));
         assert_eq!(model.mtu_of_link(), Mtu::new(576).unwrap());
-        assert!(!model.tells_in_order(), "jitter reorders");
-        assert!(resolve("jitter = '2ms'").unwrap().tells_in_order());
+        assert!(!model.decides_in_order(), "jitter reorders");
+        assert!(resolve("jitter = '2ms'").unwrap().decides_in_order());
         assert!(
             matches!(resolve("trace = 'good'").unwrap().speed(), Speed::Trace(trace) if trace.opportunities() == 2)
         );

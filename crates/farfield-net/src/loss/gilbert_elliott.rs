@@ -6,47 +6,47 @@
 //! the bad state", where the next is lost with probability 0.35 and the chain else returns to good.
 
 use super::Memory;
-use crate::chance::Chance;
+use crate::probability::Probability;
 use farfield_base::Share;
 use farfield_base::random::Stream;
 
-/// The two-state law. Nothing is lost while good and all while bad, unless [told otherwise](Self::with_losses).
+/// The two-state model. Nothing is lost while good and all while bad, by [default](Self::with_losses).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GilbertElliott {
     to_bad: Share,
     to_good: Share,
     loss_good: Share,
     loss_bad: Share,
-    to_bad_chance: Chance,
-    to_good_chance: Chance,
-    loss_good_chance: Chance,
-    loss_bad_chance: Chance,
+    to_bad_probability: Probability,
+    to_good_probability: Probability,
+    loss_good_probability: Probability,
+    loss_bad_probability: Probability,
 }
 
 impl GilbertElliott {
     /// Turns bad with probability `to_bad` and good again with `to_good`, each packet. Refuses (`None`) a chain
     /// that turns bad and never good again, for after a while it carries nothing.
     pub fn new(to_bad: Share, to_good: Share) -> Option<GilbertElliott> {
-        let law = GilbertElliott {
+        let model = GilbertElliott {
             to_bad,
             to_good,
             loss_good: Share::NONE,
             loss_bad: Share::ALL,
-            to_bad_chance: Chance::of(to_bad),
-            to_good_chance: Chance::of(to_good),
-            loss_good_chance: Chance::NEVER,
-            loss_bad_chance: Chance::of(Share::ALL),
+            to_bad_probability: Probability::of(to_bad),
+            to_good_probability: Probability::of(to_good),
+            loss_good_probability: Probability::NEVER,
+            loss_bad_probability: Probability::of(Share::ALL),
         };
-        (to_good > Share::NONE || to_bad == Share::NONE).then_some(law)
+        (to_good > Share::NONE || to_bad == Share::NONE).then_some(model)
     }
 
-    /// The same chain that loses so much in each state (Elliott's generalisation).
+    /// The chain, losing so much in each state (Elliott's generalisation).
     pub fn with_losses(self, good: Share, bad: Share) -> GilbertElliott {
         GilbertElliott {
             loss_good: good,
             loss_bad: bad,
-            loss_good_chance: Chance::of(good),
-            loss_bad_chance: Chance::of(bad),
+            loss_good_probability: Probability::of(good),
+            loss_bad_probability: Probability::of(bad),
             ..self
         }
     }
@@ -77,15 +77,15 @@ impl GilbertElliott {
 
     pub(super) fn strikes(&self, memory: &mut Memory, rng: &mut Stream) -> bool {
         let (turns, other) = match memory {
-            Memory::Good => (self.to_bad_chance, Memory::Bad),
-            Memory::Bad => (self.to_good_chance, Memory::Good),
+            Memory::Good => (self.to_bad_probability, Memory::Bad),
+            Memory::Bad => (self.to_good_probability, Memory::Good),
         };
-        if turns.strikes(rng) {
+        if turns.happens(rng) {
             *memory = other;
         }
         match memory {
-            Memory::Good => self.loss_good_chance.strikes(rng),
-            Memory::Bad => self.loss_bad_chance.strikes(rng),
+            Memory::Good => self.loss_good_probability.happens(rng),
+            Memory::Bad => self.loss_bad_probability.happens(rng),
         }
     }
 }
@@ -108,13 +108,13 @@ mod tests {
     #[test]
     fn elliotts_states_mix_by_their_shares() {
         let share = |x| Share::new(x).unwrap();
-        let law = GilbertElliott::new(share(0.1), share(0.3)).unwrap().with_losses(share(0.01), share(0.5));
-        assert!((law.loss_rate() - (0.75 * 0.01 + 0.25 * 0.5)).abs() < 1e-12);
+        let model = GilbertElliott::new(share(0.1), share(0.3)).unwrap().with_losses(share(0.01), share(0.5));
+        assert!((model.loss_rate() - (0.75 * 0.01 + 0.25 * 0.5)).abs() < 1e-12);
     }
 
     #[test]
     fn a_chain_without_a_way_back_is_refused() {
         assert_eq!(GilbertElliott::new(Share::ALL, Share::NONE), None);
-        assert!(GilbertElliott::new(Share::NONE, Share::NONE).is_some_and(|law| law.loss_rate() == 0.0));
+        assert!(GilbertElliott::new(Share::NONE, Share::NONE).is_some_and(|model| model.loss_rate() == 0.0));
     }
 }

@@ -1,4 +1,4 @@
-//! A law of loss as a scenario writes it. A bare share is independent loss:
+//! A model of loss as a scenario writes it. A bare share is independent loss:
 //!
 //! ```toml
 //! loss = "none"
@@ -10,20 +10,20 @@
 //! ```
 
 use super::{GilbertElliott, Loss, Scope};
-use crate::chance::Chance;
+use crate::probability::Probability;
 use crate::written::text_or_table;
 use farfield_base::{QuantityError, Share};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::str::FromStr;
 
-/// A law of loss as written, with what it means.
+/// A model of loss as written, with what it means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LossSpec {
     written: Written,
     loss: Loss,
 }
 
-/// Why a law of loss cannot be meant.
+/// Reasons for which a model of loss is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LossError {
     /// A share that cannot be read.
@@ -74,7 +74,7 @@ fn each_connection() -> Scope {
 }
 
 impl LossSpec {
-    /// The law that is meant.
+    /// The model that is meant.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -92,7 +92,7 @@ impl TryFrom<Written> for LossSpec {
     fn try_from(written: Written) -> Result<LossSpec, LossError> {
         let loss = match written {
             Written::None => Loss::None,
-            Written::Independent { rate } => Loss::Independent(Chance::of(rate)),
+            Written::Independent { rate } => Loss::Independent(Probability::of(rate)),
             Written::GilbertElliott { to_bad, to_good, loss_good, loss_bad, per } => {
                 let chain = GilbertElliott::new(to_bad, to_good).ok_or(LossError::NoWayBack)?;
                 Loss::GilbertElliott(chain.with_losses(loss_good, loss_bad), per)
@@ -155,8 +155,8 @@ mod tests {
         let share = |x| Share::new(x).unwrap();
         let check = |text: &str, loss| assert_eq!(read(text).map(|spec| spec.loss()), Ok(loss), "{text}");
         check("loss = 'none'", Loss::None);
-        check("loss = '2%'", Loss::Independent(Chance::of(share(0.02))));
-        check("loss = 0.02", Loss::Independent(Chance::of(share(0.02))));
+        check("loss = '2%'", Loss::Independent(Probability::of(share(0.02))));
+        check("loss = 0.02", Loss::Independent(Probability::of(share(0.02))));
         let six = GilbertElliott::wasp(6).unwrap();
         check("loss = { model = 'wasp', rate = '6%' }", Loss::GilbertElliott(six, Scope::Connection));
         check(

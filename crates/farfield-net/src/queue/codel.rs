@@ -3,15 +3,15 @@
 //! The verdict on a packet needs the bytes that are queued behind it *when it leaves*, so it cannot be known when
 //! the packet comes. But nothing else about a departure depends on the future, so no event a departure is needed
 //! for exactness: departures are worked out in order, each at its own past instant, whenever somebody asks, before
-//! anything newer joins the queue. A packet that finds the link idle leaves at once and is told so at once; one
-//! that waits is told of when it is asked for. Asking late by less than the link's propagation delay makes nobody
+//! anything newer joins the queue. A packet that finds the link idle leaves at once, and its fate is known at once; that of one
+//! that waits is known when it is asked for. Asking late by less than the link's propagation delay makes nobody
 //! late, for the packet is still under way then.
 
 use super::Limit;
 use farfield_base::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// What CoDel goes by.
+/// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
     /// The most that may wait, whatever CoDel says; `None` is all there is.

@@ -1,11 +1,11 @@
-//! How much may wait: so many bytes or so many packets.
+//! Limits of queues, in bytes or in packets.
 
 use farfield_base::{Bytes, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What may wait before a link, at least one byte or packet. The packet in transmission does not count.
+/// The most that may wait before a link, at least one byte or packet. The packet in transmission does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Limit {
@@ -15,16 +15,16 @@ pub enum Limit {
     Packets(u64),
 }
 
-/// Why a limit cannot be meant.
+/// Reasons for which a limit is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// It is no size.
+    /// Not a size.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
-    /// It is no count of packets.
+    /// Not a count of packets.
     #[error("`{0}` is no count of packets; write a whole number, such as `50 packets`")]
     Packets(String),
-    /// It is zero.
+    /// Zero.
     #[error("a queue of `{0}` holds nothing; write a size such as `64KiB`, or `50 packets`")]
     Nothing(String),
 }
@@ -38,7 +38,7 @@ impl Limit {
         }
     }
 
-    /// How long such a queue is, in the unit of the limit.
+    /// The length of a queue, in the unit of the limit.
     pub(crate) fn measure(self, packets: u64, bytes: u64) -> u64 {
         match self {
             Limit::Bytes(_) => bytes,

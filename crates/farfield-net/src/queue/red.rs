@@ -1,16 +1,16 @@
 //! Random Early Detection (Floyd and Jacobson 1993, figure 2), with the gentle slope above the upper threshold
 //! (Floyd 2000, "Recommendation on using the gentle_ variant of RED").
 //!
-//! Thresholds are in bytes or packets. A packet's size does not change its chance, not even in bytes (RFC 7141). A
+//! Thresholds are in bytes or packets. A packet's size does not change its probability of being dropped, not even in bytes (RFC 7141). A
 //! packet that finds the link idle is dropped too if the average says so, as in the paper. The queue counts as idle
 //! from when its last packet started to leave.
 
 use super::Limit;
-use crate::chance::Chance;
+use crate::probability::Probability;
 use farfield_base::Duration;
 use farfield_base::random::Stream;
 
-/// What RED goes by. Thresholds have the unit of `limit`.
+/// Parameters of RED. Thresholds have the unit of `limit`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
     /// The most that may wait, whatever the average.
@@ -44,7 +44,7 @@ impl Parameters {
     }
 }
 
-/// What RED remembers.
+/// State of RED.
 #[derive(Debug, Clone)]
 pub(crate) struct Red {
     average: f64,
@@ -83,7 +83,7 @@ impl Red {
         }
         // p_a = p_b / (1 - count p_b): gaps between drops are uniform, not geometric.
         let rest = 1.0 - self.count as f64 * base;
-        let drops = rest <= base || Chance::of_probability(base / rest).strikes(rng);
+        let drops = rest <= base || Probability::from_f64(base / rest).happens(rng);
         if drops {
             self.count = 0;
         }

@@ -20,7 +20,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueueSpec(Written);
 
-/// Why a queue cannot be meant.
+/// Reasons for which a queue is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QueueError {
     /// A limit that cannot be read.
@@ -123,7 +123,7 @@ impl QueueSpec {
     /// Everything waits.
     pub const UNLIMITED: QueueSpec = QueueSpec(Written::Unlimited);
 
-    /// What finds `limit` waiting is dropped.
+    /// A drop-tail queue of `limit`.
     pub const fn drop_tail(limit: Limit) -> QueueSpec {
         QueueSpec(Written::DropTail { limit })
     }

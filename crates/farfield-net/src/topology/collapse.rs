@@ -1,4 +1,4 @@
-//! Which hops of a client's path nobody else uses, so that they can be one [`Compound`](crate::Compound).
+//! The hops of a client's path that no other client uses, so that they can be one [`Compound`](crate::Compound).
 
 use super::{LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Stretch {
     /// All links in the order in which a packet takes them.
     pub links: Vec<LinkId>,
-    /// How many links at the client's end only this client uses: the first ones on the way up, the last ones on the
+    /// The number of links at the client's end that only this client uses: the first ones on the way up, the last ones on the
     /// way down.
     pub private: usize,
 }

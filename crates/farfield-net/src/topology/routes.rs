@@ -11,7 +11,7 @@ use crate::hop::NodeKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What makes a path short.
+/// The metric of paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -38,15 +38,15 @@ const FAR: Length = (u64::MAX, u64::MAX);
 /// The next link from every node to every node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routes {
-    places: Vec<Place>,
+    positions: Vec<Position>,
     /// Rows are where a packet is, columns where it goes, both by number in the core.
     next: Vec<u32>,
     core: usize,
 }
 
-/// Where a node is.
+/// The position of a node, in the table or beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// In the table, by its number there.
     Core(u32),
     /// Beside a node of the table.
@@ -56,10 +56,10 @@ enum Place {
 impl Routes {
     /// The shortest paths. Every host must reach every other.
     pub fn compute<L>(topology: &Topology<L>, metric: Metric) -> Result<Routes, Unreachable> {
-        let (places, members) = place(topology);
+        let (positions, members) = positions_of(topology);
         let core = members.len();
-        let mut routes = Routes { places, next: vec![NO_LINK; core * core], core };
-        let links = CoreLinks::of(topology, &routes.places, metric);
+        let mut routes = Routes { positions, next: vec![NO_LINK; core * core], core };
+        let links = CoreLinks::of(topology, &routes.positions, metric);
         for to in 0..core {
             let distances = distances(topology, &members, &links, to);
             for (from, &distance) in distances.iter().enumerate() {
@@ -76,13 +76,13 @@ impl Routes {
         if at == to {
             return None;
         }
-        let from = match self.places[at.index()] {
-            Place::Leaf { up, .. } => return Some(up),
-            Place::Core(number) => number,
+        let from = match self.positions[at.index()] {
+            Position::Leaf { up, .. } => return Some(up),
+            Position::Core(number) => number,
         };
-        let (column, arrives_by) = match self.places[to.index()] {
-            Place::Core(number) => (number, None),
-            Place::Leaf { at, down, .. } => (at, Some(down)),
+        let (column, arrives_by) = match self.positions[to.index()] {
+            Position::Core(number) => (number, None),
+            Position::Leaf { at, down, .. } => (at, Some(down)),
         };
         if from == column {
             return arrives_by;
@@ -107,10 +107,10 @@ impl Routes {
     }
 
     fn check<L>(&self, topology: &Topology<L>) -> Result<(), Unreachable> {
-        // All hosts at one place of the core reach what one of them reaches; the first stands for them.
+        // All hosts at one node of the core reach what one of them reaches; the first stands for them.
         let mut standing: BTreeMap<u32, &str> = BTreeMap::new();
         for (id, node) in topology.nodes().filter(|(_, node)| node.kind == NodeKind::Host) {
-            let (Place::Core(at) | Place::Leaf { at, .. }) = self.places[id.index()];
+            let (Position::Core(at) | Position::Leaf { at, .. }) = self.positions[id.index()];
             standing.entry(at).or_insert(&node.name);
         }
         let mut pairs = Vec::new();
@@ -130,7 +130,7 @@ impl Routes {
 }
 
 /// Where each node is, and the nodes of the core by number.
-fn place<L>(topology: &Topology<L>) -> (Vec<Place>, Vec<NodeId>) {
+fn positions_of<L>(topology: &Topology<L>) -> (Vec<Position>, Vec<NodeId>) {
     let mut ups = vec![Vec::new(); topology.nodes.len()];
     let mut downs = ups.clone();
     for (id, edge) in topology.edges() {
@@ -145,14 +145,14 @@ fn place<L>(topology: &Topology<L>) -> (Vec<Place>, Vec<NodeId>) {
     };
     let members: Vec<NodeId> = topology.nodes().map(|(id, _)| id).filter(|&id| hangs(id).is_none()).collect();
     let number = |id: NodeId| members.binary_search(&id).expect("what hosts hang on is in the core") as u32;
-    let place = |id| match hangs(id) {
-        Some((at, up, down)) => Place::Leaf { at: number(at), up, down },
-        None => Place::Core(number(id)),
+    let position = |id| match hangs(id) {
+        Some((at, up, down)) => Position::Leaf { at: number(at), up, down },
+        None => Position::Core(number(id)),
     };
-    (topology.nodes().map(|(id, _)| place(id)).collect(), members)
+    (topology.nodes().map(|(id, _)| position(id)).collect(), members)
 }
 
-/// How long a path is: by the metric, and then by the other measure.
+/// The length of a path: by the metric, and then by the other measure.
 type Length = (u64, u64);
 
 /// A link that leaves a node of the core: which, to whom by number, and how long.
@@ -165,11 +165,12 @@ struct CoreLinks {
 }
 
 impl CoreLinks {
-    fn of<L>(topology: &Topology<L>, places: &[Place], metric: Metric) -> CoreLinks {
-        let core = places.iter().filter(|place| matches!(place, Place::Core(_))).count();
+    fn of<L>(topology: &Topology<L>, positions: &[Position], metric: Metric) -> CoreLinks {
+        let core = positions.iter().filter(|position| matches!(position, Position::Core(_))).count();
         let mut links = CoreLinks { leaving: vec![Vec::new(); core], coming: vec![Vec::new(); core] };
         for (id, edge) in topology.edges() {
-            let (Place::Core(from), Place::Core(to)) = (places[edge.from.index()], places[edge.to.index()])
+            let (Position::Core(from), Position::Core(to)) =
+                (positions[edge.from.index()], positions[edge.to.index()])
             else {
                 continue;
             };
@@ -204,7 +205,7 @@ impl CoreLinks {
     }
 }
 
-/// How far it is from each node of the core to `to`.
+/// The lengths of the paths from each node of the core to `to`.
 fn distances<L>(topology: &Topology<L>, members: &[NodeId], links: &CoreLinks, to: usize) -> Vec<Length> {
     let mut distances = vec![FAR; members.len()];
     let mut frontier = BinaryHeap::from([Reverse(((0, 0), to))]);

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A graph as written; `J` is how a law of jitter is written.
+/// A graph as written; `J` is how a distribution of jitter is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
@@ -32,14 +32,14 @@ pub struct TopologySpec<J = NoJitter> {
     /// Names of switches.
     #[serde(default)]
     pub switches: Vec<String>,
-    /// What makes a path short.
+    /// The metric of paths.
     #[serde(default)]
     pub routing: Metric,
-    /// What connects them.
+    /// The links between them.
     pub links: Vec<ConnectionSpec<J>>,
 }
 
-/// What connects two nodes, as written.
+/// The links between two nodes, as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
@@ -59,7 +59,7 @@ pub struct ConnectionSpec<J = NoJitter> {
     pub one_way: bool,
 }
 
-/// Why a graph cannot be meant.
+/// Reasons for which a graph is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// Two nodes of one name.

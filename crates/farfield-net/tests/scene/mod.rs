@@ -1,4 +1,4 @@
-//! A bench for single links in virtual time: packets come as told, and what became of them is kept.
+//! A bench for single links in virtual time: packets come on a schedule, and what became of them is kept.
 
 #![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
 
@@ -19,17 +19,17 @@ impl Bench {
         Bench { link: Link::new(Arc::new(model)), rng: stream(1) }
     }
 
-    /// Offers a packet, for links that tell at once: its arrival, or why there is none.
+    /// Offers a packet, for links that decide at once: its arrival, or why there is none.
     pub fn offer(&mut self, now: Instant, bytes: u32) -> Result<Instant, Cause> {
         match self.link.offer(now, Packet { bytes, key: 0 }, &mut self.rng) {
             Fate::Delivered(delivery) => Ok(delivery.first.at),
             Fate::Dropped(why) => Err(why),
-            Fate::Waits => panic!("this link should tell at once"),
+            Fate::Waits => panic!("this link should decide at once"),
         }
     }
 
     /// Offers packets by number, at the times given, asking for verdicts as they fall; the fates in the order in
-    /// which they were told.
+    /// which they fell.
     pub fn play(&mut self, packets: &[(Instant, u32)]) -> Vec<(u64, Fate)> {
         let mut fates = Vec::new();
         for (key, &(now, bytes)) in (0..).zip(packets) {

@@ -78,7 +78,7 @@ pub struct Pair {
     wheel: Wheel<Happening>,
 }
 
-/// The same on both sides, with nothing that obscures arithmetic: no options, no delayed ACKs, segments of 1,000.
+/// One configuration for both sides, with nothing that obscures arithmetic: no options, no delayed ACKs, segments of 1,000.
 pub fn plain() -> Config {
     let mut config = Config::linux();
     config.mss = 1000;

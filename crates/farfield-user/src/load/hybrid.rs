@@ -47,7 +47,7 @@ impl Model for Hybrid {
     }
 
     fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Taken {
-        let taker = if users >= self.users_max { Taker::Nobody } else { Taker::Newcomer };
+        let taker = if users >= self.users_max { Taker::None } else { Taker::Newcomer };
         Taken { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }
     }
 

@@ -53,7 +53,7 @@ impl Model for Open {
     fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Taken {
         let taker = match self.idle.pop() {
             Some(visitor) => Taker::Visitor(visitor),
-            None if users >= self.users_max => Taker::Nobody,
+            None if users >= self.users_max => Taker::None,
             None => Taker::Newcomer,
         };
         Taken { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }

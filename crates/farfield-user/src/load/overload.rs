@@ -83,7 +83,7 @@ impl Model for SClient {
             Restart::AtOnce => now + self.overload.timeout(),
         };
         let taker = match users >= self.users_max {
-            true => Taker::Nobody,
+            true => Taker::None,
             false => Taker::Attempt(DescriptorSlot::new(item)),
         };
         let next = Some((next_at, Wake::Load { item, turn }));

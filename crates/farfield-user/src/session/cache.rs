@@ -17,7 +17,7 @@ pub(crate) struct Cache {
     objects: Vec<(u64, Kept)>,
 }
 
-/// What is kept of an object.
+/// An object as a cache keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     fresh_until: Instant,
@@ -25,7 +25,7 @@ pub(crate) struct Kept {
     modified: Option<Box<[u8]>>,
 }
 
-/// How an object is to be asked for.
+/// The kind of request for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// Not at all: it is fresh.
@@ -35,7 +35,7 @@ pub(crate) enum Ask {
 }
 
 impl Cache {
-    /// How to ask for the object of this `key`.
+    /// The kind of request for the object of this `key`.
     pub fn ask(&self, key: u64, now: Instant) -> Ask {
         let Some((_, kept)) = self.objects.iter().find(|(own, _)| *own == key) else {
             return Ask::With(Vec::new());
@@ -72,7 +72,7 @@ impl Cache {
 }
 
 impl Kept {
-    /// What the head of a reply that came `now` says may be kept; nothing if it says not to.
+    /// The object of a reply that came `now`, if its head says that it may be kept.
     pub fn of(fields: Fields<'_>, now: Instant) -> Option<Kept> {
         let text = |name: &str| fields.named(name).next().and_then(|value| std::str::from_utf8(value).ok());
         let seconds = |name: &str| text(name).and_then(date);

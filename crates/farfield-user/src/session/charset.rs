@@ -1,6 +1,6 @@
 //! The character encoding of a reply's text, and the text as UTF-8.
 //!
-//! What says which it is, in this order: a byte order mark, the charset of Content-Type, and for HTML a `<meta>` with a
+//! It is named by, in this order: a byte order mark, the charset of Content-Type, and for HTML a `<meta>` with a
 //! charset among its first bytes (WHATWG HTML section 13.2.3.2). A text that says nothing is taken as it is.
 
 use encoding_rs::{Encoding, UTF_8};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Bytes of a page among which its charset may stand.
 const PRESCAN_BYTES: usize = 1024;
 
-/// What a reply's head says of its characters.
+/// The charset that a reply's head names.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Charset {
     /// Nothing.
@@ -67,7 +67,7 @@ fn in_utf8<'b>(encoding: &'static Encoding, body: &'b [u8]) -> Cow<'b, [u8]> {
     }
 }
 
-/// What stands behind the first `charset=` in a tag of a page's beginning.
+/// The value behind the first `charset=` in a tag of a page's beginning.
 fn said_by_page(body: &[u8]) -> Option<&'static Encoding> {
     let start = body[..body.len().min(PRESCAN_BYTES)].to_ascii_lowercase();
     let meta = memchr::memmem::find(&start, b"<meta")?;

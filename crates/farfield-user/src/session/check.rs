@@ -1,7 +1,7 @@
 //! The checks of a state, held against a reply's body: which do not hold, and what the reply has instead.
 
 use super::find;
-use super::text::{Fillable, Filling, Place};
+use super::text::{Fillable, Filling, TextContext};
 use bytes::BytesMut;
 use farfield_traffic::session::extract::Wanted;
 use farfield_traffic::session::query::Lookup;
@@ -18,7 +18,7 @@ pub(super) struct Unmet {
     pub place: usize,
 }
 
-/// What a check asks for, in words, and what the reply has instead.
+/// A check that does not hold: what it asks for, in words, and what the reply has instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnmetInWords {
     pub check: String,
@@ -67,7 +67,7 @@ pub(super) fn filled<'t>(text: &'t Text, filling: &mut Filling<'_>) -> Cow<'t, [
         Some(plain) => plain.as_bytes().into(),
         None => {
             let mut filled = BytesMut::new();
-            filling.write(text, Place::Body, &mut filled);
+            filling.write(text, TextContext::Body, &mut filled);
             Vec::from(filled).into()
         }
     }
@@ -79,7 +79,7 @@ fn written<Q: Fillable>(lookup: &Lookup<Q>, filling: &mut Filling<'_>) -> String
         Lookup::Fixed(query) => query.as_str().to_owned(),
         Lookup::Varying(text) => {
             let mut written = BytesMut::new();
-            filling.write(text, Q::PLACE, &mut written);
+            filling.write(text, Q::CONTEXT, &mut written);
             String::from_utf8_lossy(&written).into_owned()
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Only what a session looks at is decoded, piece by piece, and never more than was asked for: a few bytes can stand for
 //! gigabytes, and what a user does with a reply must not take longer than the reply. What lies beyond is not looked at, as
-//! with a body that is longer than `body-limit`. Several codings on top of each other are not taken off: nobody is asked
+//! with a body that is longer than `body-limit`. Several codings on top of each other are not taken off: no server is asked
 //! for them.
 
 use farfield_http::http1::Fields;
@@ -17,7 +17,7 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Room for what one step of a decoder gives.
 const STEP_BYTES: usize = 16 << 10;
 
-/// How a reply's content is coded.
+/// The coding of a reply's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
     Gzip,
@@ -31,7 +31,7 @@ pub(super) enum Coding {
 pub(super) struct Wrong;
 
 impl Coding {
-    /// What the fields of a head say; nothing if the content is as it is.
+    /// The coding that the fields of a head name; nothing if the content is as it is.
     pub fn of(fields: Fields<'_>) -> Result<Option<Coding>, Wrong> {
         let mut coding = None;
         let listed = fields.named("content-encoding").flat_map(|value| value.split(|byte| *byte == b','));
@@ -79,7 +79,7 @@ enum Stream {
     },
 }
 
-/// What comes out of a decoder, up to what there is room for.
+/// The output of a decoder, up to what there is room for.
 struct Sink {
     out: Vec<u8>,
     room: usize,
@@ -188,7 +188,7 @@ fn through<D: Write>(
 
 /// RFC 9110 section 8.4.1.2: deflate is the zlib format (RFC 1950), and some send the bare deflate format (RFC 1951). A first
 /// byte of zlib says 8 in its low bits, with a window of 32 KiB at most; of deflate that would be a block of a kind which
-/// nobody begins with: not the last, stored, with bits set that encoders leave at nought.
+/// no encoder begins with: not the last, stored, with bits set that encoders leave at nought.
 fn is_zlib(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x8f == 8)
 }

@@ -7,7 +7,7 @@ use super::text::form_encoded;
 use bytes::{BufMut, BytesMut};
 use std::borrow::Cow;
 
-/// How a form wants to be sent.
+/// The encoding in which a form wants to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Encoding {
     /// `application/x-www-form-urlencoded`; of a file its name.
@@ -25,20 +25,20 @@ pub(crate) struct Entry<'a> {
     pub name: &'a str,
     /// The text, or the file's bytes.
     pub value: Cow<'a, [u8]>,
-    pub file: Option<FileFacts<'a>>,
+    pub file: Option<FileHeader<'a>>,
 }
 
-/// What is told of a file that is sent.
+/// The name and type of a file that is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileFacts<'a> {
+pub(crate) struct FileHeader<'a> {
     pub name: Cow<'a, [u8]>,
     pub media_type: &'a str,
 }
 
-impl FileFacts<'static> {
+impl FileHeader<'static> {
     /// Of a field in which no file was chosen.
-    pub const NONE: FileFacts<'static> =
-        FileFacts { name: Cow::Borrowed(b""), media_type: "application/octet-stream" };
+    pub const NONE: FileHeader<'static> =
+        FileHeader { name: Cow::Borrowed(b""), media_type: "application/octet-stream" };
 }
 
 impl Entry<'_> {
@@ -54,7 +54,7 @@ impl Entry<'_> {
         (self.name.to_owned(), value)
     }
 
-    /// What stands for it where only text can be sent.
+    /// The value that stands for a file where only text can be sent.
     fn text(&self) -> &[u8] {
         self.file.as_ref().map_or(&self.value, |file| &file.name)
     }
@@ -185,8 +185,8 @@ mod tests {
     }
 
     fn file<'a>(name: &'a str, value: &'a [u8], called: &'a str) -> Entry<'a> {
-        let facts = FileFacts { name: called.as_bytes().into(), media_type: "image/png" };
-        Entry { name, value: value.into(), file: Some(facts) }
+        let header = FileHeader { name: called.as_bytes().into(), media_type: "image/png" };
+        Entry { name, value: value.into(), file: Some(header) }
     }
 
     fn written(encoding: Encoding, entries: &[Entry<'_>]) -> (String, Vec<u8>) {

@@ -1,4 +1,4 @@
-//! What failed in sessions, as notes: which check of which state, what came instead and, of the first failures, the
+//! Failures in sessions, as notes: which check of which state, what came instead and, of the first failures, the
 //! request and the reply.
 //!
 //! Names of checks are made before the run. What came instead is put into words once for each kind of failure, and
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Kinds of failures that a worker tells apart; of objects, all others are one more.
+/// Kinds of failures that a worker distinguishes; of objects, all others are one more.
 const KINDS_MAX: usize = 256;
 /// Bytes of a line about what came instead.
 const LINE_BYTES: usize = 200;
@@ -22,7 +22,7 @@ const LINE_BYTES: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     notes: Vec<Note>,
-    /// How many of each kind had their exchange kept.
+    /// The number of each kind that had their exchange kept.
     kinds: BTreeMap<(u16, u8, Arc<str>), usize>,
     kept: usize,
     /// Covers values of the environment, which are kept nowhere.
@@ -44,7 +44,7 @@ pub(crate) struct Failed<'a> {
     pub request: Option<&'a Written>,
     /// The reply's head as [`head`] writes it.
     pub head: &'a [u8],
-    /// What was kept of its body.
+    /// The part of its body that was kept.
     pub body: &'a [u8],
 }
 
@@ -241,8 +241,8 @@ mod tests {
             .map(|failure| (&*failure.what, failure.at.as_ns()))
             .collect();
         assert_eq!(kept, [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1)]);
-        let told: Vec<_> = failures.iter().filter_map(|failure| failure.instead.as_deref()).collect();
-        assert_eq!(told, ["status 200 and 2 bytes that begin `ok`"; 3]);
+        let instead: Vec<_> = failures.iter().filter_map(|failure| failure.instead.as_deref()).collect();
+        assert_eq!(instead, ["status 200 and 2 bytes that begin `ok`"; 3]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or cookie.
+//! Values that a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or cookie.
 
 use super::text::Filling;
 use farfield_base::random::Stream;
@@ -18,18 +18,18 @@ use std::num::NonZeroU32;
 /// Bytes that the HTML parser may take beside the text itself.
 const PARSER_BYTES_MAX: usize = 4 << 20;
 
-/// What finds a value in a body, its holes filled.
+/// A query for a value in a body, its holes filled.
 pub(crate) enum Finding<'a> {
-    /// What this group of each match has.
+    /// This group of each match.
     Regex(Cow<'a, Pattern>, usize),
-    /// What the pointer leads to.
+    /// The target of the pointer.
     Json(Cow<'a, Pointer>),
     /// Of each element an attribute or, without one, its text.
     Css(Cow<'a, Css>, Option<&'a str>),
 }
 
 impl<'a> Finding<'a> {
-    /// What finds a value from `source`; nothing where that is not in the body, or its query is none.
+    /// The query for a value from `source`; nothing where that is not in the body, or its query is none.
     pub fn of(source: &'a ValueSource, filling: &mut Filling<'_>) -> Option<Finding<'a>> {
         match source {
             ValueSource::Regex { pattern, group } => {
@@ -56,7 +56,7 @@ impl<'a> Finding<'a> {
     }
 }
 
-/// How many values must be known before one is picked.
+/// The number of values that must be known before one is picked.
 fn wanted(pick: Pick) -> usize {
     match pick {
         Pick::Nth(number) => number.get() as usize,
@@ -117,7 +117,7 @@ pub(crate) fn values_at(pointer: &Pointer, document: &Value) -> Vec<String> {
     items.collect()
 }
 
-/// What one part of a pointer leads to (RFC 6901 section 4); `*`, to all that there is.
+/// The targets of one part of a pointer (RFC 6901 section 4); `*`, to all that there is.
 fn steps<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
     match value {
         Value::Object(members) => match members.get(name) {
@@ -207,7 +207,7 @@ mod tests {
         <input name=user></form><ul class='list big'><li>one <b>1</b></li><li data-id=5> t&eacute;o </li>\
         <li data-id=6>three</li></ul></body></html>";
 
-    /// What the extraction takes from `body`.
+    /// The value that the extraction takes from `body`.
     fn found(toml: &str, body: &str, rng: &mut Stream) -> Option<Box<[u8]>> {
         let spec: ExtractSpec = toml::from_str(toml).expect(toml);
         let fixed = "a query without holes";

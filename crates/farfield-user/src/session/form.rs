@@ -2,7 +2,7 @@
 //!
 //! Not done: images as buttons, buttons that say how or where to send, fields that stand outside of their form.
 
-use super::encoding::{Encoding, Entry, FileFacts};
+use super::encoding::{Encoding, Entry, FileHeader};
 use super::find::parse;
 use farfield_base::random::Stream;
 use farfield_traffic::session::FormOf;
@@ -20,9 +20,9 @@ pub(crate) struct Form {
     pub action: Option<String>,
     /// Whether it is sent with POST.
     pub post: bool,
-    /// How it is sent with POST.
+    /// The encoding with POST.
     pub encoding: Encoding,
-    /// What would be sent, in order.
+    /// The fields that would be sent, in order.
     fields: Vec<Field>,
     /// Names and values of its buttons.
     buttons: Vec<(String, String)>,
@@ -33,7 +33,7 @@ pub(crate) struct Form {
 struct Field {
     name: String,
     value: String,
-    /// It takes a file.
+    /// Whether the field takes a file.
     file: bool,
 }
 
@@ -143,7 +143,7 @@ impl Form {
         (forms >= wanted).then_some(form)
     }
 
-    /// What is sent of it, in order, with what was `given` in place of what it has, without the fields `left_out`, and with
+    /// The entries that are sent, in order, with what was `given` in place of what it has, without the fields `left_out`, and with
     /// the button that is pressed.
     pub fn entries<'a>(
         &'a self,
@@ -180,7 +180,7 @@ impl Form {
     }
 }
 
-/// How many elements are selected.
+/// The number of elements that are selected.
 fn count(html: &[u8], select: &Css) -> usize {
     let found = Cell::new(0);
     let handler = ElementContentHandlers::default().element(|_: &mut Element<'_, '_>| {
@@ -216,13 +216,13 @@ impl Field {
     /// As it is sent where nothing is given.
     fn entry(&self) -> Entry<'_> {
         let Field { name, value, file } = self;
-        Entry { name, value: value.as_bytes().into(), file: file.then_some(FileFacts::NONE) }
+        Entry { name, value: value.as_bytes().into(), file: file.then_some(FileHeader::NONE) }
     }
 }
 
 /// Marks a value that was read as text and is still as it was written.
 const UNDECODED: char = '\u{1}';
-/// The same, of which no blank may be lost.
+/// A value of which no blank may be lost.
 const VERBATIM: char = '\u{2}';
 
 impl Reading {

@@ -2,7 +2,7 @@
 //!
 //! Users talk to one server over plain HTTP, so that a cookie's host is always the same: a Domain that is not the server's
 //! refuses the cookie, and so does Secure, as browsers have it. What is left is name, value, path and when it ends. Time is
-//! the run's; an Expires counts from the reply's own Date or, without one, is only told from the distant past, by which
+//! the run's; an Expires counts from the reply's own Date or, without one, is only distinguished from the distant past, by which
 //! servers delete. A jar takes a cookie's bytes and 40 more for each.
 
 use farfield_base::calendar::days_since_1970;
@@ -47,7 +47,7 @@ impl Cookie {
 /// The reply that sets a cookie.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setter<'a> {
-    /// What was asked for: path and query.
+    /// The target that was asked for: path and query.
     pub target: &'a [u8],
     /// The server's name or address, with or without a port.
     pub host: &'a str,
@@ -185,7 +185,7 @@ fn covers(domain: &str, host: &str) -> bool {
         && host[split + 1..].eq_ignore_ascii_case(domain)
 }
 
-/// What stands before a target's query.
+/// The path of a target, before its query.
 fn path_of(target: &[u8]) -> &[u8] {
     &target[..memchr::memchr(b'?', target).unwrap_or(target.len())]
 }

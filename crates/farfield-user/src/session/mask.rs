@@ -1,13 +1,13 @@
 //! Values of the environment kept out of what is shown of a session.
 
-use super::text::{Place, write_bytes};
+use super::text::{TextContext, write_bytes};
 use super::trace::TraceEvent;
 use bytes::BytesMut;
 use farfield_traffic::session::secret::Secret;
 use farfield_traffic::session::template::Escape;
 use memchr::memmem;
 
-/// What each secret looks like in any way of writing, and the hole that stands for it.
+/// Each secret in every way of writing it, and the hole that stands for it.
 #[derive(Debug, Default)]
 pub(super) struct Mask(Vec<(Vec<u8>, String)>);
 
@@ -17,8 +17,8 @@ impl Mask {
         let mut looks = Vec::new();
         for secret in secrets.iter().filter(|secret| !secret.value().is_empty()) {
             let ways = [Escape::Plain, Escape::Url, Escape::Form, Escape::Json, Escape::Base64];
-            let bodies = ways.map(|escape| (escape, Place::Body));
-            for (escape, place) in bodies.into_iter().chain([(Escape::Plain, Place::Target)]) {
+            let bodies = ways.map(|escape| (escape, TextContext::Body));
+            for (escape, place) in bodies.into_iter().chain([(Escape::Plain, TextContext::Target)]) {
                 let mut look = BytesMut::new();
                 write_bytes(secret.value().as_bytes(), escape, place, &mut look);
                 looks.push((look.to_vec(), format!("${{env.{}}}", secret.name)));

@@ -1,4 +1,4 @@
-//! What a page embeds, found as its HTML arrives, as a browser does it: images, scripts, style sheets, icons, frames, media.
+//! Objects that a page embeds, found as its HTML arrives, as a browser does it: images, scripts, style sheets, icons, frames, media.
 //!
 //! A kept parser (lol_html) reads the pieces as they come, wherever they are cut. Not done: what style sheets and scripts
 //! ask for, `srcset` beside `src`, and what frames embed in their turn.
@@ -24,7 +24,7 @@ pub(crate) fn embedding() -> Css {
 /// Something that a page names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// What all that follows is relative to.
+    /// The base of all references that follow.
     Base(String),
     /// Something embedded.
     Object(String),
@@ -84,7 +84,7 @@ impl Scanner {
     }
 }
 
-/// What an element names.
+/// The reference of an element.
 fn names<H: HandlerTypes>(element: &AnyElement<'_, '_, H>) -> Option<Named> {
     let attribute = |name: &str| {
         let value = element.get_attribute(name)?;

@@ -29,7 +29,7 @@ use std::sync::Arc;
 const BODIES_KEPT: usize = 64;
 const BODY_KEPT_BYTES: usize = 16 << 10;
 
-/// What of a state's reply is looked at.
+/// The parts of a state's reply that are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needs {
     head: bool,
@@ -38,7 +38,7 @@ pub(super) struct Needs {
     may_fail: bool,
 }
 
-/// What is kept of a reply while it comes.
+/// The parts of a reply that are kept while it comes.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     /// Where the reply sends the user instead.
@@ -61,7 +61,7 @@ pub(super) struct Intake {
     undecodable: bool,
     /// Finds what the page embeds.
     scanner: Option<Box<Scanner>>,
-    /// What a cache may keep of an object.
+    /// The entry of an object that a cache may keep.
     kept: Option<Kept>,
 }
 
@@ -440,7 +440,7 @@ impl Sessions {
     }
 }
 
-/// What a page's own reply came to: its outcome and, if it failed, what failed of it and what came instead.
+/// The judgement of a page's own reply: its outcome and, if it failed, what failed of it and what came instead.
 struct Judged {
     outcome: Outcome,
     what: Arc<str>,
@@ -505,7 +505,7 @@ fn is_html(media_type: &[u8]) -> bool {
 }
 
 impl Needs {
-    /// What a state looks at.
+    /// The parts that a state looks at.
     pub fn of(state: &State) -> Needs {
         let takes = |wanted: fn(&ValueSource) -> bool| {
             state.extract.iter().any(|extraction| wanted(&extraction.from))

@@ -1,9 +1,9 @@
 //! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled in.
 
-use super::encoding::{Encoding, Entry, FileFacts};
+use super::encoding::{Encoding, Entry, FileHeader};
 use super::form::Form;
 use super::jar::Jar;
-use super::text::{Filling, Place};
+use super::text::{Filling, TextContext};
 use super::urls::Server;
 use crate::book::Target;
 use bytes::{Bytes, BytesMut};
@@ -29,12 +29,12 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// What it asks for: path and query.
+    /// The target: path and query.
     pub fn target(&self) -> &str {
         std::str::from_utf8(self.target_bytes()).expect("targets are written in ASCII")
     }
 
-    /// The same, as it stands in the request.
+    /// The target, as it stands in the request.
     pub fn target_bytes(&self) -> &[u8] {
         let (from, to) = self.target;
         &self.bytes[from as usize..to as usize]
@@ -113,7 +113,7 @@ impl Own {
     }
 }
 
-/// What writes requests: whom for, and where they are written.
+/// Writer of requests: the server that they are for, and the memory that they are written in.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     pub host: Box<str>,
@@ -170,11 +170,11 @@ impl Recipe {
     }
 }
 
-/// What a state fills into a form.
+/// The values that a state fills into a form.
 fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<'a>> {
     let mut filled = |text: &Text| {
         let mut value = BytesMut::new();
-        filling.write(text, Place::Body, &mut value);
+        filling.write(text, TextContext::Body, &mut value);
         Cow::Owned(value.to_vec())
     };
     let mut entries = Vec::with_capacity(given.fields.len() + given.files.len());
@@ -186,7 +186,7 @@ fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<
             UploadContent::Bytes(bytes) => Cow::Borrowed(&bytes[..]),
             UploadContent::Text(text) => filled(text),
         };
-        let file = FileFacts { name: filled(&upload.name), media_type: &upload.media_type };
+        let file = FileHeader { name: filled(&upload.name), media_type: &upload.media_type };
         entries.push(Entry { name, value, file: Some(file) });
     }
     entries
@@ -262,7 +262,7 @@ impl Writer {
         };
         self.scratch.clear();
         if let Some(body) = &recipe.body {
-            filling.write(body, Place::Body, &mut self.scratch);
+            filling.write(body, TextContext::Body, &mut self.scratch);
         }
         let target = target.as_deref().or(recipe.fixed_path.as_deref()).unwrap_or("/");
         let at = self.recipe_head(&recipe.method, recipe, target.as_bytes(), &mut filling, jar);
@@ -273,12 +273,12 @@ impl Writer {
         Some(written)
     }
 
-    /// What a path with holes asks for on the page `base`. One that begins with a hole is a reference, as a page has it;
+    /// The target of a path with holes on the page `base`. One that begins with a hole is a reference, as a page has it;
     /// nothing if that leads to another server or is no matter of HTTP.
     fn target(&mut self, path: &Text, base: &Url, filling: &mut Filling<'_>) -> Option<String> {
         self.scratch.clear();
         if !matches!(path.0.first(), Some(Piece::Value(..))) {
-            filling.write(path, Place::Target, &mut self.scratch);
+            filling.write(path, TextContext::Target, &mut self.scratch);
             return Some(String::from_utf8_lossy(&self.scratch).into_owned());
         }
         filling.write_reference(path, &mut self.scratch);
@@ -408,7 +408,7 @@ impl Writer {
         self.end_line(&recipe.lines);
         for (name, text) in &recipe.fields {
             self.arena.extend_from_slice(name);
-            filling.write(text, Place::Field, &mut self.arena);
+            filling.write(text, TextContext::Field, &mut self.arena);
             self.arena.extend_from_slice(b"\r\n");
         }
         self.browser_lines(&filling.visit.location, recipe.own);

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// Where a text stands, which decides what may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TextContext {
     /// In a request's target: what may not is percent-encoded.
     Target,
     /// In a header field: control characters, which would end it, are left out.
@@ -29,23 +29,23 @@ pub(crate) enum Place {
 
 /// A query whose holes can be filled.
 pub(crate) trait Fillable: Query {
-    /// What it is as a place for values.
-    const PLACE: Place;
+    /// The context that its values stand in.
+    const CONTEXT: TextContext;
 }
 
 impl Fillable for Css {
-    const PLACE: Place = Place::Selector;
+    const CONTEXT: TextContext = TextContext::Selector;
 }
 
 impl Fillable for Pattern {
-    const PLACE: Place = Place::Pattern;
+    const CONTEXT: TextContext = TextContext::Pattern;
 }
 
 impl Fillable for Pointer {
-    const PLACE: Place = Place::Pointer;
+    const CONTEXT: TextContext = TextContext::Pointer;
 }
 
-/// What holes are filled with.
+/// The values that holes are filled with.
 pub(crate) struct Filling<'a> {
     pub visit: &'a Visit,
     pub session: &'a Session,
@@ -55,11 +55,11 @@ pub(crate) struct Filling<'a> {
 
 impl Filling<'_> {
     /// Writes `text`.
-    pub fn write(&mut self, text: &Text, place: Place, out: &mut BytesMut) {
+    pub fn write(&mut self, text: &Text, context: TextContext, out: &mut BytesMut) {
         for piece in &text.0 {
             match piece {
                 Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Value(value, escape) => self.write_value(*value, *escape, place, out),
+                Piece::Value(value, escape) => self.write_value(*value, *escape, context, out),
             }
         }
     }
@@ -70,7 +70,7 @@ impl Filling<'_> {
             Lookup::Fixed(query) => Some(Cow::Borrowed(query)),
             Lookup::Varying(text) => {
                 let mut filled = BytesMut::new();
-                self.write(text, Q::PLACE, &mut filled);
+                self.write(text, Q::CONTEXT, &mut filled);
                 Q::try_from(String::from_utf8_lossy(&filled).into_owned()).ok().map(Cow::Owned)
             }
         }
@@ -78,18 +78,18 @@ impl Filling<'_> {
 
     /// Writes `text` as a reference: what it begins with may be a link as a page had it, whose parts are its own.
     pub fn write_reference(&mut self, text: &Text, out: &mut BytesMut) {
-        for (place, piece) in text.0.iter().enumerate() {
+        for (index, piece) in text.0.iter().enumerate() {
             match piece {
                 Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Value(value, escape) => {
-                    let place = if place == 0 { Place::Body } else { Place::Target };
-                    self.write_value(*value, *escape, place, out);
+                    let context = if index == 0 { TextContext::Body } else { TextContext::Target };
+                    self.write_value(*value, *escape, context, out);
                 }
             }
         }
     }
 
-    fn write_value(&mut self, value: Value, escape: Escape, place: Place, out: &mut BytesMut) {
+    fn write_value(&mut self, value: Value, escape: Escape, context: TextContext, out: &mut BytesMut) {
         let mut digits = itoa::Buffer::new();
         let bytes = match value {
             Value::Variable(number) => self.visit.variable(number),
@@ -103,29 +103,33 @@ impl Filling<'_> {
             Value::Click => digits.format(self.visit.click).as_bytes(),
             Value::Random(from, to) => digits.format(self.rng.random_range(from..=to)).as_bytes(),
         };
-        write_bytes(bytes, escape, place, out);
+        write_bytes(bytes, escape, context, out);
     }
 }
 
-pub(super) fn write_bytes(value: &[u8], escape: Escape, place: Place, out: &mut BytesMut) {
-    if escape != Escape::Plain && matches!(place, Place::Selector | Place::Pattern | Place::Pointer) {
+pub(super) fn write_bytes(value: &[u8], escape: Escape, context: TextContext, out: &mut BytesMut) {
+    if escape != Escape::Plain
+        && matches!(context, TextContext::Selector | TextContext::Pattern | TextContext::Pointer)
+    {
         let mut coded = BytesMut::new();
-        write_bytes(value, escape, Place::Body, &mut coded);
-        return write_bytes(&coded, Escape::Plain, place, out);
+        write_bytes(value, escape, TextContext::Body, &mut coded);
+        return write_bytes(&coded, Escape::Plain, context, out);
     }
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     match escape {
-        Escape::Plain => match place {
-            Place::Body => out.extend_from_slice(value),
-            Place::Target if value.iter().all(|byte| is_sendable(*byte)) => out.extend_from_slice(value),
-            Place::Target => percent(value, is_sendable, false, out),
-            Place::Selector => css_escaped(value, out),
-            Place::Pattern => {
+        Escape::Plain => match context {
+            TextContext::Body => out.extend_from_slice(value),
+            TextContext::Target if value.iter().all(|byte| is_sendable(*byte)) => {
+                out.extend_from_slice(value)
+            }
+            TextContext::Target => percent(value, is_sendable, false, out),
+            TextContext::Selector => css_escaped(value, out),
+            TextContext::Pattern => {
                 out.extend_from_slice(regex::escape(&String::from_utf8_lossy(value)).as_bytes());
             }
-            Place::Pointer => pointer_escaped(value, out),
-            Place::Field if !value.iter().any(u8::is_ascii_control) => out.extend_from_slice(value),
-            Place::Field => out.extend(value.iter().filter(|byte| !byte.is_ascii_control())),
+            TextContext::Pointer => pointer_escaped(value, out),
+            TextContext::Field if !value.iter().any(u8::is_ascii_control) => out.extend_from_slice(value),
+            TextContext::Field => out.extend(value.iter().filter(|byte| !byte.is_ascii_control())),
         },
         Escape::Url => percent(value, unreserved, false, out),
         Escape::Form => {
@@ -149,7 +153,7 @@ fn percent(value: &[u8], kept: impl Fn(u8) -> bool, plus: bool, out: &mut BytesM
 
 /// Writes a name or value of `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
 pub(crate) fn form_encoded(value: &[u8], out: &mut BytesMut) {
-    write_bytes(value, Escape::Form, Place::Body, out);
+    write_bytes(value, Escape::Form, TextContext::Body, out);
 }
 
 /// As a name or a text of a selector (CSS Syntax section 4.3.7): digits too, which cannot begin a name.
@@ -206,15 +210,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn written(value: &[u8], escape: Escape, place: Place) -> String {
+    fn written(value: &[u8], escape: Escape, context: TextContext) -> String {
         let mut out = BytesMut::new();
-        write_bytes(value, escape, place, &mut out);
+        write_bytes(value, escape, context, &mut out);
         String::from_utf8(out.to_vec()).expect("what is written from text is text")
     }
 
     #[test]
     fn values_are_written_as_asked() {
-        let body = |text: &str, escape| written(text.as_bytes(), escape, Place::Body);
+        let body = |text: &str, escape| written(text.as_bytes(), escape, TextContext::Body);
         assert_eq!(body("a b&é", Escape::Plain), "a b&é");
         assert_eq!(body("a b&é~*", Escape::Url), "a%20b%26%C3%A9~%2A");
         assert_eq!(body("a b&é~*", Escape::Form), "a+b%26%C3%A9%7E*");
@@ -224,8 +228,8 @@ mod tests {
         {
             assert_eq!(body(text, Escape::Base64), coded);
         }
-        assert_eq!(written(b"a b/c?d#e", Escape::Plain, Place::Target), "a%20b/c?d%23e");
-        assert_eq!(written(b"a\r\nb: c", Escape::Plain, Place::Field), "ab: c");
+        assert_eq!(written(b"a b/c?d#e", Escape::Plain, TextContext::Target), "a%20b/c?d%23e");
+        assert_eq!(written(b"a\r\nb: c", Escape::Plain, TextContext::Field), "ab: c");
     }
 
     proptest! {
@@ -233,17 +237,17 @@ mod tests {
         fn nothing_breaks_out_of_its_place(value in prop::collection::vec(any::<u8>(), 0..40)) {
             for escape in [Escape::Plain, Escape::Url, Escape::Form, Escape::Base64] {
                 let mut out = BytesMut::new();
-                write_bytes(&value, escape, Place::Target, &mut out);
+                write_bytes(&value, escape, TextContext::Target, &mut out);
                 prop_assert!(out.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'#'));
                 let mut out = BytesMut::new();
-                write_bytes(&value, escape, Place::Field, &mut out);
+                write_bytes(&value, escape, TextContext::Field, &mut out);
                 prop_assert!(!out.iter().any(u8::is_ascii_control));
             }
         }
 
         #[test]
         fn a_json_string_reads_back(text in "\\PC{0,20}[\\x00-\\x1f\"\\\\]{0,5}") {
-            let json = format!("\"{}\"", written(text.as_bytes(), Escape::Json, Place::Body));
+            let json = format!("\"{}\"", written(text.as_bytes(), Escape::Json, TextContext::Body));
             prop_assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
         }
     }

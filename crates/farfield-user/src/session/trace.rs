@@ -1,6 +1,6 @@
-//! What a session does, event by event, for whoever writes one and watches it go once through.
+//! Events of a session, for those who write one and watch it go once through.
 //!
-//! The events come from the session machine that every run uses, at the places where it acts. A run that nobody watches
+//! The events come from the session machine that every run uses, at the places where it acts. A run that is not watched
 //! has no [`Tracer`], and does nothing here.
 
 use super::check::UnmetInWords;
@@ -28,7 +28,7 @@ pub enum TraceEvent {
     State {
         /// The state's name.
         name: String,
-        /// It is a retry.
+        /// Whether the request is a retry.
         again: bool,
     },
     /// A state is left out because its condition does not hold.
@@ -44,7 +44,7 @@ pub enum TraceEvent {
     NotAsked {
         /// Its outcome.
         outcome: Outcome,
-        /// What is lacking.
+        /// The check or the name of what is lacking.
         reason: String,
     },
     /// A request is written and sent as soon as there is a connection.
@@ -64,7 +64,7 @@ pub enum TraceEvent {
     CheckFailed {
         /// The check, as in `contains "Welcome ann"`.
         check: String,
-        /// What the reply has instead, where that is one value.
+        /// The value that the reply has instead, where that is one value.
         instead: Option<String>,
     },
     /// The state's page is over and has failed.
@@ -73,9 +73,9 @@ pub enum TraceEvent {
     Ended {
         /// The state that it ended in.
         state: String,
-        /// It came to the end of its way.
+        /// Whether the session came to the end of its way.
         completed: bool,
-        /// What variables are then, by number: for whoever goes on with them, and not to be shown.
+        /// The values of variables then, by number: to go on with, and not to be shown.
         values: Vec<Option<Box<[u8]>>>,
     },
 }
@@ -83,7 +83,7 @@ pub enum TraceEvent {
 /// Why a request is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceRole {
-    /// It is the state's own.
+    /// The state's own request.
     Page,
     /// A redirect led to it.
     Redirect,
@@ -155,7 +155,7 @@ impl fmt::Debug for Tracer {
 }
 
 impl Tracer {
-    /// Sends an event to whoever watches. That nobody does any more is no matter of the session's.
+    /// Sends an event to the watcher, if there is one and it is still there.
     pub fn send(&self, event: TraceEvent) {
         let _ = self.watcher.send(self.mask.over(event));
     }

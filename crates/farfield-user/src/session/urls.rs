@@ -34,7 +34,7 @@ impl Server {
         Url::parse(&[self.origin(), location].concat()).unwrap_or_else(|_| self.root.clone())
     }
 
-    /// What to ask for at `url`: path and query, without the fragment; nothing if it is another server's, or no matter
+    /// The target to ask for at `url`: path and query, without the fragment; nothing if it is another server's, or no matter
     /// of HTTP without TLS.
     pub fn target<'u>(&self, url: &'u Url) -> Option<&'u str> {
         let here = url.scheme() == self.root.scheme()
@@ -43,7 +43,7 @@ impl Server {
         here.then(|| &url[Position::BeforePath..Position::AfterQuery])
     }
 
-    /// What to ask for when the page at `base` names `reference`.
+    /// The target to ask for when the page at `base` names `reference`.
     pub fn resolve(&self, base: &Url, reference: &str) -> Option<String> {
         let url = base.join(reference).ok()?;
         self.target(&url).map(str::to_owned)

@@ -40,17 +40,17 @@ pub(crate) struct Visit {
     pub repeats: u32,
     /// Times that the state was tried again.
     pub retries: u32,
-    /// What the page was about failed.
+    /// Whether the page failed.
     pub failed: bool,
-    /// What was asked for last: path and query.
+    /// The target that was asked for last: path and query.
     pub location: String,
-    /// The page before, where requests tell of it.
+    /// The page before, where requests name it.
     pub referer: String,
     pub jar: Jar,
     pub cache: Cache,
-    /// What the page has been seen to embed, by key.
+    /// Objects that the page has been seen to embed, by key.
     pub seen: BTreeSet<u64>,
-    /// What the page's references are relative to, if it says.
+    /// The base of the page's references, if it names one.
     pub base: Option<Box<Url>>,
     variables: Box<[Option<Box<[u8]>>]>,
     rows: SmallVec<[u32; 2]>,

@@ -72,8 +72,8 @@ impl Sessions {
             OnFailure::EndSession | OnFailure::Retry(_) => visit.failed,
             OnFailure::GoOn => false,
         };
-        let law = state.think.as_ref().or(self.session.think.as_ref());
-        let think = law.map(|law| law.sample_duration(&mut user.rng));
+        let times = state.think.as_ref().or(self.session.think.as_ref());
+        let think = times.map(|times| times.sample_duration(&mut user.rng));
         visit.retries = 0;
         visit.click += 1;
         let had_all = !is_over && visit.stage == Stage::Way && user.pages_left.as_mut().is_some_and(is_last);

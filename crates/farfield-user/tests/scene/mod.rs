@@ -1,7 +1,7 @@
-//! A stage for users in virtual time: a host that keeps a wheel, and a server that does as it is told.
+//! A stage for users in virtual time: a host that keeps a wheel, and a server that follows its script.
 //!
 //! The server answers each request `service` after it came, on as many connections as there are; the path takes
-//! `rtt` for a round trip. What else it does is said when the scene is set.
+//! `rtt` for a round trip. What else it does is set with the scene.
 
 #![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
 
@@ -253,7 +253,7 @@ impl Scene {
         }
     }
 
-    /// The same with sessions, whose data is in `users.csv`.
+    /// A scene with sessions, whose data is in `users.csv`.
     pub fn session(mut self, toml: &str) -> Scene {
         let spec: SessionSpec = toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"));
         let mut load = |_: &std::path::Path| Ok(b"name,pass\nann,x y\nbob,&\ncat,z\n".to_vec());
@@ -261,7 +261,7 @@ impl Scene {
         self
     }
 
-    /// A recording of `text`, and its own load if it tells when sessions began.
+    /// A recording of `text`, and its own load if it says when sessions began.
     pub fn replay(name: &str, text: &str, more: &str, load: &str) -> Scene {
         let spec: ReplaySpec = toml::from_str(&format!("file = '{name}'\n{more}")).expect("a spec");
         let replay = spec.resolve(&mut |_| Ok(text.as_bytes().to_vec())).expect("a recording");

@@ -84,7 +84,7 @@ fn a_session_that_is_broken_off_ends_with_its_last_states() {
         |request| if line(request).starts_with("GET /a") { reply(500, "", "") } else { well("") };
     check("", of_a, &["/login", "/welcome", "/a/5", "/logout/5?3", "/bye"], 3);
     check("on-failure = 'retry 1'", of_a, &["/login", "/welcome", "/a/5", "/a/5", "/logout/5?3", "/bye"], 3);
-    // Before it knew who it was, there is nobody to log out.
+    // Before it knew who it was, there is no user to log out.
     let of_login: fn(&str) -> String =
         |request| if line(request).starts_with("GET /login") { reply(403, "", "") } else { well("") };
     check("", of_login, &["/login", "/bye"], 1);

@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
             0 => return Err(ReaderError::NotPcapng),
             _ => self.from.read_exact(&mut head[1..])?,
         }
-        // The section's type reads the same either way, and tells the order of what follows.
+        // The section's type reads the same either way, and gives the byte order of what follows.
         let is_section = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) == SECTION;
         if !is_section && !self.begun {
             return Err(ReaderError::NotPcapng);
@@ -189,7 +189,7 @@ impl<R: Read> Reader<R> {
         Ok(Block::Statistics(interface, all))
     }
 
-    fn each_option(&self, mut options: &[u8], mut told: impl FnMut(u16, &[u8])) -> Result<(), ReaderError> {
+    fn each_option(&self, mut options: &[u8], mut each: impl FnMut(u16, &[u8])) -> Result<(), ReaderError> {
         while let Some((head, rest)) = options.split_at_checked(4) {
             let (code, length) = (self.u16(head, 0), usize::from(self.u16(head, 2)));
             if code == option::END {
@@ -198,7 +198,7 @@ impl<R: Read> Reader<R> {
             let (value, rest) = rest
                 .split_at_checked(length.next_multiple_of(4))
                 .ok_or(ReaderError::Damaged("the length of an option"))?;
-            told(code, &value[..length]);
+            each(code, &value[..length]);
             options = rest;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Packets for scenes: between two hosts of either family, with payload that tells where it came from.
+//! Packets for scenes: between two hosts of either family, with payload that shows where it came from.
 
 #![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
 
@@ -12,7 +12,7 @@ pub fn v4() -> Addresses {
     Addresses::V4 { source: [198, 18, 0, 1].into(), destination: [10, 0, 0, 80].into() }
 }
 
-/// The same in IPv6.
+/// The addresses in IPv6.
 pub fn v6() -> Addresses {
     Addresses::V6 { source: "2001:db8::1".parse().unwrap(), destination: "2001:db8::80".parse().unwrap() }
 }

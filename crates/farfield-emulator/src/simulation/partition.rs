@@ -1,4 +1,4 @@
-//! A part of the clients: a shard that reaches as far as the clients' own links do.
+//! A partition of the clients: a shard that reaches as far as the clients' own links do.
 
 use super::Simulation;
 use super::sink::{EVENTS_A_LOOK, Remote};
@@ -10,7 +10,7 @@ use farfield_user::Plan;
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct Partition {
     pub shard: Shard,
     window: Window,
     drain_until: Instant,
@@ -19,10 +19,10 @@ pub(crate) struct Part {
     pub packet_events: u64,
 }
 
-impl Part {
-    pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Part {
+impl Partition {
+    pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Partition {
         let network = Arc::clone(&simulation.network);
-        Part {
+        Partition {
             shard: Shard::with(Beyond::Nothing, network, Arc::clone(directory), users),
             window: simulation.window,
             drain_until: simulation.drain_until,
@@ -71,7 +71,7 @@ impl Part {
         (self.shard.take_samples().collect(), notes, self.shard.in_system_area(now))
     }
 
-    /// True if nobody will begin anything more and nothing is on its way.
+    /// True once no user will begin anything more and nothing is on its way.
     pub fn is_done(&self) -> bool {
         self.shard.population().is_done()
     }

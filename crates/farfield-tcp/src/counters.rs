@@ -2,7 +2,7 @@
 
 /// Counts since the connection was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct Counters {
     /// SYNs (or SYN-ACKs) sent, the first among them.
     pub syns_sent: u8,
     /// Segments with data or FIN that were sent again.

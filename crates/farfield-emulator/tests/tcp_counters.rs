@@ -1,4 +1,4 @@
-//! What samples tell of TCP: SYNs, retransmissions, round trips.
+//! TCP counters in samples: SYNs, retransmissions, round trips.
 
 mod scene;
 
@@ -18,10 +18,10 @@ fn where_nothing_is_lost_there_is_nothing_to_tell() {
     let played = scene.play();
     assert!(ok(&played).count() > 100);
     for sample in ok(&played) {
-        let facts = sample.tcp.expect("TCP is emulated");
-        assert_eq!((tries(sample), facts.retransmits, facts.out_of_order), (1, 0, 0));
+        let tcp = sample.tcp.expect("TCP is emulated");
+        assert_eq!((tries(sample), tcp.retransmits, tcp.out_of_order), (1, 0, 0));
         // What an ACK was delayed for counts as well.
-        let srtt = facts.srtt_us.expect("the handshake was measured").get();
+        let srtt = tcp.srtt_us.expect("the handshake was measured").get();
         assert!((20_000..60_000).contains(&srtt), "{srtt} µs");
     }
 }
@@ -48,7 +48,7 @@ fn lost_syns_are_counted() {
     assert!(retransmits > 20, "{retransmits}");
 }
 
-/// An attempt that comes to nothing tells how often it was made.
+/// The sample of an attempt that comes to nothing counts its SYNs.
 #[test]
 fn a_failure_tells_as_well() {
     let mut scene = Scene::at(ms(20)).policy("request-timeout = '1h'");
