@@ -13,6 +13,7 @@ pub mod sample;
 pub mod share;
 pub mod size;
 pub mod tenths;
+pub mod text_or_table;
 pub mod time;
 pub mod window;
 
@@ -24,5 +25,6 @@ pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpFacts};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;
+pub use text_or_table::TextOrTable;
 pub use time::{Duration, Instant};
 pub use window::Window;

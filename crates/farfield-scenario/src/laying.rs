@@ -2,10 +2,10 @@
 
 use super::Scenario;
 use super::mistake::Mistake;
-use super::network::{ClassSpec, GraphSpec, Link, NetworkSpec, PathSpec};
+use super::network::{ClassSpec, Link, NetworkSpec, PathSpec};
 use farfield_base::Duration;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
-use farfield_net::topology::{Metric, NodeId, Routes};
+use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
 use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
@@ -182,9 +182,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         self.lay_out_graph(&topology, Metric::Hops, server, members, "network.backbone")
     }
 
-    fn graph(&mut self, spec: &GraphSpec) -> Result<Layout, Mistake> {
+    fn graph(&mut self, spec: &TopologySpec<TimesSpec>) -> Result<Layout, Mistake> {
         let key = "network.topology";
-        let topology = spec.graph().topology().map_err(|error| Mistake::at(key, error))?;
+        let topology = spec.topology().map_err(|error| Mistake::at(key, error))?;
         let hosts: BTreeMap<&str, NodeId> = topology
             .nodes()
             .filter(|(_, node)| node.kind == NodeKind::Host)

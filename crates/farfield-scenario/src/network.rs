@@ -4,7 +4,7 @@ use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
 use farfield_engine::place::Device;
-use farfield_net::topology::{Backbone, ConnectionSpec, Metric, TopologySpec};
+use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct NetworkSpec {
     pub backbone: Option<Backbone>,
     /// Any graph, whose hosts are clients of the classes that name them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub topology: Option<GraphSpec>,
+    pub topology: Option<TopologySpec<TimesSpec>>,
 }
 
 /// `[[network.class]]`
@@ -108,28 +108,6 @@ pub struct PathSpec {
     pub down: Option<Link>,
 }
 
-/// `[network.topology]`: a [`TopologySpec`] and which of its hosts is the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct GraphSpec {
-    /// The host that is the server.
-    #[serde(default = "server")]
-    pub server: String,
-    /// Names of hosts.
-    pub hosts: Vec<String>,
-    /// Names of routers.
-    #[serde(default)]
-    pub routers: Vec<String>,
-    /// Names of switches.
-    #[serde(default)]
-    pub switches: Vec<String>,
-    /// What makes a path short.
-    #[serde(default)]
-    pub routing: Metric,
-    /// What connects them.
-    pub links: Vec<ConnectionSpec<TimesSpec>>,
-}
-
 /// A block of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -157,19 +135,6 @@ impl Default for NetworkSpec {
     }
 }
 
-impl GraphSpec {
-    /// The graph alone.
-    pub fn graph(&self) -> TopologySpec<TimesSpec> {
-        TopologySpec {
-            hosts: self.hosts.clone(),
-            routers: self.routers.clone(),
-            switches: self.switches.clone(),
-            routing: self.routing,
-            links: self.links.clone(),
-        }
-    }
-}
-
 impl TryFrom<String> for Pool {
     type Error = BlockError;
 
@@ -186,8 +151,4 @@ impl From<Pool> for String {
 
 fn one() -> f64 {
     1.0
-}
-
-fn server() -> String {
-    "server".to_owned()
 }

@@ -1,11 +1,11 @@
 //! A TCP as written: a profile, and what differs from it.
 
-use farfield_base::{Bytes, Duration};
+use farfield_base::{Bytes, Duration, TextOrTable};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::syn::SynSchedule;
 use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroU16;
@@ -338,23 +338,17 @@ impl Serialize for TcpSpec {
 
 impl<'de> Deserialize<'de> for TcpSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TcpSpec, D::Error> {
-        struct NameOrTable;
-        impl<'de> de::Visitor<'de> for NameOrTable {
-            type Value = TcpSpec;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"linux\", \"bsd\" or \"windows\", or a table such as { profile = \"bsd\", mss = 536 }",
-                )
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<TcpSpec, E> {
-                let profile = Profile::deserialize(de::value::StrDeserializer::new(name))?;
+        TextOrTable {
+            expected: "\"linux\", \"bsd\" or \"windows\", or a table such as { profile = \"bsd\", mss = 536 }",
+            text: |name| {
+                let profile = Profile::deserialize(StrDeserializer::<de::value::Error>::new(name));
+                let profile = profile.map_err(|error| error.to_string())?;
                 Ok(TcpSpec(Written { profile, ..Written::default() }))
-            }
-            fn visit_map<M: de::MapAccess<'de>>(self, map: M) -> Result<TcpSpec, M::Error> {
-                Written::deserialize(MapAccessDeserializer::new(map)).map(TcpSpec)
-            }
+            },
+            number: None,
+            table: |written| Ok(TcpSpec(written)),
         }
-        deserializer.deserialize_any(NameOrTable)
+        .read(deserializer)
     }
 }
 
