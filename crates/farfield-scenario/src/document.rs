@@ -169,7 +169,7 @@ struct Node {
     below: Below,
 }
 
-/// What a key holds.
+/// Keys or members below a key.
 #[derive(Debug, Clone)]
 enum Below {
     Nothing,

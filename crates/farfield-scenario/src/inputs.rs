@@ -33,9 +33,9 @@ pub struct Inputs {
 /// A file that was read.
 #[derive(Debug)]
 struct Input {
-    /// Its path as the scenario writes it.
+    /// Path as the scenario writes it.
     written: PathBuf,
-    /// What was in it, unless that was too much to keep.
+    /// Content, unless that is too large to keep.
     content: Option<Vec<u8>>,
     print: Print,
 }
@@ -57,9 +57,9 @@ struct List {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Listed {
-    /// Its path in the scenario that the run was made from.
+    /// Path in the scenario that the run was made from.
     written: PathBuf,
-    /// Its path in the scenario of the run directory.
+    /// Path in the scenario of the run directory.
     path: PathBuf,
     #[serde(flatten)]
     print: Print,
@@ -70,7 +70,7 @@ impl Print {
         Print { bytes: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) }
     }
 
-    /// That of the file at `path`, which may be larger than memory.
+    /// The digest of the file at `path`, which may be larger than memory.
     fn of_file(path: &Path) -> io::Result<Print> {
         let mut file = File::open(path)?;
         if !file.metadata()?.is_file() {
@@ -104,7 +104,7 @@ impl Inputs {
         &self.beside
     }
 
-    /// Reads the file at `path`, and remembers it.
+    /// Reads the file at `path`, and keeps it for the run directory.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.files.iter().find(|file| file.written == path);
         if let Some(content) = known.and_then(|file| file.content.as_ref()) {
@@ -172,7 +172,7 @@ impl Inputs {
     }
 }
 
-/// `path` from the root. Where nobody can say what that is, `path` itself.
+/// `path` from the root; `path` itself where the current folder is unknown.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -180,7 +180,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 /// `scenario` with other names for its files.
 fn renamed(scenario: &Scenario, rename: &dyn Fn(&str) -> Option<String>) -> Scenario {
     let mut table = Table::try_from(scenario).expect("a scenario is a table");
-    match name_anew(&mut table, "", rename) {
+    match rename_files(&mut table, "", rename) {
         true => Scenario {
             ignored: scenario.ignored.clone(),
             ..Value::Table(table).try_into().expect("it was a scenario, and has other names of files alone")
@@ -189,15 +189,15 @@ fn renamed(scenario: &Scenario, rename: &dyn Fn(&str) -> Option<String>) -> Scen
     }
 }
 
-/// A part of a scenario in a file of its own with other names for its files, if it has any.
+/// The `content` of a scenario table kept in a file of its own, with its files renamed; `None` if it names none.
 fn with_names(content: &[u8], rename: &dyn Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut table: Table = std::str::from_utf8(content).ok()?.parse().ok()?;
-    name_anew(&mut table, "", rename).then(|| table.to_string().into_bytes())
+    rename_files(&mut table, "", rename).then(|| table.to_string().into_bytes())
 }
 
-/// Gives the files that `table` names other names, and says whether one was another. The table is the value of
+/// Renames the files that `table` names, and returns whether a name changed. The table is the value of
 /// `key`.
-fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<String>) -> bool {
+fn rename_files(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<String>) -> bool {
     // The names of what is in these are the user's own.
     if ["headers", "fields", "environment"].contains(&key) {
         return false;
@@ -211,10 +211,10 @@ fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<Strin
                     changed = true;
                 }
             }
-            Value::Table(inner) => changed |= name_anew(inner, name, rename),
+            Value::Table(inner) => changed |= rename_files(inner, name, rename),
             Value::Array(values) => {
                 for inner in values.iter_mut().filter_map(Value::as_table_mut) {
-                    changed |= name_anew(inner, name, rename);
+                    changed |= rename_files(inner, name, rename);
                 }
             }
             _ => {}

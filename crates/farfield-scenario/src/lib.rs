@@ -1,7 +1,8 @@
-//! Scenarios: TOML and flags, read into what a run takes.
+//! Scenarios: a TOML file and flags, read once into the plan of a run.
 //!
-//! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
-//! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
+//! [`read`] parses the file and resolves all that it describes into a [`RunPlan`], or reports the first mistake with file,
+//! line and key. [`RunPlan::prepare`] adds what depends on the machine and returns the engine's settings. Terminals and exit
+//! codes belong to the program.
 
 mod activity;
 mod document;

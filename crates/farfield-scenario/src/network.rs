@@ -25,23 +25,23 @@ pub struct NetworkSpec {
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards wait awake, each with a processor for itself alone: packets leave and are taken the sharper.
+    /// Whether shards poll instead of sleeping, each on a processor of its own: packets leave and are taken more precisely.
     pub busy_poll: bool,
     /// Whether shards run at a real-time priority, where each has a processor to itself and the system allows it. They
     /// leave at least a tenth of it to others.
     pub real_time: bool,
-    /// What the gateway to the server's kernel is made of.
+    /// The device of the gateway to the server's kernel.
     pub gateway: Device,
     /// Whether segments of up to 64 KiB pass the gateway whole.
     pub offload: bool,
-    /// Packets towards clients that the gateway can hold.
+    /// Length of the gateway's queue towards clients, in packets.
     pub gateway_queue: NonZeroU32,
-    /// The clients' TCP, where their class does not say.
+    /// The clients' TCP, where their class has none.
     pub tcp: TcpSpec,
     /// The access link of all clients, where there are no classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// Their round trip, where there are no classes.
+    /// Round trip of all clients, where there are no classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Duration>,
     /// A link that all clients of all classes share before the server.
@@ -62,15 +62,15 @@ pub struct NetworkSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClassSpec {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// Its part of all clients, against the other classes' parts.
+    /// Weight: the class's share of clients, relative to the other classes' weights.
     #[serde(default = "one")]
     pub share: f64,
     /// A ready-made access link, for each direction that is not written out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// The round trip of its links, half of it each way.
+    /// Round trip of the class's links, half of it each way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Duration>,
     /// The link from each client.
@@ -82,10 +82,10 @@ pub struct ClassSpec {
     /// A second link of each client's own, behind the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<PathSpec>,
-    /// Where its clients have their addresses.
+    /// The block of the clients' addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Pool>,
-    /// Its clients' TCP.
+    /// The clients' TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSpec>,
     /// In a topology, the hosts that are its clients.

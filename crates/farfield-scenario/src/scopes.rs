@@ -37,7 +37,7 @@ impl Scenario {
         }
         if place >= States::MAX {
             return Err(format!(
-                "only the first {} states are told apart, and `{name}` is number {}; put it further ahead",
+                "only the first {} states are distinguished, and `{name}` is number {}; put it further ahead",
                 States::MAX,
                 place + 1
             ));

@@ -1,4 +1,5 @@
-//! What was typed. Every flag of `run` is short for a key of the scenario; [`crate::overlay`] says which.
+//! The flags of the command line. Each flag of `run` is short for a key of the scenario, which
+//! [`farfield_scenario::Overlay`] sets.
 
 pub mod fit;
 pub mod site;
@@ -30,7 +31,7 @@ pub enum Command {
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
     Report(ReportFlags),
-    /// Tell what this machine allows, and how to allow more.
+    /// Show what this machine allows, and how to allow more.
     Doctor,
     /// Make a scenario like the traffic in an access log, and show how like it is.
     Fit(Box<fit::FitFlags>),
@@ -93,7 +94,7 @@ pub struct RunFlags {
     /// What carries the bytes: sockets, emulated or simulated
     #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
-    /// Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say
+    /// Emulated clients, each with an address and a path of its own; the default plane is then emulated
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub clients: Option<u32>,
     /// The round trip between emulated clients and the server
@@ -141,7 +142,7 @@ pub struct RunFlags {
     /// Processors that farfield keeps to, such as 1 or 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub processors: Vec<u32>,
-    /// The seed that all chance comes from
+    /// The seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Sets any key of the scenario
@@ -151,7 +152,7 @@ pub struct RunFlags {
     /// Exit with 99 unless this holds of the result, such as 'p99<200ms' or 'errors<0.1%'; may be repeated
     #[arg(long = "threshold", value_name = "CONDITION")]
     pub thresholds: Vec<String>,
-    /// The same, and end the run with 105 once it is broken
+    /// End the run, and exit with 105, once this is broken; may be repeated
     #[arg(long = "abort", value_name = "CONDITION")]
     pub aborts: Vec<String>,
     /// Where to put the run directory; it must hold no run yet
@@ -166,7 +167,7 @@ pub struct RunFlags {
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the scenario as farfield understands it, and run nothing
+    /// Print the resolved scenario, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
 }
@@ -287,7 +288,7 @@ pub struct ServeFlags {
     /// The seed of the pages and of the errors
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// All else that a scenario can say under `origin`, as TOML; other flags outrank it
+    /// Any key of a scenario's `origin` table, as TOML; other flags outrank it
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
 }

@@ -33,7 +33,7 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// The flags as the server's table in a scenario, so that both say the same and are refused in the same words.
+/// The flags as the `origin` table of a scenario, so that both get the same checks and messages.
 fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
     let written = flags.config.as_deref().unwrap_or_default();
     let mut table: Table = written

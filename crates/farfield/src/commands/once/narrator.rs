@@ -15,10 +15,10 @@ const EXCERPT_CHARS: usize = 400;
 /// Characters of a body that are shown at most where whole messages are.
 const BODY_CHARS: usize = 4000;
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It came to its end, and nothing failed.
+    /// Completed without a failure.
     Well,
     /// Something failed.
     Broken,
@@ -42,12 +42,12 @@ pub struct Narrator {
     open: BTreeSet<u32>,
     /// The last reply that was a page's.
     page: Option<TracedReply>,
-    /// The state that the session ended in, and whether it went all its way.
+    /// The state that the session ended in, and whether it was completed.
     ended: Option<(String, bool)>,
 }
 
 impl Narrator {
-    /// A narrator of a session on `target`, with `whole` messages or the main facts.
+    /// A narrator of a session on `target`, with `whole` messages or the main parts of them.
     pub fn new(target: &str, whole: bool) -> Narrator {
         Narrator {
             target: target.to_owned(),
