@@ -114,7 +114,8 @@ impl Scenario {
         requests.map_err(|error| Mistake::in_file("requests", &error))
     }
 
-    /// The activity, encoded if the host is known, and refused if one of its requests cannot be written as HTTP.
+    /// The activity, encoded if the host is known, and refused if one of its requests cannot be written as
+    /// HTTP.
     pub fn asked(&self, activity: Activity) -> Result<Asked, Mistake> {
         let (in_words, warnings, key) = (activity.in_words(), activity.warnings(), activity.key());
         let refuse = |error: RequestError| match error {
@@ -153,8 +154,8 @@ impl Scenario {
         Target { host, version, authorization: self.target.as_ref().and_then(Url::authorization) }
     }
 
-    /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with what is embedded
-    /// in them; of another server, or a model of one, its root.
+    /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with
+    /// what is embedded in them; of another server, or a model of one, its root.
     pub fn requests_or_default(&self) -> RequestSetSpec {
         if let Some(written) = &self.requests {
             return written.clone();
@@ -175,8 +176,8 @@ impl Scenario {
             .expect("a site has pages, and few")
     }
 
-    /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions where users are
-    /// in none.
+    /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions
+    /// where users are in none.
     pub fn check_sessions(&self) -> Result<(), Mistake> {
         let has_sessions = self.session.is_some() || matches!(self.load, LoadSpec::Hybrid(_));
         let keys = [

@@ -1,10 +1,10 @@
 //! Input files: what a scenario names is read through [`Inputs`], kept beside the result ([`Inputs::keep`]),
 //! and checked before the run is repeated from its directory ([`checked_scenario`]).
 //!
-//! A file of up to [`LARGEST_COPY`] is copied into `inputs/` of the run directory under its own name, from the
-//! bytes that the run itself used. A larger one is named by its absolute path. `inputs.json` has the size and
-//! the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was made with
-//! or not at all.
+//! A file of up to [`LARGEST_COPY`] is copied into `inputs/` of the run directory under its own name, from
+//! the bytes that the run itself used. A larger one is named by its absolute path. `inputs.json` has the
+//! size and the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was
+//! made with or not at all.
 
 use crate::Scenario;
 use crate::ScenarioError;
@@ -150,8 +150,8 @@ impl Inputs {
         Ok(scenario)
     }
 
-    /// The path of each file in the scenario of the run directory. Copies have the files' own names, since an
-    /// upload sends its file's name, and the ends of names say what is in a file.
+    /// The path of each file in the scenario of the run directory. Copies have the files' own names, since
+    /// an upload sends its file's name, and the ends of names say what is in a file.
     fn names(&self) -> Vec<PathBuf> {
         let mut names: Vec<PathBuf> = Vec::with_capacity(self.files.len());
         for file in &self.files {
@@ -189,7 +189,8 @@ fn renamed(scenario: &Scenario, rename: &dyn Fn(&str) -> Option<String>) -> Scen
     }
 }
 
-/// The `content` of a scenario table kept in a file of its own, with its files renamed; `None` if it names none.
+/// The `content` of a scenario table kept in a file of its own, with its files renamed; `None` if it names
+/// none.
 fn with_names(content: &[u8], rename: &dyn Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut table: Table = std::str::from_utf8(content).ok()?.parse().ok()?;
     rename_files(&mut table, "", rename).then(|| table.to_string().into_bytes())
@@ -223,7 +224,8 @@ fn rename_files(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<St
     changed
 }
 
-/// The scenario of the run in `directory`, once it and all of its files are found to be as the run left them.
+/// The scenario of the run in `directory`, once it and all of its files are found to be as the run left
+/// them.
 ///
 /// # Errors
 /// If it is no run directory, or one of its files is lacking or another.
@@ -276,8 +278,8 @@ mod tests {
     use crate::overlay::Overlay;
     use std::collections::BTreeSet;
 
-    /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes is
-    /// not copied.
+    /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes
+    /// is not copied.
     fn kept(text: &str, files: &[(&str, &str)], largest_copy: u64) -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().expect("a folder");
         let here = home.path().join("here");

@@ -30,8 +30,9 @@ impl Mistake {
     }
 }
 
-/// The path of the key that `message` is about, where `path` is only that of a table around it: serde reads a tagged table
-/// as a whole and then no longer knows where in it a value was. The message names the key, or quotes the value, first.
+/// The path of the key that `message` is about, where `path` is only that of a table around it: serde reads
+/// a tagged table as a whole and then no longer knows where in it a value was. The message names the key, or
+/// quotes the value, first.
 pub fn inside(document: &Table, path: &str, message: &str) -> String {
     let table = path.split('.').try_fold(document, |table, key| table.get(key)?.as_table());
     let (Some(table), Some(quoted)) = (table, message.split('`').nth(1)) else { return path.to_owned() };
@@ -44,6 +45,20 @@ pub fn inside(document: &Table, path: &str, message: &str) -> String {
     match (fitting.next(), fitting.next()) {
         (Some((key, _)), None) => format!("{path}.{key}"),
         _ => path.to_owned(),
+    }
+}
+
+/// The path of the member that `message` quotes first, if the list at `path` has exactly one such.
+pub fn quoted_member(document: &Table, path: &str, message: &str) -> Option<String> {
+    let quoted = message.split('`').nth(1)?;
+    let (last, tables) = path.rsplit_once('.').map_or((path, None), |(tables, last)| (last, Some(tables)));
+    let mut tables = tables.into_iter().flat_map(|tables| tables.split('.'));
+    let members =
+        tables.try_fold(document, |table, key| table.get(key)?.as_table())?.get(last)?.as_array()?;
+    let mut fitting = (0..).zip(members).filter(|(_, member)| member.as_str() == Some(quoted));
+    match (fitting.next(), fitting.next()) {
+        (Some((number, _)), None) => Some(format!("{path}[{number}]")),
+        _ => None,
     }
 }
 
@@ -80,7 +95,7 @@ fn collect_keys(value: &Value, path: &str, file: &Path, found: &mut Vec<String>)
 }
 
 /// serde's message in a user's words for types.
-pub fn plain(message: &str) -> String {
+pub fn in_user_words(message: &str) -> String {
     let message = message.replace("internally tagged enum LoadSpec", "a table with the key `model`");
     ["u16", "u32", "u64"].iter().fold(message, |message, kind| {
         message

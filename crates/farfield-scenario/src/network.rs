@@ -17,18 +17,19 @@ pub type Link = LinkSpec<TimesSpec>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct NetworkSpec {
-    /// Clients, each with an address of its own. Absent: as many as a closed load has users, else 1,000; those of a
-    /// backbone or a topology are its hosts.
+    /// Clients, each with an address of its own. Absent: as many as a closed load has users, else 1,000;
+    /// those of a backbone or a topology are its hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// Threads that clients are dealt out over.
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards poll instead of sleeping, each on a processor of its own: packets leave and are taken more precisely.
+    /// Whether shards poll instead of sleeping, each on a processor of its own: packets leave and are taken
+    /// more precisely.
     pub busy_poll: bool,
-    /// Whether shards run at a real-time priority, where each has a processor to itself and the system allows it. They
-    /// leave at least a tenth of it to others.
+    /// Whether shards run at a real-time priority, where each has a processor to itself and the system
+    /// allows it. They leave at least a tenth of it to others.
     pub real_time: bool,
     /// The device of the gateway to the server's kernel.
     pub gateway: Device,

@@ -1,7 +1,7 @@
 //! Flags laid over the scenario: each is short for a key, and `--set` reaches every key.
 //!
-//! File and flags become one TOML document, which is read into types once: a flag can do nothing that the file cannot,
-//! and an invalid value gets the same message.
+//! File and flags become one TOML document, which is read into types once: a flag can do nothing that the
+//! file cannot, and an invalid value gets the same message.
 
 use crate::ScenarioError;
 use std::path::PathBuf;
@@ -219,8 +219,8 @@ fn typed(text: &str) -> Result<Setting, ScenarioError> {
     Ok(Setting { path, value, flag: format!("--set {text}") })
 }
 
-/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it, and
-/// a load that names no model is closed.
+/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with
+/// it, and a load that names no model is closed.
 pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
         let replaces_model = setting.path == ["load", "model"]

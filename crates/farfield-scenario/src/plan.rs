@@ -1,7 +1,7 @@
 //! A scenario that was read, with all that it describes.
 //!
-//! Everything is resolved here, once: model of load, site, network, replies, sessions. [`RunPlan::prepare`] adds what depends
-//! on the machine: addresses, processors, the built-in server.
+//! Everything is resolved here, once: model of load, site, network, replies, sessions. [`RunPlan::prepare`]
+//! adds what depends on the machine: addresses, processors, the built-in server.
 
 use crate::activity::{Activity, Asked};
 use crate::document::Document;
@@ -89,8 +89,8 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
 }
 
 impl Parts {
-    /// The parts that `scenario` describes; its files come from `load_file`. With `once` a session runs once, without think
-    /// times.
+    /// The parts that `scenario` describes; its files come from `load_file`. With `once` a session runs
+    /// once, without think times.
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
         scenario.check_sessions()?;

@@ -1,9 +1,9 @@
-//! The planes: clients, links and server of a scenario, checked and turned into the emulated and the simulated plane's
-//! input when the scenario is read.
+//! The planes: clients, links and server of a scenario, checked and turned into the emulated and the
+//! simulated plane's input when the scenario is read.
 
-use super::laying::Laying;
 use super::mistake::Mistake;
 use super::network::NetworkSpec;
+use super::network_layout::Laying;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
@@ -33,7 +33,8 @@ pub struct LaidOut {
 }
 
 impl Scenario {
-    /// The plane with its network and its model of a server, which knows the requested `site`. Files come from `load`.
+    /// The plane with its network and its model of a server, which knows the requested `site`. Files come
+    /// from `load`.
     ///
     /// # Errors
     /// The first mistake in clients, links, server and capture.
@@ -99,8 +100,8 @@ impl Scenario {
         })
     }
 
-    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on
-    /// how many threads there are.
+    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may
+    /// depend on how many threads there are.
     pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
         if self.plane == PlaneKind::Simulated { NonZeroU32::MIN } else { network.shards }
     }
@@ -178,8 +179,8 @@ impl Scenario {
         }
     }
 
-    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or attempts are
-    /// dropped whose answer is on its way. Here the round trip is known.
+    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or
+    /// attempts are dropped whose answer is on its way. Here the round trip is known.
     fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
         let (key, timeout) = match &self.load {
             LoadSpec::Overload(overload) => ("load.timeout", Some(overload.timeout())),

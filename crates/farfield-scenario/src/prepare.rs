@@ -1,4 +1,5 @@
-//! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server started.
+//! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server
+//! started.
 
 use super::Scenario;
 use super::activity::Encoded;
@@ -45,8 +46,8 @@ pub struct Prepared {
 }
 
 impl RunPlan {
-    /// Prepares a run that begins at `started_at`, a time in words: looks the server up or starts the built-in one, and chooses
-    /// the number of workers by the processors there are.
+    /// Prepares a run that begins at `started_at`, a time in words: looks the server up or starts the
+    /// built-in one, and chooses the number of workers by the processors there are.
     ///
     /// # Errors
     /// If the server is not found, or the machine lacks something.
@@ -205,7 +206,8 @@ impl Scenario {
         place
     }
 
-    /// The server of the emulated plane; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
+    /// The server of the emulated plane; the built-in one is this program's own `serve`. `has_v6`: some
+    /// clients have IPv6.
     fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, ScenarioError> {
         let spec = self.server.clone().unwrap_or_default();
         if let Some(pid) = spec.pid {
@@ -248,8 +250,8 @@ impl Scenario {
         self.sockets.sources.get_or_insert_with(usual).clone()
     }
 
-    /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and Druschel 1999,
-    /// section 4.2), or attempts are dropped whose answer is on its way.
+    /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and
+    /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
         let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
         let timeout = match load {

@@ -1,8 +1,8 @@
 //! The default ramp of a closed load: the time over which its users begin.
 //!
-//! Users who begin together stay together: each sends, waits a round trip and sends again with all the others, and a server
-//! sees bursts, which independent users do not make. The default spreads their beginnings over one cycle of a user, as in
-//! a population in steady state. `ramp = "0s"` is for bursts.
+//! Users who begin together stay together: each sends, waits a round trip and sends again with all the
+//! others, and a server sees bursts, which independent users do not make. The default spreads their
+//! beginnings over one cycle of a user, as in a population in steady state. `ramp = "0s"` is for bursts.
 
 use super::Scenario;
 use farfield_base::Duration;
@@ -15,8 +15,8 @@ const A_USER: Duration = Duration::from_us(50);
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Scenario {
-    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept. `farthest` is the largest
-    /// round trip.
+    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
+    /// `farthest` is the largest round trip.
     pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
         let (LoadModel::Closed { users, think, ramp, .. }, LoadSpec::Closed(spec)) = (load, &mut self.load)
         else {
@@ -26,7 +26,8 @@ impl Scenario {
     }
 }
 
-/// One cycle of a user that thinks for so many seconds: two round trips, to connect and to ask, and the think time.
+/// One cycle of a user that thinks for so many seconds: two round trips, to connect and to ask, and the
+/// think time.
 fn spread(users: u32, think_s: f64, round_trip: Duration) -> Duration {
     let longest_s = LONGEST.as_secs_f64();
     let think = if think_s < longest_s { think_s.max(0.0) } else { longest_s };

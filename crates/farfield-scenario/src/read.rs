@@ -2,13 +2,14 @@
 
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::kinds::Url;
 use crate::overlay::Overlay;
 use crate::plan::RunPlan;
+use crate::values::Url;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Reads the scenario in the file at `path`, with all that it describes. A scenario file is valid if this succeeds.
+/// Reads the scenario in the file at `path`, with all that it describes. A scenario file is valid if this
+/// succeeds.
 ///
 /// ```
 /// # fn main() -> Result<(), farfield_scenario::ScenarioError> {
@@ -60,8 +61,8 @@ fn from_request(tables: Table, flags: &Overlay) -> Result<RunPlan, ScenarioError
     RunPlan::of(document, flags)
 }
 
-/// The plan of a run without a URL or a scenario: the server is the one that `--target` or `--server` names, or the built-in
-/// one, whose pages are requested.
+/// The plan of a run without a URL or a scenario: the server is the one that `--target` or `--server` names,
+/// or the built-in one, whose pages are requested.
 pub fn from_flags(flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     if !asks(flags) {
         return from_text("", None, flags);
@@ -121,7 +122,8 @@ fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
     Ok(set)
 }
 
-/// The scenario `text` of the file at `path`, or of none, with `flags` laid over it. Other files are relative to its folder.
+/// The scenario `text` of the file at `path`, or of none, with `flags` laid over it. Other files are
+/// relative to its folder.
 ///
 /// # Errors
 /// The first mistake in the text, in a file that it names or in a flag.

@@ -3,10 +3,10 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
-use crate::kinds::{Samples, Url};
 use crate::network::NetworkSpec;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
+use crate::values::{Samples, Url};
 use farfield_base::{Bytes, Duration};
 use farfield_engine::{PlaneKind, Sources};
 use farfield_measure::{Threshold, VerdictLimits};
@@ -127,8 +127,8 @@ pub enum Unfinished {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SocketsSpec {
-    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is there, and
-    /// else the kernel's choice. An empty list is the kernel's choice.
+    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is
+    /// there, and else the kernel's choice. An empty list is the kernel's choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
     /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.

@@ -1,6 +1,6 @@
 //! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
 
-use super::replied::ReplySpec;
+use super::replies::ReplySpec;
 use farfield_base::Duration;
 use farfield_emulator::server::Workers;
 use farfield_traffic::distribution::TimesSpec;

@@ -42,8 +42,8 @@ impl Exit {
         }
     }
 
-    /// The end of a run with this summary. Interruptions and aborts come first; an invalid result outranks a failed
-    /// threshold.
+    /// The end of a run with this summary. Interruptions and aborts come first; an invalid result outranks a
+    /// failed threshold.
     pub fn of_run(summary: &Summary, interrupted: bool, aborted: bool) -> Exit {
         if interrupted {
             Exit::Interrupted

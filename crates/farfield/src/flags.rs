@@ -12,8 +12,8 @@ use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggest
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
-/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and explains the
-/// result.
+/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and
+/// explains the result.
 #[derive(Debug, Parser)]
 #[command(name = "farfield", version, max_term_width = 100)]
 pub struct Flags {
@@ -54,7 +54,8 @@ pub enum Command {
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
 pub struct RunFlags {
-    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if absent
+    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if
+    /// absent
     #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
@@ -85,7 +86,8 @@ pub struct RunFlags {
     /// The server, where the scenario names none or another
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close
+    /// When connections are used again: one-request, persistent, early-close, pipelined or
+    /// pipelined-early-close
     #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
     pub policy: Option<String>,
     /// Connections a user opens at most at once

@@ -1,7 +1,7 @@
 //! farfield: a web-server benchmark that tells the truth.
 //!
-//! The command line: [flags] become a plan of a run ([`farfield_scenario`]), the engine runs it, and the program ends with an
-//! [exit code](exit). All else is in the other crates.
+//! The command line: [flags] become a plan of a run ([`farfield_scenario`]), the engine runs it, and the
+//! program ends with an [exit code](exit). All else is in the other crates.
 
 mod commands;
 mod exit;
@@ -34,7 +34,8 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|problem| problem.print()).into()
 }
 
-/// Prints clap's message: help and versions with its colours; a mistake quotes the command line, which is cleaned first.
+/// Prints clap's message: help and versions with its colours; a mistake quotes the command line, which is
+/// cleaned first.
 fn refuse(error: &clap::Error) -> exit::Exit {
     let text = error.render();
     if error.use_stderr() {

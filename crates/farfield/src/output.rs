@@ -1,12 +1,13 @@
 //! Printing on standard output and standard error: all of farfield's output goes through here.
 //!
-//! Names, paths, keys, servers' last words and summaries may come from strangers. No control character of theirs reaches
-//! a terminal, where it could colour, move, overwrite or type: each is written as `\u001B`, as in JSON and TOML, so that
-//! these stay valid. farfield's own colours and its line of progress are put around text that has been cleaned.
+//! Names, paths, keys, servers' last words and summaries may come from strangers. No control character of
+//! theirs reaches a terminal, where it could colour, move, overwrite or type: each is written as `\u001B`,
+//! as in JSON and TOML, so that these stay valid. farfield's own colours and its line of progress are put
+//! around text that has been cleaned.
 //!
-//! The standard macros panic when a reader such as `head` closes the pipe. Here a closed standard output is no error, and
-//! a failure on standard error does not end a run. Nor does it delay one: a line of progress that would block (a paused
-//! terminal, a pager that shows another page) is left out.
+//! The standard macros panic when a reader such as `head` closes the pipe. Here a closed standard output is
+//! no error, and a failure on standard error does not end a run. Nor does it delay one: a line of progress
+//! that would block (a paused terminal, a pager that shows another page) is left out.
 
 use crate::problem::Problem;
 use farfield_base::printable;
@@ -61,8 +62,8 @@ pub fn put_error(text: Arguments<'_>) {
     write_err(&clean(&text));
 }
 
-/// Writes a line of progress on standard error, `over` the last one where that is a terminal. The line is left out where the
-/// reader has stopped reading: waiting would stop the run.
+/// Writes a line of progress on standard error, `over` the last one where that is a terminal. The line is
+/// left out where the reader has stopped reading: waiting would stop the run.
 pub fn put_progress(line: &str, over: bool) {
     if !takes_a_line(&io::stderr()) {
         return;
@@ -73,8 +74,8 @@ pub fn put_progress(line: &str, over: bool) {
     }
 }
 
-/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page (pipe(7)); a
-/// terminal that is paused has none, though nothing was written to it yet.
+/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page
+/// (pipe(7)); a terminal that is paused has none, though nothing was written to it yet.
 fn takes_a_line(out: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

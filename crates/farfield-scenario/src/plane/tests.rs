@@ -1,4 +1,5 @@
-//! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its line and key.
+//! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its line and
+//! key.
 
 use crate::overlay::Overlay;
 use crate::{RunPlan, Scenario, from_text};

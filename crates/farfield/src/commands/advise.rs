@@ -1,5 +1,5 @@
-//! `farfield advise keepalive`: the timeout of idle connections that the log's users call for, on a server whose
-//! connections each hold a worker.
+//! `farfield advise keepalive`: the timeout of idle connections that the log's users call for, on a server
+//! whose connections each hold a worker.
 
 use crate::commands::fit::{fitted, settings};
 use crate::exit::Exit;

@@ -1,7 +1,8 @@
 //! The set-up before the load of a run, and the tear-down after it.
 //!
-//! Each is a session of its own that the engine runs once, without think times; nothing of it is measured. It uses the kernel's
-//! sockets, on the emulated plane inside the server's namespace; on the simulated plane it has a virtual time of its own.
+//! Each is a session of its own that the engine runs once, without think times; nothing of it is measured.
+//! It uses the kernel's sockets, on the emulated plane inside the server's namespace; on the simulated plane
+//! it has a virtual time of its own.
 
 use super::once::narrator::Narrator;
 use crate::problem::Problem;
@@ -120,8 +121,8 @@ fn run_part(part: Settings, settings: &Settings, stop: &Arc<AtomicBool>) -> Resu
         Plane::Emulated(emulated) => emulated.place.inside(run).map_err(|error| {
             Problem::failed(format!("cannot enter the server's network namespace: {error}"))
         })?,
-        // In a thread of its own: the thread that runs a load lowers its priority, which it may not be allowed to raise again, and
-        // the load's own workers would inherit that.
+        // In a thread of its own: the thread that runs a load lowers its priority, which it may not be
+        // allowed to raise again, and the load's own workers would inherit that.
         Plane::Sockets(_) | Plane::Simulated(_) => {
             std::thread::scope(|scope| scope.spawn(run).join()).expect("a run does not panic")
         }

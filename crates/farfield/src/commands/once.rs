@@ -1,7 +1,7 @@
 //! `farfield try`: one session of a scenario, with all that is sent, extracted and checked.
 //!
-//! The engine runs the session on the scenario's plane, like those of any run; the events that the session machine reports
-//! (`TraceEvent`) are printed. Nothing is measured and no run directory is left.
+//! The engine runs the session on the scenario's plane, like those of any run; the events that the session
+//! machine reports (`TraceEvent`) are printed. Nothing is measured and no run directory is left.
 
 pub(super) mod narrator;
 
@@ -103,7 +103,8 @@ fn of_one_session(settings: &mut Settings<PreparedPlane>) {
     }
 }
 
-/// Prints events as they come, until the senders are gone. If the reader closes the pipe the session goes on.
+/// Prints events as they come, until the senders are gone. If the reader closes the pipe the session goes
+/// on.
 fn print(narrator: &mut Narrator, events: &Receiver<TraceEvent>) {
     let mut reads = output::put(&narrator.heading()).is_ok();
     for event in events {

@@ -6,7 +6,6 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_engine::{descriptors, interrupt};
 use farfield_origin::{Origin, OriginConfig};
-use farfield_scenario as scenario;
 use std::sync::atomic::Ordering;
 use toml::{Table, Value};
 
@@ -63,7 +62,9 @@ fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
             }
             key => Problem::usage(format!(
                 "--{key}: {}",
-                scenario::plain(error.inner().to_string().lines().next().unwrap_or_default())
+                farfield_scenario::in_user_words(
+                    error.inner().to_string().lines().next().unwrap_or_default()
+                )
             )),
         }
     })

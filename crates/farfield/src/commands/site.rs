@@ -115,7 +115,8 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// All files below `folder`, with their paths from `path` on. Links to folders may lead back and are left out.
+/// All files below `folder`, with their paths from `path` on. Links to folders may lead back and are left
+/// out.
 fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -14,19 +14,21 @@ use std::path::PathBuf;
 pub struct FitFlags {
     #[command(flatten)]
     pub log: LogFlags,
-    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them
+    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of
+    /// them
     #[arg(short = 'o', long, value_name = "DIRECTORY", default_value = "fit")]
     pub out: PathBuf,
-    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for the site that is
-    /// written, which the built-in server serves, and any other once farfield site make has made files of it
+    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for
+    /// the site that is written, which the built-in server serves, and any other once farfield site make has
+    /// made files of it
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// How much faster than in the log sessions come and users think; by default as in the log, or faster where that would show
-    /// next to nothing in ten minutes
+    /// How much faster than in the log sessions come and users think; by default as in the log, or faster
+    /// where that would show next to nothing in ten minutes
     #[arg(long, value_name = "FACTOR")]
     pub speed: Option<f64>,
-    /// The rate of sessions moves as it did over the log, and the run lasts as long; by default it is the mean, for ten minutes
-    /// at most
+    /// The rate of sessions moves as it did over the log, and the run lasts as long; by default it is the
+    /// mean, for ten minutes at most
     #[arg(long)]
     pub course: bool,
     /// The objects that the scenario and the site have at most, the most popular ones
@@ -43,12 +45,12 @@ pub struct LogFlags {
     /// The layout of the lines; by default detected from the first of them
     #[arg(long, value_enum)]
     pub format: Option<LogLayout>,
-    /// The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by default seconds, or
-    /// milliseconds where its #Software line is Microsoft's
+    /// The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by
+    /// default seconds, or milliseconds where its #Software line is Microsoft's
     #[arg(long, value_name = "UNIT", value_enum)]
     pub transfer: Option<Unit>,
-    /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request,
-    /// referrer, status, bytes, transfer. May be repeated
+    /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path,
+    /// request, referrer, status, bytes, transfer. May be repeated
     #[arg(long = "field", value_name = "WHAT=NAME")]
     pub fields: Vec<String>,
     /// A request sooner than this after the one before belongs to its page

@@ -36,7 +36,8 @@ pub enum SiteCommand {
         #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
         out: PathBuf,
     },
-    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a time.
+    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a
+    /// time.
     Crawl(CrawlFlags),
 }
 

@@ -1,7 +1,7 @@
 //! Values of flags: names that completions offer, and whole numbers.
 //!
-//! The scenario checks the values: [`Suggested`] offers names and takes any text, so that a wrong one is reported by the key
-//! that the flag is short for.
+//! The scenario checks the values: [`Suggested`] offers names and takes any text, so that a wrong one is
+//! reported by the key that the flag is short for.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};

@@ -1,7 +1,8 @@
 //! A session in words: events of the session machine as lines for a terminal.
 //!
-//! Pure: events go in, text comes out. Control characters that a server or a page put into a value are left to
-//! [`crate::output`], which lets none reach a terminal; line ends in values are written as `\n`, so that a value is one line.
+//! Pure: events go in, text comes out. Control characters that a server or a page put into a value are left
+//! to [`crate::output`], which lets none reach a terminal; line ends in values are written as `\n`, so that
+//! a value is one line.
 
 use farfield_base::{Duration, Outcome, without_authorization};
 use farfield_user::{TraceEvent, TraceRole, TracedReply, TracedRequest};

@@ -1,8 +1,8 @@
 //! A site as a server shows it: from one page along links and embedded objects, each path requested once.
 //!
-//! One request at a time over one connection, so that no server is strained. HTML is held until the site is made of it; of
-//! all else only the size. The server may be a stranger's: how much is held, of HTML and of paths, is bounded, and what
-//! does not come ends the crawl with what there is by then.
+//! One request at a time over one connection, so that no server is strained. HTML is held until the site is
+//! made of it; of all else only the size. The server may be a stranger's: how much is held, of HTML and of
+//! paths, is bounded, and what does not come ends the crawl with what there is by then.
 
 use crate::problem::Problem;
 use farfield_base::Bytes;
@@ -61,9 +61,9 @@ impl Bounds {
     }
 }
 
-/// Fetches the page at `start` and what can be reached from it on the same server. What follows a `?` is left out of what
-/// pages name, and a redirect is followed where it stays on the server. Ends, with what there is, at the bounds, after
-/// several answers in turn that do not come, and once `stop` is raised.
+/// Fetches the page at `start` and what can be reached from it on the same server. What follows a `?` is
+/// left out of what pages name, and a redirect is followed where it stays on the server. Ends, with what
+/// there is, at the bounds, after several answers in turn that do not come, and once `stop` is raised.
 ///
 /// # Errors
 /// The first page does not come or breaks off.

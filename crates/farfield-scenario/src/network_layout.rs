@@ -1,4 +1,5 @@
-//! Layout of the network: from classes, links, a backbone or a topology as written, with the key of each mistake.
+//! Layout of the network: from classes, links, a backbone or a topology as written, with the key of each
+//! mistake.
 
 use super::Scenario;
 use super::mistake::Mistake;

@@ -1,7 +1,9 @@
-//! `[[simulated.reply]]`: fixed replies of the model of a server, and the check that sessions find in them what they need.
+//! `[[simulated.reply]]`: fixed replies of the model of a server, and the check that sessions find in them
+//! what they need.
 //!
-//! All other replies of the model are 200 and a body of a given size without content: no token, no form, no cookie. A session
-//! that would extract something from such a reply, or check one, would always fail, and is refused here.
+//! All other replies of the model are 200 and a body of a given size without content: no token, no form, no
+//! cookie. A session that would extract something from such a reply, or check one, would always fail, and is
+//! refused here.
 
 use super::Scenario;
 use super::mistake::Mistake;

@@ -24,7 +24,8 @@ pub struct Url {
 struct Credentials(String);
 
 impl Credentials {
-    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a
+    /// control character.
     fn of(url: &url::Url) -> Result<Option<Credentials>, ()> {
         let given = match (url.username(), url.password()) {
             ("", None) => return Ok(None),
@@ -104,8 +105,8 @@ impl Url {
 impl FromStr for Url {
     type Err = UrlError;
 
-    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
-    /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
+    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put
+    /// into ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
         let malformed =
             |reason: &str| UrlError::Malformed { text: without_credentials(text), reason: reason.to_owned() };
@@ -145,7 +146,8 @@ impl Serialize for Url {
     }
 }
 
-/// The text given, fit to be quoted in a message. It need not be a URL: anything before an `@` may be a password.
+/// The text given, fit to be quoted in a message. It need not be a URL: anything before an `@` may be a
+/// password.
 fn without_credentials(text: &str) -> String {
     let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
     let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);

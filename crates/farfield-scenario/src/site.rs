@@ -1,5 +1,5 @@
-//! The site that a scenario requests, where farfield itself serves it: the built-in server has it as files, the model of a
-//! server knows the sizes and costs of its objects.
+//! The site that a scenario requests, where farfield itself serves it: the built-in server has it as files,
+//! the model of a server knows the sizes and costs of its objects.
 
 use super::Scenario;
 use super::mistake::Mistake;
