@@ -95,7 +95,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'Wha
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between emulated clients and the server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the resolved scenario, and run nothing'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario with its defaults and the flags, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'The server, where the scenario names none or another' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r -f -a "sockets\t''

@@ -69,7 +69,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             ("rtt", spec.rtt.is_some()),
         ] {
             if written && drawn {
-                return refuse(key, format!("the {graph} says this; remove the key"));
+                return refuse(key, format!("the {graph} sets this; remove the key"));
             }
         }
         for (key, written) in [("access", spec.access.is_some()), ("rtt", spec.rtt.is_some())] {

@@ -277,7 +277,7 @@ impl Scenario {
             return Vec::new();
         }
         let tables = self.ignored.join("], [");
-        vec![format!("[{tables}] ignored on the sockets plane: packets take the kernel's own way")]
+        vec![format!("ignored on the sockets plane, where packets take the kernel's own path: [{tables}]")]
     }
 
     /// The server and the number of clients, in words, on a plane with a network.

@@ -54,7 +54,7 @@ impl TryFrom<u16> for FinalStatus {
     fn try_from(status: u16) -> Result<FinalStatus, String> {
         match status {
             200..=599 => Ok(FinalStatus(status)),
-            _ => Err(format!("`{status}` ends no reply; write a status from 200 to 599")),
+            _ => Err(format!("`{status}` is no final status; write a status from 200 to 599")),
         }
     }
 }

@@ -169,7 +169,7 @@ pub struct RunFlags {
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the resolved scenario, and run nothing
+    /// Print the scenario with its defaults and the flags, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
 }
