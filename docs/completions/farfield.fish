@@ -30,7 +30,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Drive a 
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "try" -d 'Go through one session of a scenario, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'
@@ -54,7 +54,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l parallel -d 'C
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Emulated clients, each with an address and a path of its own; the default plane is then emulated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'The round trip between emulated clients and the server' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''
@@ -84,10 +84,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'The request\'s body; `@FILE` for what is in a file' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Addresses that clients connect from, in turn; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield keeps to, such as 1 or 0,2' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'The seed that all chance comes from' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'The seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Sets any key of the scenario' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 unless this holds of the result, such as \'p99<200ms\' or \'errors<0.1%\'; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'The same, and end the run with 105 once it is broken' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, once this is broken; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r -f -a "all\t''
 none\t''"
@@ -95,7 +95,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'Wha
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between emulated clients and the server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario as farfield understands it, and run nothing'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario with its defaults and the flags, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'The server, where the scenario names none or another' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the bytes: sockets, emulated or simulated' -r -f -a "sockets\t''
@@ -114,57 +114,57 @@ complete -c farfield -n "__fish_farfield_using_subcommand serve" -l backlog -d '
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l keep-alive-timeout -d 'How long an idle connection is kept' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l keep-alive-requests -d 'Requests served on one connection at most' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l seed -d 'The seed of the pages and of the errors' -r
-complete -c farfield -n "__fish_farfield_using_subcommand serve" -l config -d 'All else that a scenario can say under `origin`, as TOML; other flags outrank it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand serve" -l config -d 'Any key of a scenario\'s `origin` table, as TOML; other flags outrank it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand doctor" -s h -l help -d 'Print help'
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'The layout of the lines; seen from the first of them unless said' -r -f -a "common\t'The Common Log Format'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'The layout of the lines; by default detected from the first of them' -r -f -a "common\t'The Common Log Format'
 combined\t'Common, with the referrer and the user agent'
 extended\t'The W3C\'s Extended Log File Format'
 json\t'A JSON object a line'
 gn\t'The GN/WN server\'s'"
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken, which is seconds unless its #Software line is Microsoft\'s (milliseconds)' -r -f -a "seconds\t'Seconds'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by default seconds, or milliseconds where its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
 microseconds\t'Microseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-max -d 'A request later than this after the one before begins a session' -r
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l seed -d 'The seed of all choices by chance' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l seed -d 'The seed of all random choices' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -s o -l out -d 'The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l target -d 'The server that has the log\'s own paths, which the scenario then asks for. Without one it asks for the site that is written, which the built-in server serves, and any other once farfield site make has made files of it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think; as in the log, unless that would show next to nothing in ten minutes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l speed -d 'How much faster than in the log sessions come and users think; by default as in the log, or faster where that would show next to nothing in ten minutes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l objects -d 'The objects that the scenario and the site have at most, the most popular ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l keep-query -d 'Requests that differ behind the ? are for different objects'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l single-laws -d 'Try single laws only, no mixtures: a quick look'
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l course -d 'The rate of sessions moves as it did over the log, and the run lasts as long; unless said it keeps to its mean, for ten minutes at most'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l single-laws -d 'Try single distributions only, no mixtures: a quick look'
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l course -d 'The rate of sessions moves as it did over the log, and the run lasts as long; by default it is the mean, for ten minutes at most'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l format -d 'The layout of the lines; seen from the first of them unless said' -r -f -a "common\t'The Common Log Format'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l format -d 'The layout of the lines; by default detected from the first of them' -r -f -a "common\t'The Common Log Format'
 combined\t'Common, with the referrer and the user agent'
 extended\t'The W3C\'s Extended Log File Format'
 json\t'A JSON object a line'
 gn\t'The GN/WN server\'s'"
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'What a number behind the usual fields is a transfer time in; for an extended log the unit of time-taken, which is seconds unless its #Software line is Microsoft\'s (milliseconds)' -r -f -a "seconds\t'Seconds'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by default seconds, or milliseconds where its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
 microseconds\t'Microseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-max -d 'A request later than this after the one before begins a session' -r
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l seed -d 'The seed of all choices by chance' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l seed -d 'The seed of all random choices' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l workers -d 'Workers of the server, each of which holds one connection' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l rtt -d 'The round trip between users and the server' -r
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l gain -d 'What a page takes longer on a new connection; two round trips unless said' -r
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l page -d 'How long a page on a kept connection holds a worker; one round trip unless said' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l gain -d 'What a page takes longer on a new connection; by default two round trips' -r
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l page -d 'How long a page on a kept connection holds a worker; by default one round trip' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l timeout -d 'The server\'s present timeout, to compare with' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l keep-query -d 'Requests that differ behind the ? are for different objects'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l stamped-at-end -d 'The log\'s times are those of requests\' ends, as nginx writes them'
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l single-laws -d 'Try single laws only, no mixtures: a quick look'
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l leavers-close -d 'Users who leave close their connection; unless said they leave it to the timeout'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l single-laws -d 'Try single distributions only, no mixtures: a quick look'
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l leavers-close -d 'Users who leave close their connection; by default the timeout closes it'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from help" -f -a "keepalive" -d 'How long a server whose connections each hold a worker should keep idle ones'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -177,10 +177,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand site; and not __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from make" -l seed -d 'The seed of the site, as `site-seed` of the requests' -r
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
-complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from read" -s o -l out -d 'Where to put the site' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from read" -s o -l out -d 'The file for the site' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
-complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from crawl" -s o -l out -d 'Where to put the site' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from crawl" -l objects-max -d 'How many objects are enough' -r
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from crawl" -s o -l out -d 'The file for the site' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from crawl" -l objects-max -d 'Objects after which the crawl ends' -r
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from crawl" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "make" -d 'Write a site as files of exactly its sizes, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print a model that comes with farfield, to begin one\'s own with'
@@ -203,7 +203,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "try" -d 'Go through one session of a scenario, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "serve" -d 'Serve generated pages: a server to try things on, as slow and as narrow as you say'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "doctor" -d 'Tell what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "fit" -d 'Make a scenario like the traffic in an access log, and show how like it is'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report doctor fit advise site generate help" -f -a "site" -d 'Make sites to serve, from models, and take folders of files as sites'

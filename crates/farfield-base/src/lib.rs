@@ -15,6 +15,7 @@ pub mod sample;
 pub mod share;
 pub mod size;
 pub mod tenths;
+pub mod text_or_table;
 pub mod time;
 pub mod window;
 
@@ -26,5 +27,6 @@ pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpStats};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;
+pub use text_or_table::TextOrTable;
 pub use time::{Duration, Instant};
 pub use window::Window;

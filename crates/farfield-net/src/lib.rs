@@ -16,7 +16,6 @@ pub mod topology;
 pub mod trace;
 mod transmit;
 pub mod wheel;
-mod written;
 
 pub use access::Access;
 pub use bit_rate::BitRate;

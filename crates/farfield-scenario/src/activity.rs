@@ -1,4 +1,4 @@
-//! What users do: sessions of states, a recording, or pages of a set of requests.
+//! The activity of users: sessions of states, a recording, or pages of a set of requests.
 
 use super::mistake::Mistake;
 use super::{HttpVersion, Scenario, Url};
@@ -15,7 +15,7 @@ use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::{Itinerary, Target};
 use std::net::SocketAddr;
 
-/// What users do, ready to be encoded.
+/// The activity of users, ready to be encoded.
 #[derive(Debug, Clone)]
 pub enum Activity {
     /// Sessions of states.
@@ -26,23 +26,23 @@ pub enum Activity {
     Requests(RequestSet),
 }
 
-/// What users do, and what the reader of the result learns of it.
+/// The activity of users, encoded and described.
 #[derive(Debug)]
 pub struct Asked {
     /// The requests.
     pub encoded: Encoded,
     /// In words, where it is more than the target's one page.
     pub in_words: Option<String>,
-    /// What should be known of it before a run.
+    /// Warnings for the reader of the result.
     pub warnings: Vec<String>,
 }
 
-/// Requests with the name of their host, or yet without it.
+/// Requests with their Host field, or still without it.
 #[derive(Debug)]
 pub enum Encoded {
-    /// For a host that the scenario names.
+    /// For a host that the scenario determines.
     Whole(Itinerary),
-    /// For the built-in server, whose port is known once it listens.
+    /// For the built-in server, whose port is unknown until it listens.
     ForBuiltIn(Activity),
 }
 
@@ -87,7 +87,7 @@ impl Activity {
 }
 
 impl Scenario {
-    /// What users do. Files come from `load`; pages are those of `site`, where one is asked for.
+    /// The activity of users. Files come from `load`; pages are those of the requested `site`, if one is.
     pub fn activity(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Activity, Mistake> {
         let Some(spec) = &self.session else { return self.requests(load, site).map(Activity::Requests) };
         let wrong = |error: SessionError| Mistake::at(format!("session.{}", error.key), error.sentence);
@@ -114,7 +114,8 @@ impl Scenario {
         requests.map_err(|error| Mistake::in_file("requests", &error))
     }
 
-    /// The activity, encoded if the host is known, and refused if one of its requests cannot be written as HTTP.
+    /// The activity, encoded if the host is known, and refused if one of its requests cannot be written as
+    /// HTTP.
     pub fn asked(&self, activity: Activity) -> Result<Asked, Mistake> {
         let (in_words, warnings, key) = (activity.in_words(), activity.warnings(), activity.key());
         let refuse = |error: RequestError| match error {
@@ -153,8 +154,8 @@ impl Scenario {
         Target { host, version, authorization: self.target.as_ref().and_then(Url::authorization) }
     }
 
-    /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with what is embedded
-    /// in them; of another server, or a model of one, its root.
+    /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with
+    /// what is embedded in them; of another server, or a model of one, its root.
     pub fn requests_or_default(&self) -> RequestSetSpec {
         if let Some(written) = &self.requests {
             return written.clone();
@@ -175,8 +176,8 @@ impl Scenario {
             .expect("a site has pages, and few")
     }
 
-    /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions where users are
-    /// in none.
+    /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions
+    /// where users are in none.
     pub fn check_sessions(&self) -> Result<(), Mistake> {
         let has_sessions = self.session.is_some() || matches!(self.load, LoadSpec::Hybrid(_));
         let keys = [
@@ -224,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_file_line_and_key() {
+    fn mistakes_are_reported_with_file_line_and_key() {
         let check = |text: &str, parts: &[&str]| {
-            let told = from_text(text, Some(Path::new("s.toml")), &Overlay::default());
-            let sentence = told.expect_err(text).to_string();
+            let read = from_text(text, Some(Path::new("s.toml")), &Overlay::default());
+            let sentence = read.expect_err(text).to_string();
             for part in parts {
                 assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
             }

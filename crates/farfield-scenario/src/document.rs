@@ -1,7 +1,7 @@
 //! A scenario's document: its text as TOML tables, with flags laid over them, and the line of every key.
 //!
-//! The text is parsed once. What a later stage finds wrong with a key it hands to [`Document::locate`], which puts the
-//! key's file and line before it, or the flag that set it.
+//! The text is parsed once. What a later stage finds wrong with a key it hands to [`Document::locate`],
+//! which puts the key's file and line before it, or the flag that set it.
 
 use crate::error::ScenarioError;
 use crate::mistake::{self, Mistake, Unknown};
@@ -114,9 +114,10 @@ impl Document {
         let (path, sentence) = match Unknown::of(message) {
             Some(unknown) if unknown.what == "key" => (extend(path, unknown.name), unknown.sentence()),
             Some(unknown) => (path.to_owned(), unknown.sentence()),
-            None => (path.to_owned(), mistake::plain(message)),
+            None => (path.to_owned(), mistake::in_user_words(message)),
         };
-        let line = self.lines.line_of(&path, message);
+        let member = mistake::quoted_member(&self.table, &path, message);
+        let line = self.lines.line_of(member.as_deref().unwrap_or(&path), message);
         if let Some(flag) = self.flag_of(&path, line) {
             return ScenarioError::invalid(format!("{flag}: {sentence}"));
         }
@@ -169,7 +170,7 @@ struct Node {
     below: Below,
 }
 
-/// What a key holds.
+/// Keys or members below a key.
 #[derive(Debug, Clone)]
 enum Below {
     Nothing,
@@ -200,8 +201,8 @@ impl Below {
 }
 
 impl Node {
-    /// The line of the key at `path`, or of the last table on the way to it that is written. A table that is read as a
-    /// whole has the key in its message, first of all that is quoted there.
+    /// The line of the key at `path`, or of the last table on the way to it that is written. A table that is
+    /// read as a whole has the key in its message, first of all that is quoted there.
     fn line_of(&self, path: &str, message: &str) -> Option<usize> {
         let mut found = None;
         let (mut at, mut rest) = (self, path);
@@ -266,6 +267,15 @@ mod tests {
             assert_eq!(line(path), expected, "{path}");
         }
         assert_eq!(document.lines.line_of("b", "`c` is wrong"), Some(3), "the key that the message names");
+    }
+
+    /// A list that is read as a whole has the line of the member that the message quotes.
+    #[test]
+    fn a_member_of_a_list_has_its_line() {
+        let text = "[sockets]\nsources = [\n  '127.0.0.1',\n  'x',\n]";
+        let document = Document::parse(text, Some(Path::new("s.toml"))).expect("TOML");
+        let error = document.typed::<crate::Scenario>().expect_err(text).to_string();
+        assert!(error.starts_with("s.toml:4: sockets.sources: `x` "), "{error}");
     }
 
     /// A value that a flag set is not the file's, even where the file has its table or had another value.

@@ -5,8 +5,8 @@ use std::fmt::Display;
 /// Why a scenario does not become a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
-    /// The scenario, a file that it names, or a flag is wrong. The sentence names file, line and key, or the flag, as far as
-    /// there are any, and what would do.
+    /// The scenario, a file that it names, or a flag is wrong. The sentence names file, line and key, or the
+    /// flag, as far as there are any, and what would do.
     #[error("{0}")]
     Invalid(String),
     /// The machine, the network or a server lacks what the run needs.

@@ -1,10 +1,10 @@
 //! Input files: what a scenario names is read through [`Inputs`], kept beside the result ([`Inputs::keep`]),
 //! and checked before the run is repeated from its directory ([`checked_scenario`]).
 //!
-//! A file of up to [`LARGEST_COPY`] is copied into `inputs/` of the run directory under its own name, from the
-//! bytes that the run itself used. A larger one is named by its absolute path. `inputs.json` has the size and
-//! the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was made with
-//! or not at all.
+//! A file of up to [`LARGEST_COPY`] is copied into `inputs/` of the run directory under its own name, from
+//! the bytes that the run itself used. A larger one is named by its absolute path. `inputs.json` has the
+//! size and the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was
+//! made with or not at all.
 
 use crate::Scenario;
 use crate::ScenarioError;
@@ -33,9 +33,9 @@ pub struct Inputs {
 /// A file that was read.
 #[derive(Debug)]
 struct Input {
-    /// Its path as the scenario writes it.
+    /// Path as the scenario writes it.
     written: PathBuf,
-    /// What was in it, unless that was too much to keep.
+    /// Content, unless that is too large to keep.
     content: Option<Vec<u8>>,
     print: Print,
 }
@@ -57,9 +57,9 @@ struct List {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Listed {
-    /// Its path in the scenario that the run was made from.
+    /// Path in the scenario that the run was made from.
     written: PathBuf,
-    /// Its path in the scenario of the run directory.
+    /// Path in the scenario of the run directory.
     path: PathBuf,
     #[serde(flatten)]
     print: Print,
@@ -70,7 +70,7 @@ impl Print {
         Print { bytes: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) }
     }
 
-    /// That of the file at `path`, which may be larger than memory.
+    /// The digest of the file at `path`, which may be larger than memory.
     fn of_file(path: &Path) -> io::Result<Print> {
         let mut file = File::open(path)?;
         if !file.metadata()?.is_file() {
@@ -104,7 +104,7 @@ impl Inputs {
         &self.beside
     }
 
-    /// Reads the file at `path`, and remembers it.
+    /// Reads the file at `path`, and keeps it for the run directory.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.files.iter().find(|file| file.written == path);
         if let Some(content) = known.and_then(|file| file.content.as_ref()) {
@@ -150,8 +150,8 @@ impl Inputs {
         Ok(scenario)
     }
 
-    /// The path of each file in the scenario of the run directory. Copies have the files' own names, since an
-    /// upload sends its file's name, and the ends of names say what is in a file.
+    /// The path of each file in the scenario of the run directory. Copies have the files' own names, since
+    /// an upload sends its file's name, and the ends of names say what is in a file.
     fn names(&self) -> Vec<PathBuf> {
         let mut names: Vec<PathBuf> = Vec::with_capacity(self.files.len());
         for file in &self.files {
@@ -172,7 +172,7 @@ impl Inputs {
     }
 }
 
-/// `path` from the root. Where nobody can say what that is, `path` itself.
+/// `path` from the root; `path` itself where the current folder is unknown.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -180,7 +180,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 /// `scenario` with other names for its files.
 fn renamed(scenario: &Scenario, rename: &dyn Fn(&str) -> Option<String>) -> Scenario {
     let mut table = Table::try_from(scenario).expect("a scenario is a table");
-    match name_anew(&mut table, "", rename) {
+    match rename_files(&mut table, "", rename) {
         true => Scenario {
             ignored: scenario.ignored.clone(),
             ..Value::Table(table).try_into().expect("it was a scenario, and has other names of files alone")
@@ -189,15 +189,16 @@ fn renamed(scenario: &Scenario, rename: &dyn Fn(&str) -> Option<String>) -> Scen
     }
 }
 
-/// A part of a scenario in a file of its own with other names for its files, if it has any.
+/// The `content` of a scenario table kept in a file of its own, with its files renamed; `None` if it names
+/// none.
 fn with_names(content: &[u8], rename: &dyn Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut table: Table = std::str::from_utf8(content).ok()?.parse().ok()?;
-    name_anew(&mut table, "", rename).then(|| table.to_string().into_bytes())
+    rename_files(&mut table, "", rename).then(|| table.to_string().into_bytes())
 }
 
-/// Gives the files that `table` names other names, and says whether one was another. The table is the value of
+/// Renames the files that `table` names, and returns whether a name changed. The table is the value of
 /// `key`.
-fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<String>) -> bool {
+fn rename_files(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<String>) -> bool {
     // The names of what is in these are the user's own.
     if ["headers", "fields", "environment"].contains(&key) {
         return false;
@@ -211,10 +212,10 @@ fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<Strin
                     changed = true;
                 }
             }
-            Value::Table(inner) => changed |= name_anew(inner, name, rename),
+            Value::Table(inner) => changed |= rename_files(inner, name, rename),
             Value::Array(values) => {
                 for inner in values.iter_mut().filter_map(Value::as_table_mut) {
-                    changed |= name_anew(inner, name, rename);
+                    changed |= rename_files(inner, name, rename);
                 }
             }
             _ => {}
@@ -223,7 +224,8 @@ fn name_anew(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<Strin
     changed
 }
 
-/// The scenario of the run in `directory`, once it and all of its files are found to be as the run left them.
+/// The scenario of the run in `directory`, once it and all of its files are found to be as the run left
+/// them.
 ///
 /// # Errors
 /// If it is no run directory, or one of its files is lacking or another.
@@ -276,8 +278,8 @@ mod tests {
     use crate::overlay::Overlay;
     use std::collections::BTreeSet;
 
-    /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes is
-    /// not copied.
+    /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes
+    /// is not copied.
     fn kept(text: &str, files: &[(&str, &str)], largest_copy: u64) -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().expect("a folder");
         let here = home.path().join("here");

@@ -1,38 +1,39 @@
-//! Scenarios: TOML and flags, read into what a run takes.
+//! Scenarios: a TOML file and flags, read once into the plan of a run.
 //!
-//! [`read`] puts the file and the flags together and says in one sentence, with file, line and key, what cannot
-//! be meant. [`Scenario::resolve`] turns the result into what the engine runs.
+//! [`read`] parses the file and resolves all that it describes into a [`RunPlan`], or reports the first
+//! mistake with file, line and key. [`RunPlan::prepare`] adds what depends on the machine and returns the
+//! engine's settings. Terminals and exit codes belong to the program.
 
 mod activity;
 mod document;
 mod error;
 pub mod inputs;
-mod kinds;
-mod laying;
 mod mistake;
 mod network;
+mod network_layout;
 mod overlay;
 mod plan;
 mod plane;
 mod prepare;
 mod ramp;
 mod read;
-mod replied;
+mod replies;
 mod scenario;
 mod scopes;
-mod served;
 mod server;
 mod simulated;
+mod site;
 pub mod site_folder;
 mod tcp;
+mod values;
 
 pub use error::ScenarioError;
-pub use kinds::{Samples, Url};
-pub use mistake::plain;
+pub use mistake::in_user_words;
 pub use overlay::Overlay;
 pub use plan::RunPlan;
 pub use prepare::Prepared;
 pub use read::{from_file, from_flags, from_text, from_url, read};
 pub use scenario::{HttpVersion, OutputSpec, RunSpec, Scenario, SocketsSpec, Unfinished};
+pub use values::{Samples, Url};
 
 use scenario::OF_A_NETWORK;

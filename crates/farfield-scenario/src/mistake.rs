@@ -7,21 +7,21 @@ use toml::{Table, Value};
 /// A value that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Its key, from the outermost table inwards.
+    /// The key, from the outermost table inwards.
     pub key: String,
-    /// What is wrong with it, and what would do.
+    /// The sentence for the user: what is wrong, and what would do.
     pub sentence: String,
-    /// The file that does not do, which a key in the table at `key` names.
+    /// The file that is at fault, where a value at or below `key` names one.
     pub file: Option<PathBuf>,
 }
 
 impl Mistake {
-    /// That `sentence` holds of `key`.
+    /// The mistake that `sentence` describes, at `key`.
     pub fn at(key: impl Into<String>, sentence: impl ToString) -> Mistake {
         Mistake { key: key.into(), sentence: sentence.to_string(), file: None }
     }
 
-    /// That the table or value at `key` names a file that does not do.
+    /// A file that is unreadable or invalid, named by the value at `key` or by one below it.
     pub fn in_file(key: impl Into<String>, error: &FileError) -> Mistake {
         let (FileError::Unreadable { path, .. }
         | FileError::Line { path, .. }
@@ -30,9 +30,9 @@ impl Mistake {
     }
 }
 
-/// The path of what `message` is about, where `path` is only that of a table around it: what has a tag is read as a
-/// whole before it is understood, and serde then no longer knows where in it a value stood. The message names the key,
-/// or quotes the value, first.
+/// The path of the key that `message` is about, where `path` is only that of a table around it: serde reads
+/// a tagged table as a whole and then no longer knows where in it a value was. The message names the key, or
+/// quotes the value, first.
 pub fn inside(document: &Table, path: &str, message: &str) -> String {
     let table = path.split('.').try_fold(document, |table, key| table.get(key)?.as_table());
     let (Some(table), Some(quoted)) = (table, message.split('`').nth(1)) else { return path.to_owned() };
@@ -45,6 +45,20 @@ pub fn inside(document: &Table, path: &str, message: &str) -> String {
     match (fitting.next(), fitting.next()) {
         (Some((key, _)), None) => format!("{path}.{key}"),
         _ => path.to_owned(),
+    }
+}
+
+/// The path of the member that `message` quotes first, if the list at `path` has exactly one such.
+pub fn quoted_member(document: &Table, path: &str, message: &str) -> Option<String> {
+    let quoted = message.split('`').nth(1)?;
+    let (last, tables) = path.rsplit_once('.').map_or((path, None), |(tables, last)| (last, Some(tables)));
+    let mut tables = tables.into_iter().flat_map(|tables| tables.split('.'));
+    let members =
+        tables.try_fold(document, |table, key| table.get(key)?.as_table())?.get(last)?.as_array()?;
+    let mut fitting = (0..).zip(members).filter(|(_, member)| member.as_str() == Some(quoted));
+    match (fitting.next(), fitting.next()) {
+        (Some((number, _)), None) => Some(format!("{path}[{number}]")),
+        _ => None,
     }
 }
 
@@ -80,8 +94,8 @@ fn collect_keys(value: &Value, path: &str, file: &Path, found: &mut Vec<String>)
     }
 }
 
-/// What serde says of types, as a user would.
-pub fn plain(message: &str) -> String {
+/// serde's message in a user's words for types.
+pub fn in_user_words(message: &str) -> String {
     let message = message.replace("internally tagged enum LoadSpec", "a table with the key `model`");
     ["u16", "u32", "u64"].iter().fold(message, |message, kind| {
         message

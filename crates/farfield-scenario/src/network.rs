@@ -4,7 +4,7 @@ use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
 use farfield_engine::testbed::Device;
-use farfield_net::topology::{Backbone, ConnectionSpec, Metric, TopologySpec};
+use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
 use serde::{Deserialize, Serialize};
@@ -17,31 +17,32 @@ pub type Link = LinkSpec<TimesSpec>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct NetworkSpec {
-    /// Clients, each with an address of its own. Absent: as many as a closed load has users, else 1,000; those of a
-    /// backbone or a topology are its hosts.
+    /// Clients, each with an address of its own. Absent: as many as a closed load has users, else 1,000;
+    /// those of a backbone or a topology are its hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// Threads that clients are dealt out over.
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards wait awake, each with a processor for itself alone: packets leave and are taken the sharper.
+    /// Whether shards poll instead of sleeping, each on a processor of its own: packets leave and are taken
+    /// more precisely.
     pub busy_poll: bool,
-    /// Whether shards run at a real-time priority, where each has a processor to itself and the system allows it. They
-    /// leave at least a tenth of it to others.
+    /// Whether shards run at a real-time priority, where each has a processor to itself and the system
+    /// allows it. They leave at least a tenth of it to others.
     pub real_time: bool,
-    /// What the gateway to the server's kernel is made of.
+    /// The device of the gateway to the server's kernel.
     pub gateway: Device,
     /// Whether segments of up to 64 KiB pass the gateway whole.
     pub offload: bool,
-    /// Packets towards clients that the gateway can hold.
+    /// Length of the gateway's queue towards clients, in packets.
     pub gateway_queue: NonZeroU32,
-    /// The clients' TCP, where their class does not say.
+    /// The clients' TCP, where their class has none.
     pub tcp: TcpSpec,
     /// The access link of all clients, where there are no classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// Their round trip, where there are no classes.
+    /// Round trip of all clients, where there are no classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Duration>,
     /// A link that all clients of all classes share before the server.
@@ -55,22 +56,22 @@ pub struct NetworkSpec {
     pub backbone: Option<Backbone>,
     /// Any graph, whose hosts are clients of the classes that name them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub topology: Option<GraphSpec>,
+    pub topology: Option<TopologySpec<TimesSpec>>,
 }
 
 /// `[[network.class]]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClassSpec {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// Its part of all clients, against the other classes' parts.
+    /// Weight: the class's share of clients, relative to the other classes' weights.
     #[serde(default = "one")]
     pub share: f64,
     /// A ready-made access link, for each direction that is not written out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// The round trip of its links, half of it each way.
+    /// Round trip of the class's links, half of it each way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Duration>,
     /// The link from each client.
@@ -82,10 +83,10 @@ pub struct ClassSpec {
     /// A second link of each client's own, behind the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<PathSpec>,
-    /// Where its clients have their addresses.
+    /// The block of the clients' addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Pool>,
-    /// Its clients' TCP.
+    /// The clients' TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSpec>,
     /// In a topology, the hosts that are its clients.
@@ -106,28 +107,6 @@ pub struct PathSpec {
     /// From the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub down: Option<Link>,
-}
-
-/// `[network.topology]`: a [`TopologySpec`] and which of its hosts is the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct GraphSpec {
-    /// The host that is the server.
-    #[serde(default = "server")]
-    pub server: String,
-    /// Names of hosts.
-    pub hosts: Vec<String>,
-    /// Names of routers.
-    #[serde(default)]
-    pub routers: Vec<String>,
-    /// Names of switches.
-    #[serde(default)]
-    pub switches: Vec<String>,
-    /// What makes a path short.
-    #[serde(default)]
-    pub routing: Metric,
-    /// What connects them.
-    pub links: Vec<ConnectionSpec<TimesSpec>>,
 }
 
 /// A block of addresses.
@@ -157,19 +136,6 @@ impl Default for NetworkSpec {
     }
 }
 
-impl GraphSpec {
-    /// The graph alone.
-    pub fn graph(&self) -> TopologySpec<TimesSpec> {
-        TopologySpec {
-            hosts: self.hosts.clone(),
-            routers: self.routers.clone(),
-            switches: self.switches.clone(),
-            routing: self.routing,
-            links: self.links.clone(),
-        }
-    }
-}
-
 impl TryFrom<String> for Pool {
     type Error = BlockError;
 
@@ -186,8 +152,4 @@ impl From<Pool> for String {
 
 fn one() -> f64 {
     1.0
-}
-
-fn server() -> String {
-    "server".to_owned()
 }

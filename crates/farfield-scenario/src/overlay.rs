@@ -1,18 +1,18 @@
-//! Flags laid over the scenario: each is short for a key, and `--set` reaches every key there is.
+//! Flags laid over the scenario: each is short for a key, and `--set` reaches every key.
 //!
-//! The scenario is put together as plain TOML first and read into types once, so that a flag can do nothing that
-//! the file cannot, and what is wrong with a value is said in the same words.
+//! File and flags become one TOML document, which is read into types once: a flag can do nothing that the
+//! file cannot, and an invalid value gets the same message.
 
 use crate::ScenarioError;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
-/// What flags say: a field for each, as it was typed.
+/// The flags that set keys, a field for each, as typed.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
     /// Users of a closed load, or how many an open load may have at once.
     pub users: Option<u32>,
-    /// How long is measured.
+    /// The length of the measured part.
     pub duration: Option<String>,
     /// The rate of an open load.
     pub rate: Option<String>,
@@ -36,9 +36,9 @@ pub struct Overlay {
     pub plane: Option<String>,
     /// Emulated clients.
     pub clients: Option<u32>,
-    /// Their round trip.
+    /// The emulated clients' round trip.
     pub rtt: Option<String>,
-    /// Their access link.
+    /// The emulated clients' access link.
     pub access: Option<String>,
     /// The command that starts the server.
     pub server: Option<String>,
@@ -76,7 +76,7 @@ pub struct Overlay {
     pub aborts: Vec<String>,
     /// The run directory.
     pub out: Option<PathBuf>,
-    /// Which samples are kept.
+    /// The samples that are kept.
     pub samples: Option<String>,
     /// Whether one session is gone through once, without think times, and nothing is measured.
     pub once: bool,
@@ -87,9 +87,9 @@ pub struct Overlay {
 pub struct Setting {
     /// The key, from the outermost table inwards.
     pub path: Vec<String>,
-    /// Its value.
+    /// The value.
     pub value: Value,
-    /// What was typed.
+    /// The flag, as it is named in messages.
     pub flag: String,
 }
 
@@ -107,7 +107,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     let list = |list: &[String]| (!list.is_empty()).then(|| Value::from(list.to_vec()));
 
     set("target", "--target", text(&flags.target));
-    // Each of these is about emulated clients: who writes one wants them.
+    // Each of these is about emulated clients, and selects their plane.
     let emulated = [
         ("--clients", flags.clients.is_some()),
         ("--rtt", flags.rtt.is_some()),
@@ -219,8 +219,8 @@ fn typed(text: &str) -> Result<Setting, ScenarioError> {
     Ok(Setting { path, value, flag: format!("--set {text}") })
 }
 
-/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with it, and
-/// a load that names no model is closed.
+/// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with
+/// it, and a load that names no model is closed.
 pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
         let replaces_model = setting.path == ["load", "model"]
@@ -245,7 +245,7 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
     if let Some(run) = document.get_mut("run").and_then(Value::as_table_mut)
         && (run.contains_key("requests") || run.contains_key("sessions"))
     {
-        // A few requests or sessions would all be over before the usual warm-up is.
+        // A few requests or sessions would all be over within the default warm-up.
         run.entry("warm-up").or_insert_with(|| Value::from("0s"));
     }
     if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(laid, expected.parse().expect("TOML"));
     }
 
-    /// However the number of requests was set: the usual warm-up would outlast them, and nothing be measured.
+    /// The default warm-up would outlast a few requests, and nothing would be measured.
     #[test]
     fn a_number_of_requests_goes_without_a_warm_up() {
         let expected = "load = { model = 'closed' }\nrun = { requests = 5, warm-up = '0s' }";
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_emulated_clients_is_refused_on_the_sockets_plane() {
+    fn flags_of_emulated_clients_are_refused_on_the_sockets_plane() {
         let refused = |document: &str, flags: &Overlay| {
             let problem = settings(flags, &document.parse().expect("TOML")).expect_err(document);
             assert!(problem.to_string().starts_with("--rtt: "), "{problem}");

@@ -1,7 +1,7 @@
 //! A scenario that was read, with all that it describes.
 //!
-//! Everything is resolved here, once: model of load, site, network, replies, sessions. What is left for
-//! [`RunPlan::prepare`] is the machine's affair: addresses, processors, the built-in server.
+//! Everything is resolved here, once: model of load, site, network, replies, sessions. [`RunPlan::prepare`]
+//! adds what depends on the machine: addresses, processors, the built-in server.
 
 use crate::activity::{Activity, Asked};
 use crate::document::Document;
@@ -27,16 +27,16 @@ pub struct RunPlan {
     pub(crate) inputs: Inputs,
 }
 
-/// What the tables of a scenario describe.
+/// The parts of a run that a scenario's tables describe.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// When users act.
+    /// The model of load.
     pub load: LoadModel,
-    /// The site that is asked for, if one is.
+    /// The site that is requested, if one is.
     pub site: Option<Site>,
-    /// What carries the bytes.
+    /// The plane that carries the bytes.
     pub plane: PlannedPlane,
-    /// What users do.
+    /// The requests.
     pub asked: Asked,
 }
 
@@ -89,7 +89,8 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
 }
 
 impl Parts {
-    /// What `scenario` describes; its files come from `load_file`. With `once` its session is gone through once.
+    /// The parts that `scenario` describes; its files come from `load_file`. With `once` a session runs
+    /// once, without think times.
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
         scenario.check_sessions()?;
@@ -115,7 +116,7 @@ impl Scenario {
         }
     }
 
-    /// Leaves out what is about a measured part: one session is gone through for itself.
+    /// Clears the keys that are about a measured part: `try` runs one session and measures nothing.
     fn measure_nothing(&mut self) {
         (self.thresholds, self.aborts) = (Vec::new(), Vec::new());
         (self.run.requests, self.run.sessions) = (None, None);

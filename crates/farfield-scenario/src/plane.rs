@@ -1,11 +1,9 @@
-//! What the scenario says of clients, links and server, checked and turned into what the emulated and the simulated
-//! plane run on.
-//!
-//! All of it is checked when the scenario is read, so that a mistake is told with its line and key.
+//! The planes: clients, links and server of a scenario, checked and turned into the emulated and the
+//! simulated plane's input when the scenario is read.
 
-use super::laying::Laying;
 use super::mistake::Mistake;
 use super::network::NetworkSpec;
+use super::network_layout::Laying;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
@@ -22,7 +20,7 @@ use std::sync::Arc;
 /// The blocks around all clients with IPv4 and with IPv6 addresses.
 pub type Around = [Option<Block>; 2];
 
-/// A plane of which nothing is left to be found wrong. What the machine says of it is not asked for yet.
+/// A plane that has been checked. What depends on the machine is still missing.
 pub type PlannedPlane = Plane<(), Box<LaidOut>>;
 
 /// The network of the emulated plane.
@@ -35,10 +33,11 @@ pub struct LaidOut {
 }
 
 impl Scenario {
-    /// What the plane is made of. Files come from `load`; a model of a server knows `site`, which is asked for.
+    /// The plane with its network and its model of a server, which knows the requested `site`. Files come
+    /// from `load`.
     ///
     /// # Errors
-    /// The first mistake in what is said of clients, links, server and capture.
+    /// The first mistake in clients, links, server and capture.
     pub fn plan_plane(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<PlannedPlane, Mistake> {
         match self.plane {
             PlaneKind::Sockets => {
@@ -47,7 +46,7 @@ impl Scenario {
             }
             PlaneKind::Emulated => {
                 let laid_out = self.network(load)?;
-                // Kept for another plane, they are checked all the same.
+                // Unused on this plane, but checked.
                 self.fixed_replies(load)?;
                 Ok(Plane::Emulated(Box::new(laid_out)))
             }
@@ -76,7 +75,7 @@ impl Scenario {
             shards: spec.shards,
             processors: spec.processors.clone(),
             busy_poll: spec.busy_poll,
-            // A shard that waits awake has nothing to gain, and its breaks would make packets late.
+            // A shard that polls gains nothing by it, and the breaks that it would take make packets late.
             real_time: spec.real_time && !spec.busy_poll,
             capture: self.captured(clients)?,
         };
@@ -101,8 +100,8 @@ impl Scenario {
         })
     }
 
-    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may depend on
-    /// how many threads there are.
+    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may
+    /// depend on how many threads there are.
     pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
         if self.plane == PlaneKind::Simulated { NonZeroU32::MIN } else { network.shards }
     }
@@ -180,8 +179,8 @@ impl Scenario {
         }
     }
 
-    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or attempts are
-    /// dropped whose answer is on its way. Here the round trip is known.
+    /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or
+    /// attempts are dropped whose answer is on its way. Here the round trip is known.
     fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
         let (key, timeout) = match &self.load {
             LoadSpec::Overload(overload) => ("load.timeout", Some(overload.timeout())),

@@ -1,4 +1,5 @@
-//! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server started.
+//! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server
+//! started.
 
 use super::Scenario;
 use super::activity::Encoded;
@@ -28,13 +29,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A run of which the machine has been asked what it needs to know.
+/// A run with all that depends on the machine: addresses, processors, the built-in server.
 pub struct Prepared {
     /// For the engine; its `output` is still to be chosen.
     pub settings: Settings<PreparedPlane>,
-    /// Where the server is.
+    /// The server's address.
     pub address: SocketAddr,
-    /// The scenario with what was left open filled in.
+    /// The scenario with the values that it left open.
     pub scenario: Scenario,
     /// The built-in server, which serves for as long as this is held.
     pub origin: Option<Origin>,
@@ -45,8 +46,8 @@ pub struct Prepared {
 }
 
 impl RunPlan {
-    /// Gets everything ready for a run that begins at `started_at`, a time in words: looks the server up or starts the built-in
-    /// one, and chooses workers by the processors there are.
+    /// Prepares a run that begins at `started_at`, a time in words: looks the server up or starts the
+    /// built-in one, and chooses the number of workers by the processors there are.
     ///
     /// # Errors
     /// If the server is not found, or the machine lacks something.
@@ -92,7 +93,7 @@ impl RunPlan {
             scenario.spread_users(&mut load, farthest(&plane));
         }
         let heading = scenario.heading(&load, asked.in_words, &plane, origin.as_ref(), started_at);
-        // What a model of a server takes is the same on every machine; there memory is looked at while it runs.
+        // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
         let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
         let settings = Settings {
@@ -125,7 +126,7 @@ impl RunPlan {
 }
 
 impl Scenario {
-    /// Names folders by their absolute paths, so that the scenario means the same wherever farfield runs next.
+    /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
     fn name_folders(&mut self, beside: &Path) {
         if let Some(root) = self.origin.as_mut().and_then(|origin| origin.root.as_mut()) {
             *root = inputs::absolute(root);
@@ -137,7 +138,7 @@ impl Scenario {
         }
     }
 
-    /// Writes out what was left open and follows from the plan.
+    /// Fills in the values that were left open and follow from the plan.
     fn fill_in(&mut self, plane: &PlannedPlane) {
         if self.session.is_none() {
             self.requests = Some(self.requests_or_default());
@@ -205,7 +206,8 @@ impl Scenario {
         testbed
     }
 
-    /// What starts the server; the built-in one is this program's own `serve`. `has_v6`: some clients have IPv6.
+    /// The server of the emulated plane; the built-in one is this program's own `serve`. `has_v6`: some
+    /// clients have IPv6.
     fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, ScenarioError> {
         let spec = self.server.clone().unwrap_or_default();
         if let Some(pid) = spec.pid {
@@ -248,7 +250,7 @@ impl Scenario {
         self.sockets.sources.get_or_insert_with(usual).clone()
     }
 
-    /// What the reader should know about the path: the S-Client's T must exceed the largest round trip (Banga and
+    /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
         let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
@@ -275,10 +277,10 @@ impl Scenario {
             return Vec::new();
         }
         let tables = self.ignored.join("], [");
-        vec![format!("[{tables}] ignored on the sockets plane: packets take the kernel's own way")]
+        vec![format!("ignored on the sockets plane, where packets take the kernel's own path: [{tables}]")]
     }
 
-    /// Who serves on a plane with a network, and how many clients there are.
+    /// The server and the number of clients, in words, on a plane with a network.
     fn across(&self, network: &EmulatedNetwork) -> String {
         let server = self.server.clone().unwrap_or_default();
         let who = match (self.plane, server.command, server.pid) {
@@ -329,7 +331,7 @@ impl Scenario {
 /// The command that starts the built-in server: this program's own `serve`.
 fn start_built_in(config: &OriginConfig, port: u16, has_v6: bool) -> Result<Command, ScenarioError> {
     let program = std::env::current_exe().map_err(|error| {
-        ScenarioError::unavailable(format!("cannot tell where farfield itself lies: {error}"))
+        ScenarioError::unavailable(format!("cannot find the program file of farfield itself: {error}"))
     })?;
     let config = toml::to_string(config).expect("a configuration is written as it was read");
     // The unspecified address of IPv6 stands for those of IPv4 as well.
@@ -355,10 +357,10 @@ fn farthest(plane: &PreparedPlane) -> Duration {
 
 /// Half of the processors for a server on this machine, which needs the others; else all of them.
 fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, ScenarioError> {
-    let cannot_tell =
-        |error| ScenarioError::unavailable(format!("cannot tell which processors there are: {error}"));
+    let unknown =
+        |error| ScenarioError::unavailable(format!("cannot read which processors there are: {error}"));
     let own = match processors.len() {
-        0 => processors::allowed().map_err(cannot_tell)?.len() / if local { 2 } else { 1 },
+        0 => processors::allowed().map_err(unknown)?.len() / if local { 2 } else { 1 },
         own => own,
     };
     Ok(NonZeroU32::new(own as u32).unwrap_or(NonZeroU32::MIN))
@@ -369,8 +371,8 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
         Some(most) => format!(", at most {most} users"),
         None => String::new(),
     };
-    let off = |law: &Option<TimesSpec>| {
-        law.as_ref().map(|law| format!(", active OFF {}", brief(law))).unwrap_or_default()
+    let off = |times: &Option<TimesSpec>| {
+        times.as_ref().map(|times| format!(", active OFF {}", brief(times))).unwrap_or_default()
     };
     match (load, spec) {
         (LoadModel::Closed { users, .. }, LoadSpec::Closed(spec)) => {
@@ -412,7 +414,7 @@ fn brief<T: serde::Serialize>(value: &T) -> String {
                 toml::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            // The law or process first, then its parameters in the order of their names.
+            // The distribution or process first, then its parameters in the order of their names.
             let named = |key: &&str| table.contains_key(*key);
             let first = ["law", "process"].iter().find(|key| named(key)).copied().unwrap_or_default();
             let head = table.get_key_value(first).map(part);

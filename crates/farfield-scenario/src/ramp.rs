@@ -1,22 +1,22 @@
-//! Over which time the users of a closed load begin, where the scenario does not say.
+//! The default ramp of a closed load: the time over which its users begin.
 //!
-//! Users who begin together stay together: each asks, waits a round trip and asks again with all the others, and a server sees
-//! bursts with nothing between them, which no crowd of independent users makes. So they begin spread over one cycle
-//! of theirs, which is how a population that has been there for long stands. `ramp = "0s"` is for bursts.
+//! Users who begin together stay together: each sends, waits a round trip and sends again with all the
+//! others, and a server sees bursts, which independent users do not make. The default spreads their
+//! beginnings over one cycle of a user, as in a population in steady state. `ramp = "0s"` is for bursts.
 
 use super::Scenario;
 use farfield_base::Duration;
 use farfield_traffic::LoadSpec;
 use farfield_traffic::load::LoadModel;
 
-/// No more users begin in a second than servers accept connections.
+/// Least time for each user: no more begin in a second than servers accept connections.
 const A_USER: Duration = Duration::from_us(50);
-/// A law of think times may have no mean.
+/// A distribution of think times may have no mean.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Scenario {
-    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept. `farthest` is the largest
-    /// round trip.
+    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
+    /// `farthest` is the largest round trip.
     pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
         let (LoadModel::Closed { users, think, ramp, .. }, LoadSpec::Closed(spec)) = (load, &mut self.load)
         else {
@@ -26,7 +26,8 @@ impl Scenario {
     }
 }
 
-/// One cycle of a user that thinks for so many seconds: two round trips, to connect and to ask, and the think time.
+/// One cycle of a user that thinks for so many seconds: two round trips, to connect and to ask, and the
+/// think time.
 fn spread(users: u32, think_s: f64, round_trip: Duration) -> Duration {
     let longest_s = LONGEST.as_secs_f64();
     let think = if think_s < longest_s { think_s.max(0.0) } else { longest_s };
@@ -46,14 +47,14 @@ mod tests {
             // The README's emulated command: connect and ask across 80 ms.
             (1_000, 0.0, ms(80), ms(160)),
             (1_000, 2.0, ms(80), ms(2_160)),
-            // Near and thoughtless, each still has its own instant.
+            // Without think time or distance, each still has its own instant.
             (10, 0.0, Duration::ZERO, Duration::from_us(500)),
             (10_000, 0.0, ms(50), ms(500)),
-            // A law without a mean, and one long above a run.
+            // A distribution without a mean, and one far above a run's length.
             (10, f64::INFINITY, ms(80), ms(60_000)),
             (10, f64::NAN, ms(80), ms(60_000)),
             (10, 3_600.0, ms(80), ms(60_000)),
-            // Nobody to be out of step with.
+            // A single user needs no ramp.
             (1, 5.0, ms(80), Duration::ZERO),
         ];
         for (users, think_s, round_trip, expected) in table {

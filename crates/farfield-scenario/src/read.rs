@@ -1,14 +1,15 @@
-//! Where a scenario comes from: a file, a URL, or flags alone.
+//! Sources of a scenario: a file, a URL, or flags alone.
 
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::kinds::Url;
 use crate::overlay::Overlay;
 use crate::plan::RunPlan;
+use crate::values::Url;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Reads the scenario in the file at `path`, with all that it describes: the answer to whether it is legal.
+/// Reads the scenario in the file at `path`, with all that it describes. A scenario file is valid if this
+/// succeeds.
 ///
 /// ```
 /// # fn main() -> Result<(), farfield_scenario::ScenarioError> {
@@ -37,7 +38,7 @@ pub fn from_file(path: &Path, flags: &Overlay) -> Result<RunPlan, ScenarioError>
     from_text(&text, Some(path), flags)
 }
 
-/// A run that asks `url` for one thing.
+/// The plan of a run that requests `url`, with `flags` laid over it.
 pub fn from_url(url: &str, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let mut text = Table::new();
     text.insert("target".into(), url.into());
@@ -45,7 +46,7 @@ pub fn from_url(url: &str, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     from_request(text, flags)
 }
 
-/// The plan of tables whose one request is what flags say.
+/// The plan of tables whose one request comes from flags.
 fn from_request(tables: Table, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let mut document = Document::of(tables);
     for (part, flag, given) in [
@@ -60,8 +61,8 @@ fn from_request(tables: Table, flags: &Overlay) -> Result<RunPlan, ScenarioError
     RunPlan::of(document, flags)
 }
 
-/// A run that was given neither a URL nor a scenario: the server is the one that `--target` or `--server` names, or the
-/// built-in one, which has pages of its own.
+/// The plan of a run without a URL or a scenario: the server is the one that `--target` or `--server` names,
+/// or the built-in one, whose pages are requested.
 pub fn from_flags(flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     if !asks(flags) {
         return from_text("", None, flags);
@@ -79,7 +80,7 @@ pub fn from_flags(flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     from_request(text, flags)
 }
 
-/// Whether the flags say what to ask for.
+/// Whether flags describe a request.
 fn asks(flags: &Overlay) -> bool {
     flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()
 }
@@ -93,7 +94,7 @@ fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
         request.insert("method".into(), method.as_str().into());
     }
     if let Some(body) = &flags.body {
-        // As curl has it: what follows `@` is the name of a file.
+        // As in curl, `@` begins the name of a file.
         let body = match body.strip_prefix('@') {
             Some(file) => Value::Table(Table::from_iter([("file".to_owned(), Value::from(file))])),
             None => body.as_str().into(),
@@ -121,10 +122,11 @@ fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
     Ok(set)
 }
 
-/// The scenario `text` of the file at `path`, or of none, with `flags` laid over it. Other files are relative to its folder.
+/// The scenario `text` of the file at `path`, or of none, with `flags` laid over it. Other files are
+/// relative to its folder.
 ///
 /// # Errors
-/// What is wrong with the text, with a file that it names or with a flag.
+/// The first mistake in the text, in a file that it names or in a flag.
 pub fn from_text(text: &str, path: Option<&Path>, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let document = Document::parse(text, path)?;
     if path.is_some() && asks(flags) {
@@ -165,7 +167,7 @@ mod tests {
         }
     }
 
-    /// A request may take as long as the measured part, from 5 to 30 s, unless the scenario says otherwise.
+    /// The default time limit of a request is the measured part, from 5 to 30 s.
     #[test]
     fn the_request_timeout_fits_the_run() {
         let timeout = |text: &str| read_text(text).expect(text).connections.request_timeout;
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scenarios_that_farfield_comes_with_can_be_meant() {
+    fn the_scenarios_that_farfield_comes_with_are_valid() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let mut read = 0;
         for entry in std::fs::read_dir(folder).expect("the scenarios") {
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_line_and_key() {
+    fn mistakes_are_reported_with_line_and_key() {
         let check = |text: &str, parts: &[&str]| {
             let sentence = read_text(text).expect_err(text);
             for part in parts {
@@ -230,9 +232,9 @@ mod tests {
         check("[network]\nrtt = '80ms'", &["s.toml:1", "network", "emulated"]);
     }
 
-    /// The same file on the sockets plane: said on the command line, it is meant.
+    /// `--plane sockets` runs a scenario of another plane, and ignores that plane's tables.
     #[test]
-    fn a_plane_that_was_typed_ignores_other_planes_tables() {
+    fn a_plane_given_as_a_flag_ignores_other_planes_tables() {
         let flags = Overlay { plane: Some("sockets".into()), ..Overlay::default() };
         let text = "plane = 'emulated'\n[network]\nrtt = '80ms'";
         let scenario = from_text(text, Some(Path::new("s.toml")), &flags).expect("a scenario").scenario;
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(read_text(&scenario.to_toml()).map(|again| again.plane), Ok(PlaneKind::Sockets));
     }
 
-    /// As curl has it: repeated fields are all sent, and `@` before a body names a file.
+    /// As in curl, repeated fields are all sent, and `@` before a body names a file.
     #[test]
     fn header_fields_are_repeated_and_bodies_read_from_files() {
         let headers = ["X-A: 1", "X-A: 2", "X-B: 3"].map(str::to_owned).to_vec();
@@ -251,7 +253,7 @@ mod tests {
         }
     }
 
-    /// What the flags say to ask for is asked for, wherever the URL was written.
+    /// The flags' request is sent to the URL, whether that is the argument or `--target`.
     #[test]
     fn what_is_asked_for_does_not_depend_on_where_the_url_is_written() {
         let asked = |target: Option<&str>| Overlay {
@@ -283,7 +285,7 @@ mod tests {
         assert!(reserved.starts_with("-H: "), "{reserved}");
     }
 
-    /// What only a run found out before: it had lost file and line.
+    /// Mistakes in files and requests are found when the scenario is read, with file, line and key.
     #[test]
     fn mistakes_in_files_and_requests_have_a_line() {
         let check = |text: &str, expected: &str| {

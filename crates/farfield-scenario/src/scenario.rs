@@ -3,10 +3,10 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
-use crate::kinds::{Samples, Url};
 use crate::network::NetworkSpec;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
+use crate::values::{Samples, Url};
 use farfield_base::{Bytes, Duration};
 use farfield_engine::{PlaneKind, Sources};
 use farfield_measure::{Threshold, VerdictLimits};
@@ -18,59 +18,59 @@ use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-/// All that a run is.
+/// A scenario as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Scenario {
-    /// The name in reports, and of the run directory.
+    /// Name in reports, and of the run directory.
     pub name: String,
-    /// Where all chance comes from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The server to drive; the built-in one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Url>,
     /// The version that requests announce.
     pub http: HttpVersion,
-    /// What carries the bytes.
+    /// The plane that carries the bytes.
     pub plane: PlaneKind,
     /// Conditions that the result is held against.
     pub thresholds: Vec<Threshold>,
-    /// The same, and the run ends once one is broken.
+    /// Conditions that end the run once one is broken.
     pub aborts: Vec<Threshold>,
-    /// How long, and how much.
+    /// Length of the run.
     pub run: RunSpec,
-    /// When users act.
+    /// The model of load.
     pub load: LoadSpec,
-    /// What they ask for; the target's own path, or the built-in server's pages, if absent.
+    /// Requests; for the target's own path, or the built-in server's pages, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSetSpec>,
     /// Sessions in which requests depend on replies, in place of requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSpec>,
-    /// How they use connections.
+    /// Use of connections.
     pub connections: Policy,
     /// The sockets plane.
     pub sockets: SocketsSpec,
     /// The emulated and the simulated plane: clients, and the links between them and the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSpec>,
-    /// The emulated plane: who serves, and how its kernel does TCP.
+    /// The emulated plane: the server and its kernel's TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSpec>,
     /// The simulated plane: the model of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedSpec>,
-    /// Which packets are kept.
+    /// Packets that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureSpec>,
     /// The built-in server, where there is no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginConfig>,
-    /// When the run is to be called invalid.
+    /// Limits beyond which the run is invalid.
     pub verdict: VerdictLimits,
-    /// What is kept.
+    /// Files that are kept.
     pub output: OutputSpec,
-    /// Tables of another plane, which `--plane sockets` has the run ignore.
+    /// Tables of another plane, which the run ignores because of `--plane sockets`.
     #[serde(skip)]
     pub ignored: Vec<&'static str>,
 }
@@ -94,11 +94,11 @@ pub enum HttpVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// How long users act before measuring begins.
+    /// Time before measuring begins.
     pub warm_up: Duration,
-    /// How long is measured.
+    /// Length of the measured part.
     pub duration: Duration,
-    /// How long replies are awaited after the load has ended.
+    /// Time for replies after the load has ended.
     pub drain: Duration,
     /// Requests after which no more are begun.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,20 +106,20 @@ pub struct RunSpec {
     /// Sessions after which no more are begun; the run ends with the last of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<NonZeroU64>,
-    /// How long sessions that are open at the end of the measured part may go on.
+    /// Time for sessions that are open at the end of the measured part.
     pub finish_sessions: Duration,
-    /// What requests are that are still open after the drain.
+    /// The outcome of requests that are still open after the drain.
     pub unfinished: Unfinished,
 }
 
-/// What requests count as that are still open when the run ends.
+/// The outcome of requests that are still open when the run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
-    /// Errors, which take longer than they had lasted.
+    /// Errors, whose response time is longer than the time they had been open.
     #[default]
     Error,
-    /// Nothing: they are counted among the outcomes alone.
+    /// Ignored: they are counted among the outcomes alone.
     Ignore,
 }
 
@@ -127,8 +127,8 @@ pub enum Unfinished {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SocketsSpec {
-    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is there, and
-    /// else the kernel's choice. An empty list is the kernel's choice.
+    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is
+    /// there, and else the kernel's choice. An empty list is the kernel's choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
     /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.
@@ -145,9 +145,9 @@ pub struct OutputSpec {
     /// The run directory; under `farfield-runs`, by time and name, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
-    /// Which samples are kept: `"all"`, `"none"`, or k for every k-th.
+    /// Samples that are kept: `"all"`, `"none"`, or k for every k-th.
     pub samples: Samples,
-    /// The most that samples may take on disk.
+    /// Largest size of samples on disk.
     pub disk_budget: Bytes,
 }
 

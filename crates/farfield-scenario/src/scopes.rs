@@ -7,7 +7,8 @@ use farfield_measure::Threshold;
 use farfield_measure::states::States;
 
 impl Scenario {
-    /// Checks that each threshold of a class or a state names one that there is, of which its metric can be measured.
+    /// Checks that each threshold of a class or a state names one that there is, of which its metric can be
+    /// measured.
     pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
         let states: Vec<&str> = match &self.session {
             Some(session) => session.state.iter().map(|state| state.name.as_str()).collect(),
@@ -37,7 +38,7 @@ impl Scenario {
         }
         if place >= States::MAX {
             return Err(format!(
-                "only the first {} states are told apart, and `{name}` is number {}; put it further ahead",
+                "only the first {} states are distinguished, and `{name}` is number {}; put it further ahead",
                 States::MAX,
                 place + 1
             ));

@@ -1,4 +1,4 @@
-//! `[server]`: who serves on the emulated plane, and how its kernel does TCP; as written.
+//! `[server]`: the server of the emulated plane and its kernel's TCP, as written.
 
 use farfield_base::{Bytes, Duration};
 use farfield_engine::testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ServerSpec {
-    /// What starts it; the built-in server if absent.
+    /// The command that starts it; the built-in server if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
     /// The folder that the command runs in; where farfield runs if absent.
@@ -22,24 +22,24 @@ pub struct ServerSpec {
     /// The process of a server that runs already, in place of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<NonZeroU32>,
-    /// When it is ready; once it listens on its port if absent.
+    /// The sign that it is ready; listening on its port if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
-    /// How long it may take for that.
+    /// Time limit for getting ready.
     pub ready_timeout: Duration,
-    /// How long it may take to stop when asked.
+    /// Time limit for stopping when asked.
     pub stop_timeout: Duration,
-    /// What its environment has beside farfield's own.
+    /// Variables of its environment, beside farfield's own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Its IPv4 address.
+    /// IPv4 address.
     pub ipv4: Ipv4Addr,
-    /// Its IPv6 address.
+    /// IPv6 address.
     pub ipv6: Ipv6Addr,
     /// The port it listens on; that of `ready` or of the target, or 80, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<NonZeroU16>,
-    /// The processors it runs on; all if empty.
+    /// Processors it runs on; all if empty.
     pub processors: Vec<usize>,
     /// The processors that do its kernel's work on packets that come; those it runs on if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct ServerSpec {
     pub user: Option<String>,
     /// The largest packet on its interface.
     pub mtu: Mtu,
-    /// Its congestion control, by the kernel's name.
+    /// Congestion control, by the kernel's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Selective acknowledgements.
@@ -70,7 +70,7 @@ pub struct ServerSpec {
     /// The initial congestion window, in segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<NonZeroU32>,
-    /// The longest accept queue that it can ask for.
+    /// Longest accept queue that it can ask for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub somaxconn: Option<NonZeroU32>,
     /// Half-open connections that a listener remembers.
@@ -79,16 +79,16 @@ pub struct ServerSpec {
     /// SYN cookies when that is full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_cookies: Option<bool>,
-    /// How often a SYN-ACK is sent again.
+    /// Number of times that a SYN-ACK is sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_ack_retries: Option<u8>,
     /// Whether a full accept queue answers with a reset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abort_on_overflow: Option<bool>,
-    /// How far a connection's send buffer grows.
+    /// Largest send buffer of a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<Bytes>,
-    /// How far its receive buffer grows.
+    /// Largest receive buffer of a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Bytes>,
     /// Any other setting of its network namespace, by the kernel's name.
@@ -143,7 +143,7 @@ impl ServerSpec {
         self.port.map(NonZeroU16::get).or(of_target).or(of_ready).unwrap_or(80)
     }
 
-    /// How its kernel does TCP.
+    /// The TCP settings of its kernel.
     pub fn tcp(&self) -> ServerTcp {
         ServerTcp {
             congestion_control: self.congestion.clone(),

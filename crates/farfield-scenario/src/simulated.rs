@@ -1,6 +1,6 @@
 //! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
 
-use super::replied::ReplySpec;
+use super::replies::ReplySpec;
 use farfield_base::Duration;
 use farfield_emulator::server::Workers;
 use farfield_traffic::distribution::TimesSpec;
@@ -14,25 +14,25 @@ use std::num::NonZeroU32;
 pub struct SimulatedSpec {
     /// m: how many serve at once.
     pub workers: NonZeroU32,
-    /// What a worker holds while it serves.
+    /// The thing that a worker holds while it serves.
     pub holding: Holding,
     /// The longest accept queue.
     pub backlog: NonZeroU32,
-    /// How long a connection may be idle; without it, for ever.
+    /// Time that a connection may be idle; unlimited if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
-    /// How long a worker that holds connections and closes one first waits for the client to close as well.
+    /// Time that a worker that holds connections and closes one first waits for the client to close as well.
     pub linger: Duration,
-    /// How long a worker takes for a request.
+    /// Time that a worker takes for a request.
     pub service_time: TimesSpec,
-    /// The size of a reply's body, but for objects of the site that is asked for, which have their own.
+    /// Size of a reply's body, but for objects of the requested site, which have their own.
     pub reply_size: SizesSpec,
-    /// Replies that are given word for word.
+    /// Fixed replies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reply: Vec<ReplySpec>,
 }
 
-/// What a worker of the model holds while it serves.
+/// The thing that a worker of the model holds while it serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holding {
@@ -44,7 +44,7 @@ pub enum Holding {
 }
 
 impl SimulatedSpec {
-    /// Who serves, and how many.
+    /// The workers: their kind and number.
     pub fn workers(&self) -> Workers {
         match self.holding {
             Holding::Request => Workers::Events(self.workers),
@@ -96,18 +96,18 @@ pub struct CaptureSpec {
     /// Bytes kept of each packet; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snap: Option<NonZeroU32>,
-    /// Which packets are kept; all if absent.
+    /// Packets that are kept; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterSpec>,
 }
 
-/// `[capture.filter]`: a packet is kept if all that is said holds of it.
+/// `[capture.filter]`: a packet is kept if it fits every key that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FilterSpec {
-    /// It is of one of these clients.
+    /// Clients whose packets are kept.
     pub clients: Vec<u32>,
-    /// It is TCP from or to this port.
+    /// TCP port that packets come from or go to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
 }

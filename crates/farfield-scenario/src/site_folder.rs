@@ -1,7 +1,7 @@
 //! A site as a folder of files, for a server to serve.
 //!
-//! What a site says may come from a stranger: nothing is written outside the folder, nor through a link in it. Each
-//! folder is opened below the one before, and each file is new.
+//! A site's paths may come from a stranger: nothing is written outside the folder, nor through a link in it.
+//! Each folder is opened below the one before, and each file is new.
 
 use farfield_traffic::site::content::Contents;
 use farfield_traffic::site::files::{INDEX, MANIFEST};
@@ -13,12 +13,12 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Writes the site's objects into `directory`, which is there and empty, an index if the site has none, and at last, when
-/// the site is whole, the file that tells all of it, whose path is returned. `/a` beside `/a/b` is the index of its folder,
-/// to which file servers redirect.
+/// Writes the site's objects into `directory`, which is there and empty, an index if the site has none, and
+/// at last, when the site is whole, its manifest, whose path is returned. `/a` beside `/a/b` is the index of
+/// its folder, to which file servers redirect.
 ///
 /// # Errors
-/// What could not be written, and why.
+/// The file or folder that could not be written, and the system's reason.
 pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Error)> {
     let contents = Contents::new(site);
     let root = open_folder(directory).map_err(|error| (directory.to_owned(), error))?;
@@ -53,8 +53,8 @@ pub fn write(site: &Site, directory: &Path) -> Result<PathBuf, (PathBuf, io::Err
     Ok(directory.join(MANIFEST))
 }
 
-/// Makes the file that `names` lead to from `root`, folders and all. What is there already is not followed if it is a
-/// link, nor written over.
+/// Makes the file that `names` lead to from `root`, folders and all. What is there already is not followed
+/// if it is a link, nor written over.
 fn new_file(root: &OwnedFd, names: &[String]) -> io::Result<File> {
     let (name, folders) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
     if !names.iter().all(|name| path::is_name(name.as_bytes())) {

@@ -1,11 +1,11 @@
 //! A TCP as written: a profile, and what differs from it.
 
-use farfield_base::{Bytes, Duration};
+use farfield_base::{Bytes, Duration, TextOrTable};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::syn::SynSchedule;
 use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroU16;
@@ -14,7 +14,7 @@ use std::num::NonZeroU16;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TcpSpec(Written);
 
-/// Whose defaults hold.
+/// A stack whose defaults hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -148,7 +148,7 @@ struct DelayedAck {
     quick_segments: Option<u8>,
 }
 
-/// Puts what was written in the place of what the profile has.
+/// Replaces the profile's value by the written one, if there is one.
 fn put<T>(place: &mut T, written: Option<T>) {
     if let Some(value) = written {
         *place = value;
@@ -156,7 +156,7 @@ fn put<T>(place: &mut T, written: Option<T>) {
 }
 
 impl TcpSpec {
-    /// The behaviour that is meant.
+    /// The configuration of a connection.
     pub fn config(&self) -> Config {
         let written = &self.0;
         let mut config = match written.profile {
@@ -166,20 +166,20 @@ impl TcpSpec {
         };
         put(&mut config.mss, written.mss.map(NonZeroU16::get));
         put(&mut config.receive_buffer, written.receive_buffer.map(|buffer| buffer.0));
-        // What may come out of order is what the window has room for, unless said.
+        // By default as much may arrive out of order as the window has room for.
         put(&mut config.reassembly_max, written.reassembly_max.or(written.receive_buffer).map(|max| max.0));
         put(&mut config.window_scaling, written.window_scaling);
         put(&mut config.timestamps, written.timestamps);
         put(&mut config.sack, written.sack);
-        put(&mut config.recovery, written.recovery.map(Recovery::meant));
-        put(&mut config.congestion, written.congestion.map(Congestion::meant));
-        put(&mut config.slow_start, written.slow_start.map(Growth::meant));
-        put(&mut config.initial_window, written.initial_window.map(FirstFlight::meant));
+        put(&mut config.recovery, written.recovery.map(Recovery::resolve));
+        put(&mut config.congestion, written.congestion.map(Congestion::resolve));
+        put(&mut config.slow_start, written.slow_start.map(Growth::resolve));
+        put(&mut config.initial_window, written.initial_window.map(FirstFlight::resolve));
         put(&mut config.limited_transmit, written.limited_transmit);
         put(&mut config.nagle, written.nagle);
         written.rto.unwrap_or_default().lay_over(&mut config.rto);
-        put(&mut config.syn, written.syn.as_ref().map(Schedule::meant));
-        put(&mut config.syn_ack, written.syn_ack.as_ref().map(Schedule::meant));
+        put(&mut config.syn, written.syn.as_ref().map(Schedule::resolve));
+        put(&mut config.syn_ack, written.syn_ack.as_ref().map(Schedule::resolve));
         put(&mut config.abandon_after, written.abandon_after.map(|limit| limit.0));
         written.delayed_ack.unwrap_or_default().lay_over(&mut config.delayed_ack);
         put(&mut config.time_wait, written.time_wait);
@@ -211,7 +211,7 @@ impl DelayedAck {
 }
 
 impl Recovery {
-    fn meant(self) -> LossRecovery {
+    fn resolve(self) -> LossRecovery {
         match self {
             Recovery::Reno => LossRecovery::Reno,
             Recovery::NewReno => LossRecovery::NewReno,
@@ -220,7 +220,7 @@ impl Recovery {
 }
 
 impl Congestion {
-    fn meant(self) -> Algorithm {
+    fn resolve(self) -> Algorithm {
         match self {
             Congestion::Reno => Algorithm::Reno,
             Congestion::Cubic => Algorithm::Cubic,
@@ -229,7 +229,7 @@ impl Congestion {
 }
 
 impl Growth {
-    fn meant(self) -> SlowStart {
+    fn resolve(self) -> SlowStart {
         match self {
             Growth::PerAck => SlowStart::PerAck,
             Growth::PerByte => SlowStart::PerByte,
@@ -238,7 +238,7 @@ impl Growth {
 }
 
 impl FirstFlight {
-    fn meant(self) -> InitialWindow {
+    fn resolve(self) -> InitialWindow {
         match self {
             FirstFlight::Segments(count) => InitialWindow::Segments(count),
             FirstFlight::Rfc5681 => InitialWindow::Rfc5681,
@@ -248,7 +248,7 @@ impl FirstFlight {
 }
 
 impl Schedule {
-    fn meant(&self) -> SynSchedule {
+    fn resolve(&self) -> SynSchedule {
         SynSchedule::new(self.0.iter().copied()).expect("it was neither empty nor too long when it was read")
     }
 }
@@ -258,7 +258,8 @@ impl TryFrom<Bytes> for Buffer {
 
     fn try_from(bytes: Bytes) -> Result<Buffer, String> {
         let fits = u32::try_from(bytes.0).ok().filter(|bytes| (1..=1 << 30).contains(bytes));
-        fits.map(Buffer).ok_or_else(|| format!("a buffer of {bytes} cannot be; write from 1 byte to 1GiB"))
+        fits.map(Buffer)
+            .ok_or_else(|| format!("a buffer of {bytes} is out of range; write from 1 byte to 1GiB"))
     }
 }
 
@@ -338,23 +339,17 @@ impl Serialize for TcpSpec {
 
 impl<'de> Deserialize<'de> for TcpSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TcpSpec, D::Error> {
-        struct NameOrTable;
-        impl<'de> de::Visitor<'de> for NameOrTable {
-            type Value = TcpSpec;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"linux\", \"bsd\" or \"windows\", or a table such as { profile = \"bsd\", mss = 536 }",
-                )
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<TcpSpec, E> {
-                let profile = Profile::deserialize(de::value::StrDeserializer::new(name))?;
+        TextOrTable {
+            expected: "\"linux\", \"bsd\" or \"windows\", or a table such as { profile = \"bsd\", mss = 536 }",
+            text: |name| {
+                let profile = Profile::deserialize(StrDeserializer::<de::value::Error>::new(name));
+                let profile = profile.map_err(|error| error.to_string())?;
                 Ok(TcpSpec(Written { profile, ..Written::default() }))
-            }
-            fn visit_map<M: de::MapAccess<'de>>(self, map: M) -> Result<TcpSpec, M::Error> {
-                Written::deserialize(MapAccessDeserializer::new(map)).map(TcpSpec)
-            }
+            },
+            number: None,
+            table: |written| Ok(TcpSpec(written)),
         }
-        deserializer.deserialize_any(NameOrTable)
+        .read(deserializer)
     }
 }
 
@@ -419,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_says_what_would() {
+    fn invalid_values_are_refused_with_what_would_do() {
         let refuse = |text: &str, hint: &str| {
             let error = read(text).expect_err(text);
             assert!(error.contains(hint), "{error}");

@@ -1,18 +1,18 @@
-//! Exit codes: what a script may rely on.
+//! Exit codes, which scripts may rely on.
 
 use farfield_measure::Summary;
 use std::process::ExitCode;
 
-/// How the program ends.
+/// The end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Fine.
+    /// Success.
     Fine,
-    /// Our fault, or the machine's.
+    /// A fault of farfield or of the machine.
     Failed,
     /// The command line or the scenario is wrong.
     Usage,
-    /// Measured, but not to be believed.
+    /// Measured, but invalid.
     Invalid,
     /// A threshold failed.
     Threshold,
@@ -29,7 +29,7 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// The code that the shell gets.
     pub fn code(self) -> u8 {
         match self {
             Exit::Fine => 0,
@@ -42,8 +42,8 @@ impl Exit {
         }
     }
 
-    /// The end of a run with this summary. An interruption or an abort says itself; a result that is not to be
-    /// believed outranks a threshold that it failed.
+    /// The end of a run with this summary. Interruptions and aborts come first; an invalid result outranks a
+    /// failed threshold.
     pub fn of_run(summary: &Summary, interrupted: bool, aborted: bool) -> Exit {
         if interrupted {
             Exit::Interrupted

@@ -1,4 +1,5 @@
-//! What was typed. Every flag of `run` is short for a key of the scenario; [`crate::overlay`] says which.
+//! The flags of the command line. Each flag of `run` is short for a key of the scenario, which
+//! [`farfield_scenario::Overlay`] sets.
 
 pub mod fit;
 pub mod site;
@@ -11,8 +12,8 @@ use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggest
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
-/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and explains the
-/// result.
+/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and
+/// explains the result.
 #[derive(Debug, Parser)]
 #[command(name = "farfield", version, max_term_width = 100)]
 pub struct Flags {
@@ -30,7 +31,7 @@ pub enum Command {
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
     Report(ReportFlags),
-    /// Tell what this machine allows, and how to allow more.
+    /// Show what this machine allows, and how to allow more.
     Doctor,
     /// Make a scenario like the traffic in an access log, and show how like it is.
     Fit(Box<fit::FitFlags>),
@@ -53,7 +54,8 @@ pub enum Command {
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
 pub struct RunFlags {
-    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if absent
+    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if
+    /// absent
     #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
@@ -84,7 +86,8 @@ pub struct RunFlags {
     /// The server, where the scenario names none or another
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// When connections are used again: one-request, persistent, early-close, pipelined or pipelined-early-close
+    /// When connections are used again: one-request, persistent, early-close, pipelined or
+    /// pipelined-early-close
     #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
     pub policy: Option<String>,
     /// Connections a user opens at most at once
@@ -93,7 +96,7 @@ pub struct RunFlags {
     /// What carries the bytes: sockets, emulated or simulated
     #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
-    /// Emulated clients, each with an address and a path of its own; the plane is then emulated unless you say
+    /// Emulated clients, each with an address and a path of its own; the default plane is then emulated
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub clients: Option<u32>,
     /// The round trip between emulated clients and the server
@@ -141,7 +144,7 @@ pub struct RunFlags {
     /// Processors that farfield keeps to, such as 1 or 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub processors: Vec<u32>,
-    /// The seed that all chance comes from
+    /// The seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Sets any key of the scenario
@@ -151,7 +154,7 @@ pub struct RunFlags {
     /// Exit with 99 unless this holds of the result, such as 'p99<200ms' or 'errors<0.1%'; may be repeated
     #[arg(long = "threshold", value_name = "CONDITION")]
     pub thresholds: Vec<String>,
-    /// The same, and end the run with 105 once it is broken
+    /// End the run, and exit with 105, once this is broken; may be repeated
     #[arg(long = "abort", value_name = "CONDITION")]
     pub aborts: Vec<String>,
     /// Where to put the run directory; it must hold no run yet
@@ -166,7 +169,7 @@ pub struct RunFlags {
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the scenario as farfield understands it, and run nothing
+    /// Print the scenario with its defaults and the flags, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
 }
@@ -287,7 +290,7 @@ pub struct ServeFlags {
     /// The seed of the pages and of the errors
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// All else that a scenario can say under `origin`, as TOML; other flags outrank it
+    /// Any key of a scenario's `origin` table, as TOML; other flags outrank it
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! farfield: a web-server benchmark that tells the truth.
 //!
-//! The command line: what was typed ([`flags`]) becomes what is meant ([`farfield_scenario`]), which is wired to an engine
-//! and ends in an [exit code](exit). Everything of substance lives in the crates beside this one.
+//! The command line: [flags] become a plan of a run ([`farfield_scenario`]), the engine runs it, and the
+//! program ends with an [exit code](exit). All else is in the other crates.
 
 mod commands;
 mod exit;
@@ -31,17 +31,18 @@ fn main() -> ExitCode {
         Some(Command::Site(site)) => commands::site::site(&site),
         Some(Command::Generate(what)) => commands::generate::generate(&what),
     };
-    done.unwrap_or_else(|problem| problem.tell()).into()
+    done.unwrap_or_else(|problem| problem.print()).into()
 }
 
-/// What clap says: help and versions as it colours them; a mistake quotes what was typed, which is cleaned first.
+/// Prints clap's message: help and versions with its colours; a mistake quotes the command line, which is
+/// cleaned first.
 fn refuse(error: &clap::Error) -> exit::Exit {
     let text = error.render();
     if error.use_stderr() {
-        output::tell(format_args!("{text}"));
+        output::put_error(format_args!("{text}"));
         return exit::Exit::Usage;
     }
-    // Help quotes nothing. Whoever reads it may have had enough.
+    // Help quotes nothing from the command line. A closed pipe is no error.
     let _ = error.print();
     exit::Exit::Fine
 }

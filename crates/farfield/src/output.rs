@@ -1,13 +1,13 @@
-//! Printing, to whoever still reads: all that farfield says goes through here.
+//! Printing on standard output and standard error: all of farfield's output goes through here.
 //!
-//! Names, paths, keys, servers' last words and summaries may come from strangers. No control character of theirs reaches
-//! a terminal, where it could colour, move, overwrite or type: each is written as `\u001B`, in the way of JSON and TOML,
-//! so that these stay what they are. What farfield itself writes of that kind, colours and the line of progress, is put
+//! Names, paths, keys, servers' last words and summaries may come from strangers. No control character of
+//! theirs reaches a terminal, where it could colour, move, overwrite or type: each is written as `\u001B`,
+//! as in JSON and TOML, so that these stay valid. farfield's own colours and its line of progress are put
 //! around text that has been cleaned.
 //!
-//! The standard macros panic when a reader such as `head` has had enough. Here that is the reader's own affair on
-//! standard output, and nothing that is told on standard error ends a run. Nor does it hold one up: a line of progress that
-//! nobody takes at once (a terminal that is paused, a pager that shows another page) is left out.
+//! The standard macros panic when a reader such as `head` closes the pipe. Here a closed standard output is
+//! no error, and a failure on standard error does not end a run. Nor does it delay one: a line of progress
+//! that would block (a paused terminal, a pager that shows another page) is left out.
 
 use crate::problem::Problem;
 use farfield_base::printable;
@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 
 const EIO: i32 = 5;
-/// Begins the line of a terminal again.
+/// Returns a terminal to the beginning of a cleared line.
 const OVER: &str = "\r\x1b[2K";
 
 /// Prints on standard output.
@@ -26,7 +26,7 @@ pub fn put(text: &str) -> Result<(), Problem> {
     write_out(&clean(text))
 }
 
-/// Prints on standard output text in which the colours of the report stand.
+/// Prints on standard output text with the colours of the report.
 pub fn put_coloured(text: &str) -> Result<(), Problem> {
     let mut cleaned = String::with_capacity(text.len());
     let mut rest = text;
@@ -48,7 +48,7 @@ fn first_colour(text: &str) -> Option<(usize, &'static str)> {
 fn write_out(text: &str) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // EIO is what a terminal that is gone says.
+        // EIO: the terminal is gone.
         Err(error) if error.kind() != ErrorKind::BrokenPipe && error.raw_os_error() != Some(EIO) => {
             Err(Problem::failed(format!("cannot write on standard output: {error}")))
         }
@@ -56,15 +56,15 @@ fn write_out(text: &str) -> Result<(), Problem> {
     }
 }
 
-/// Tells on standard error, as far as anybody listens.
-pub fn tell(text: Arguments<'_>) {
+/// Prints on standard error. Failures are ignored.
+pub fn put_error(text: Arguments<'_>) {
     let text = text.to_string();
     write_err(&clean(&text));
 }
 
-/// Writes a line of progress on standard error, `over` the last one where that is a terminal. It is left out where whoever
-/// reads there has stopped reading: to wait would stop the run.
-pub fn tell_progress(line: &str, over: bool) {
+/// Writes a line of progress on standard error, `over` the last one where that is a terminal. The line is
+/// left out where the reader has stopped reading: waiting would stop the run.
+pub fn put_progress(line: &str, over: bool) {
     if !takes_a_line(&io::stderr()) {
         return;
     }
@@ -74,8 +74,8 @@ pub fn tell_progress(line: &str, over: bool) {
     }
 }
 
-/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page (pipe(7)); a
-/// terminal that is paused has none, though nothing was written to it yet.
+/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page
+/// (pipe(7)); a terminal that is paused has none, though nothing was written to it yet.
 fn takes_a_line(out: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

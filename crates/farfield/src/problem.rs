@@ -1,4 +1,4 @@
-//! What went wrong, told to the person at the terminal: what, where, and what would mend it.
+//! Problems that end a command: a sentence for the user (what, where, what to do) and an exit code.
 
 use crate::exit::Exit;
 use crate::output;
@@ -19,7 +19,7 @@ impl Problem {
         Problem { exit: Exit::Usage, sentence: sentence.to_string(), forbidden: false }
     }
 
-    /// Something that was needed could not be had.
+    /// Something that is needed is not available.
     pub fn failed(sentence: impl fmt::Display) -> Problem {
         Problem { exit: Exit::Failed, sentence: sentence.to_string(), forbidden: false }
     }
@@ -29,19 +29,19 @@ impl Problem {
         Problem { forbidden: true, ..Problem::failed(sentence) }
     }
 
-    /// Somebody wanted it to end.
+    /// The command was interrupted.
     pub fn interrupted(sentence: impl fmt::Display) -> Problem {
         Problem { exit: Exit::Interrupted, ..Problem::failed(sentence) }
     }
 
-    /// True if another plane might do.
+    /// True if another plane might work.
     pub fn is_forbidden(&self) -> bool {
         self.forbidden
     }
 
-    /// Prints the sentence and hands out the exit code.
-    pub fn tell(&self) -> Exit {
-        output::tell(format_args!("farfield: {}\n", self.sentence));
+    /// Prints the sentence and returns the exit code.
+    pub fn print(&self) -> Exit {
+        output::put_error(format_args!("farfield: {}\n", self.sentence));
         self.exit
     }
 }

@@ -1,4 +1,4 @@
-//! One line a second on standard error: how the run goes.
+//! The progress of a run: one line a second on standard error.
 
 use crate::output;
 use farfield_base::{Duration, Instant};
@@ -6,7 +6,7 @@ use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
 
-/// Tells the progress of a run.
+/// The progress of a run.
 pub struct Progress {
     quiet: bool,
     /// On a terminal the line is written over itself.
@@ -14,7 +14,7 @@ pub struct Progress {
     measure_from: Instant,
     measure_to: Instant,
     ended_before: u64,
-    told_at: Instant,
+    printed_at: Instant,
 }
 
 impl Progress {
@@ -23,7 +23,7 @@ impl Progress {
         let measure_from = Instant::ZERO + settings.warm_up;
         if !quiet {
             let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
-            output::tell_progress(&line, false);
+            output::put_progress(&line, false);
         }
         Progress {
             quiet,
@@ -31,12 +31,12 @@ impl Progress {
             measure_from,
             measure_to: measure_from + settings.duration,
             ended_before: 0,
-            told_at: Instant::ZERO,
+            printed_at: Instant::ZERO,
         }
     }
 
-    /// A second has passed.
-    pub fn tell(&mut self, run: &farfield_engine::Progress<'_>) {
+    /// Prints a line; called once a second.
+    pub fn print(&mut self, run: &farfield_engine::Progress<'_>) {
         if self.quiet {
             return;
         }
@@ -48,9 +48,9 @@ impl Progress {
             ("draining", Duration::ZERO)
         };
         let ended: u64 = [run.fold.warm_up(), run.fold.steady()].iter().map(|part| part.requests()).sum();
-        let passed = run.now.since(self.told_at).as_secs_f64().max(1e-3);
+        let passed = run.now.since(self.printed_at).as_secs_f64().max(1e-3);
         let rate = (ended - self.ended_before) as f64 / passed;
-        (self.ended_before, self.told_at) = (ended, run.now);
+        (self.ended_before, self.printed_at) = (ended, run.now);
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
         let live = run.live;
@@ -60,13 +60,13 @@ impl Progress {
             live.connections,
             live.in_system
         );
-        output::tell_progress(&line, self.terminal);
+        output::put_progress(&line, self.terminal);
     }
 
     /// The run is over: what is printed next begins a line of its own.
     pub fn end(&self) {
         if self.terminal && !self.quiet {
-            output::tell_progress("", true);
+            output::put_progress("", true);
         }
     }
 }

@@ -11,8 +11,7 @@
 
 use super::{GilbertElliott, Loss, Scope};
 use crate::probability::Probability;
-use crate::written::text_or_table;
-use farfield_base::{QuantityError, Share};
+use farfield_base::{QuantityError, Share, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::str::FromStr;
 
@@ -130,10 +129,16 @@ impl Serialize for LossSpec {
 
 impl<'de> Deserialize<'de> for LossSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LossSpec, D::Error> {
-        text_or_table::<D, LossSpec, Written>(
-            deserializer,
-            "a share such as \"2%\", \"none\", or a loss model",
-        )
+        TextOrTable {
+            expected: "a share such as \"2%\", \"none\", or a loss model",
+            text: |text| text.parse().map_err(|error: <LossSpec as FromStr>::Err| error.to_string()),
+            number: Some(|number| {
+                let text = number.to_string();
+                text.parse().map_err(|error: <LossSpec as FromStr>::Err| error.to_string())
+            }),
+            table: |table: Written| LossSpec::try_from(table).map_err(|error| error.to_string()),
+        }
+        .read(deserializer)
     }
 }
 

@@ -11,8 +11,7 @@
 
 use super::{Discipline, Limit, LimitError, codel, red};
 use crate::mtu::Mtu;
-use crate::written::text_or_table;
-use farfield_base::{Duration, Share};
+use farfield_base::{Duration, Share, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::str::FromStr;
 
@@ -212,10 +211,16 @@ impl Serialize for QueueSpec {
 
 impl<'de> Deserialize<'de> for QueueSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QueueSpec, D::Error> {
-        text_or_table::<D, QueueSpec, Written>(
-            deserializer,
-            "a size such as \"64KiB\", or a queue discipline",
-        )
+        TextOrTable {
+            expected: "a size such as \"64KiB\", or a queue discipline",
+            text: |text| text.parse().map_err(|error: <QueueSpec as FromStr>::Err| error.to_string()),
+            number: Some(|number| {
+                let text = number.to_string();
+                text.parse().map_err(|error: <QueueSpec as FromStr>::Err| error.to_string())
+            }),
+            table: |table: Written| QueueSpec::try_from(table).map_err(|error| error.to_string()),
+        }
+        .read(deserializer)
     }
 }
 

@@ -24,6 +24,9 @@ use std::sync::Arc;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
 pub struct TopologySpec<J = NoJitter> {
+    /// The host that is the server.
+    #[serde(default = "server")]
+    pub server: String,
     /// Names of hosts.
     pub hosts: Vec<String>,
     /// Names of routers.
@@ -79,6 +82,10 @@ pub enum TopologyError {
         /// The other.
         to: String,
     },
+}
+
+fn server() -> String {
+    "server".to_owned()
 }
 
 impl<J: Clone> TopologySpec<J> {

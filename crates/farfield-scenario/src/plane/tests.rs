@@ -1,4 +1,5 @@
-//! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its place.
+//! Networks as a scenario writes them: read, shown, read again, laid out; and each mistake with its line and
+//! key.
 
 use crate::overlay::Overlay;
 use crate::{RunPlan, Scenario, from_text};
@@ -145,9 +146,9 @@ fn a_graph_has_the_clients_that_its_classes_name() {
     assert_eq!(network.nodes[network.plan.routes[0].edge().id as usize], "core");
 }
 
-/// Every mistake is told with the file, the line where its key stands, the key, and what would do.
+/// Every mistake is reported with the file, the line of its key, the key, and what would do.
 #[test]
-fn mistakes_are_told_with_line_and_key() {
+fn mistakes_are_reported_with_line_and_key() {
     let check = |text: &str, line: usize, parts: &[&str]| {
         let sentence = read(text).expect_err(text);
         assert!(sentence.contains(&format!("s.toml:{line}: ")), "line {line}: {sentence}");
@@ -254,9 +255,9 @@ fn flags_are_keys() {
         ..Overlay::default()
     };
     let scenario = from_text("", None, &flags).expect("a scenario").scenario;
-    let meant = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
+    let written = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
         network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
-    assert_eq!(scenario, from_text(meant, None, &Overlay::default()).expect("a scenario").scenario);
+    assert_eq!(scenario, from_text(written, None, &Overlay::default()).expect("a scenario").scenario);
     let wrong = Overlay { clients: Some(9), ..flags };
     let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
     assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");

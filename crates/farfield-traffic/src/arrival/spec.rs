@@ -43,10 +43,8 @@ use super::trace::{Lines, Trace};
 use super::*;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load};
-use farfield_base::{Duration, Share};
-use serde::de::{self, value::MapAccessDeserializer};
+use farfield_base::{Duration, Share, TextOrTable};
 use serde::{Deserializer, Serializer};
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -319,35 +317,15 @@ impl Serialize for ArrivalSpec {
 
 impl<'de> Deserialize<'de> for ArrivalSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ArrivalSpec, D::Error> {
-        deserializer.deserialize_any(SpecVisitor)
-    }
-}
-
-struct SpecVisitor;
-
-impl<'de> de::Visitor<'de> for SpecVisitor {
-    type Value = ArrivalSpec;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a rate such as \"500/s\", or a table such as { process = \"constant\", rate = \"500/s\" }",
-        )
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<ArrivalSpec, E> {
-        text.parse().map_err(E::custom)
-    }
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<ArrivalSpec, E> {
-        let rate = Rate::per_second(number).map_err(E::custom)?;
-        ArrivalSpec::poisson(rate).map_err(E::custom)
-    }
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<ArrivalSpec, E> {
-        self.visit_f64(number as f64)
-    }
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<ArrivalSpec, E> {
-        self.visit_f64(number as f64)
-    }
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<ArrivalSpec, A::Error> {
-        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-        ArrivalSpec::build(written).map_err(de::Error::custom)
+        TextOrTable {
+            expected: "a rate such as \"500/s\", or a table such as { process = \"constant\", rate = \"500/s\" }",
+            text: |text| text.parse().map_err(|error: <ArrivalSpec as FromStr>::Err| error.to_string()),
+            number: Some(|number| {
+                let rate = Rate::per_second(number).map_err(|error| error.to_string())?;
+                ArrivalSpec::poisson(rate).map_err(|error| error.to_string())
+            }),
+            table: |written: Written| ArrivalSpec::build(written).map_err(|error| error.to_string()),
+        }
+        .read(deserializer)
     }
 }

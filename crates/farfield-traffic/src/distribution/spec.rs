@@ -16,10 +16,8 @@ use super::*;
 use crate::alias::WeightError;
 use crate::amount::{Amount, AmountError, Dimension};
 use crate::file::{FileError, Load};
-use farfield_base::Rate;
-use serde::de::{self, value::MapAccessDeserializer};
+use farfield_base::{Rate, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -414,32 +412,15 @@ impl Serialize for DistributionSpec {
 
 impl<'de> Deserialize<'de> for DistributionSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DistributionSpec, D::Error> {
-        deserializer.deserialize_any(SpecVisitor)
-    }
-}
-
-struct SpecVisitor;
-
-impl<'de> de::Visitor<'de> for SpecVisitor {
-    type Value = DistributionSpec;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, a quantity such as \"300ms\", or a table such as { law = \"exponential\", mean = \"1s\" }")
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<DistributionSpec, E> {
-        text.parse().map_err(E::custom)
-    }
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<DistributionSpec, E> {
-        Amount::number(number).map(DistributionSpec::constant).map_err(E::custom)
-    }
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<DistributionSpec, E> {
-        self.visit_f64(number as f64)
-    }
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<DistributionSpec, E> {
-        self.visit_f64(number as f64)
-    }
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<DistributionSpec, A::Error> {
-        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-        DistributionSpec::build(written).map_err(de::Error::custom)
+        TextOrTable {
+            expected: "a number, a quantity such as \"300ms\", or a table such as { law = \"exponential\", mean = \"1s\" }",
+            text: |text| text.parse().map_err(|error: <DistributionSpec as FromStr>::Err| error.to_string()),
+            number: Some(|number| {
+                let amount = Amount::number(number).map_err(|error| error.to_string())?;
+                Ok(DistributionSpec::constant(amount))
+            }),
+            table: |written: Written| DistributionSpec::build(written).map_err(|error| error.to_string()),
+        }
+        .read(deserializer)
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::file::{self, FileError, Load};
 use bytes::Bytes;
-use farfield_base::Bytes as Size;
 use farfield_base::random::Stream;
+use farfield_base::{Bytes as Size, TextOrTable};
 use http::{HeaderName, HeaderValue, Method, header};
 use rand::Rng;
-use serde::de::{self, value::MapAccessDeserializer};
+use serde::de;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -273,28 +273,18 @@ impl Serialize for BodySpec {
 
 impl<'de> Deserialize<'de> for BodySpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodySpec, D::Error> {
-        deserializer.deserialize_any(BodyVisitor)
-    }
-}
-
-struct BodyVisitor;
-
-impl<'de> de::Visitor<'de> for BodyVisitor {
-    type Value = BodySpec;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or a table such as { file = \"form.bin\" } or { size = \"1MB\" }")
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<BodySpec, E> {
-        Ok(BodySpec::Text(text.to_owned()))
-    }
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<BodySpec, A::Error> {
-        match BodyTable::deserialize(MapAccessDeserializer::new(map))? {
-            BodyTable { file: Some(path), size: None } => Ok(BodySpec::File(path)),
-            BodyTable { file: None, size: Some(size) } => {
-                Filler::new(size).map(BodySpec::Filler).map_err(de::Error::custom)
-            }
-            _ => Err(de::Error::custom(PartError::Body)),
+        TextOrTable {
+            expected: "a text, or a table such as { file = \"form.bin\" } or { size = \"1MB\" }",
+            text: |text| Ok(BodySpec::Text(text.to_owned())),
+            number: None,
+            table: |table| match table {
+                BodyTable { file: Some(path), size: None } => Ok(BodySpec::File(path)),
+                BodyTable { file: None, size: Some(size) } => {
+                    Filler::new(size).map(BodySpec::Filler).map_err(|error| error.to_string())
+                }
+                _ => Err(PartError::Body.to_string()),
+            },
         }
+        .read(deserializer)
     }
 }

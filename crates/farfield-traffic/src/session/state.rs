@@ -10,11 +10,10 @@ use super::upload::UploadSpec;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load, read};
 use crate::request::{PartError, Target, method};
+use farfield_base::TextOrTable;
 use http::Method;
-use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -146,23 +145,16 @@ pub struct BodyFile {
 
 impl<'de> Deserialize<'de> for BodySpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodySpec, D::Error> {
-        deserializer.deserialize_any(BodyVisitor)
-    }
-}
-
-struct BodyVisitor;
-
-impl<'de> de::Visitor<'de> for BodyVisitor {
-    type Value = BodySpec;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or a table such as { file = \"order.json\" }")
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<BodySpec, E> {
-        Template::try_from(text.to_owned()).map(BodySpec::Text).map_err(E::custom)
-    }
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<BodySpec, A::Error> {
-        BodyFile::deserialize(MapAccessDeserializer::new(map)).map(BodySpec::File)
+        TextOrTable {
+            expected: "a text, or a table such as { file = \"order.json\" }",
+            text: |text| match Template::try_from(text.to_owned()) {
+                Ok(template) => Ok(BodySpec::Text(template)),
+                Err(error) => Err(error.to_string()),
+            },
+            number: None,
+            table: |file: BodyFile| Ok(BodySpec::File(file)),
+        }
+        .read(deserializer)
     }
 }
 

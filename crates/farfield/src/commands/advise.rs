@@ -1,5 +1,5 @@
-//! `farfield advise keepalive`: the timeout of idle connections that the log's users call for, on a server whose
-//! connections each hold a worker.
+//! `farfield advise keepalive`: the timeout of idle connections that the log's users call for, on a server
+//! whose connections each hold a worker.
 
 use crate::commands::fit::{fitted, settings};
 use crate::exit::Exit;
@@ -13,14 +13,14 @@ use std::fmt::Write;
 /// Timeouts of the work-load curve, in seconds.
 const CURVE_S: [f64; 10] = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 30.0, 75.0, 300.0];
 
-/// Advises.
+/// Prints the advice.
 pub fn advise(flags: &AdviseFlags) -> Result<Exit, Problem> {
     let Advised::Keepalive(flags) = &flags.what;
     if flags.workers == 0 {
         return Err(Problem::usage("--workers 0: write how many connections the server holds at once"));
     }
     let users = users(&report(flags)?)?;
-    output::put(&told(&users, flags))?;
+    output::put(&advice(&users, flags))?;
     Ok(Exit::Fine)
 }
 
@@ -31,7 +31,7 @@ fn report(flags: &KeepaliveFlags) -> Result<FitReport, Problem> {
     {
         let refuse = |error: &dyn std::fmt::Display| Problem::usage(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
-        // Lines of JSON are a log as well.
+        // A log may be lines of JSON.
         match serde_json::from_str(&text) {
             Ok(report) => return Ok(report),
             Err(error) if text.starts_with("{\n") => {
@@ -43,10 +43,10 @@ fn report(flags: &KeepaliveFlags) -> Result<FitReport, Problem> {
     fitted(&flags.log, &settings(&flags.log)?)
 }
 
-/// What the advice is about.
+/// The users of the log, whom the advice is about.
 struct Users {
     think: Model,
-    law: String,
+    distribution: String,
     think_mean_s: f64,
     clicks_mean: f64,
     sessions_per_second: f64,
@@ -54,26 +54,31 @@ struct Users {
 
 fn users(report: &FitReport) -> Result<Users, Problem> {
     let fit = report.variable(Variable::ThinkTime);
-    let law = fit.and_then(|fit| fit.ranking.preferred(fit.mean));
-    let (Some(fit), Some(law)) = (fit, law) else {
-        return Err(Problem::failed("the log has too few think times for a law, and so for advice"));
+    let preferred = fit.and_then(|fit| fit.ranking.preferred(fit.mean));
+    let (Some(fit), Some(preferred)) = (fit, preferred) else {
+        return Err(Problem::failed(
+            "the log has too few think times to fit a distribution, and so for advice",
+        ));
     };
-    let think = law.model().ok_or_else(|| {
-        Problem::usage(format!("the think times' law `{}` is none that farfield fits", law.name))
+    let think = preferred.model().ok_or_else(|| {
+        Problem::usage(format!(
+            "the think times' distribution `{}` is none that farfield fits",
+            preferred.name
+        ))
     })?;
     let row = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds);
     let (sessions, clicks_mean) = row.map_or((0, 1.0), |row| (row.sessions, row.clicks_mean));
     let rate = sessions as f64 / report.covers.as_secs_f64().max(1.0);
     Ok(Users {
         think,
-        law: law.name.clone(),
+        distribution: preferred.name.clone(),
         think_mean_s: fit.mean,
         clicks_mean: clicks_mean.max(1.0),
         sessions_per_second: report.arrivals.map_or(rate, |arrivals| arrivals.rate),
     })
 }
 
-fn told(users: &Users, flags: &KeepaliveFlags) -> String {
+fn advice(users: &Users, flags: &KeepaliveFlags) -> String {
     let rtt_s = flags.rtt.as_secs_f64();
     let gain_s = flags.gain.map_or(2.0 * rtt_s, |gain| gain.as_secs_f64());
     let kept_page_s = flags.page.map_or(rtt_s, |page| page.as_secs_f64());
@@ -89,7 +94,7 @@ fn told(users: &Users, flags: &KeepaliveFlags) -> String {
         "users            {rate:.4} sessions a second of {:.2} clicks; think time {:.1} s, {}\n\
          a page           {kept_page_s:.3} s on a kept connection, {gain_s:.3} s more on a new one\n\n\
          timeout, s   held a session, s   workers busy   of {:<6} sessions/s at most\n",
-        users.clicks_mean, users.think_mean_s, users.law, flags.workers
+        users.clicks_mean, users.think_mean_s, users.distribution, flags.workers
     );
     let now_s = flags.timeout.as_secs_f64();
     let mut curve = CURVE_S.to_vec();

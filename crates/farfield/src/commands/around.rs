@@ -1,8 +1,8 @@
-//! What a run asks for once: the set-up before its load, and the tear-down behind it.
+//! The set-up before the load of a run, and the tear-down after it.
 //!
-//! Each is a session of its own that the engine goes through once, without thinking; nothing of it is measured. It goes over the
-//! kernel's sockets, on the emulated plane inside the server's namespace, and on the simulated plane before the model of the
-//! server in a virtual time of its own.
+//! Each is a session of its own that the engine runs once, without think times; nothing of it is measured.
+//! It uses the kernel's sockets, on the emulated plane inside the server's namespace; on the simulated plane
+//! it has a virtual time of its own.
 
 use super::once::narrator::Narrator;
 use crate::problem::Problem;
@@ -18,33 +18,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-/// How long a session that is gone through once may take: requests have time limits of their own.
+/// Longest time of a session that runs once: requests have time limits of their own.
 pub(super) const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A set-up or a tear-down that was gone through.
+/// A set-up or a tear-down that has run.
 pub(super) struct Played {
-    /// What was asked for, and what came.
+    /// Requests and replies, as text.
     pub text: String,
-    /// It came to its end.
+    /// The session was completed.
     pub completed: bool,
 }
 
-/// Where the run's server is, and how much of each message is shown.
+/// The run's server, and the extent of the messages shown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Telling {
+pub(super) struct ServerShown {
     pub address: SocketAddr,
     /// Heads and bodies are shown whole.
     pub whole: bool,
 }
 
-/// Goes through the set-up of a run, if it has one, and gives all sessions what it extracted.
+/// Runs the set-up of a run, if it has one, and gives all sessions the values that it extracted.
 pub(super) fn set_up(
     settings: &mut Settings,
-    telling: Telling,
+    shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Played>, Problem> {
     let [Some(part), _] = settings.itinerary.around_run() else { return Ok(None) };
-    let (played, values) = play(part, settings, telling, stop)?;
+    let (played, values) = play(part, settings, shown, stop)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Problem::interrupted("interrupted in the set-up; the run was not begun"));
     }
@@ -52,10 +52,10 @@ pub(super) fn set_up(
     Ok(Some(played))
 }
 
-/// Goes through the tear-down of a run, if it has one, be the run interrupted or not.
-pub(super) fn tear_down(settings: &Settings, telling: Telling) -> Result<Option<Played>, Problem> {
+/// Runs the tear-down of a run, if it has one, even if the run was interrupted.
+pub(super) fn tear_down(settings: &Settings, shown: ServerShown) -> Result<Option<Played>, Problem> {
     let [_, Some(part)] = settings.itinerary.around_run() else { return Ok(None) };
-    play(part, settings, telling, &Arc::default()).map(|(played, _)| Some(played))
+    play(part, settings, shown, &Arc::default()).map(|(played, _)| Some(played))
 }
 
 /// The values of variables, by number.
@@ -64,16 +64,16 @@ type Values = Vec<Option<Box<[u8]>>>;
 fn play(
     mut itinerary: Itinerary,
     settings: &Settings,
-    telling: Telling,
+    shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<(Played, Values), Problem> {
     let (sender, events) = channel();
     itinerary.trace(sender);
-    let mut narrator = Narrator::new(&settings.heading.target, telling.whole);
-    let part = of_part(itinerary, settings, telling.address);
+    let mut narrator = Narrator::new(&settings.heading.target, shown.whole);
+    let part = of_part(itinerary, settings, shown.address);
     let (mut text, mut ended) = (String::new(), None);
     run_part(part, settings, stop)?;
-    // All senders are gone with the run.
+    // The senders are dropped with the run.
     for event in events {
         if let TraceEvent::Ended { completed: true, values, .. } = &event {
             ended = Some(values.clone());
@@ -84,7 +84,7 @@ fn play(
     Ok((Played { text, completed: ended.is_some() }, ended.unwrap_or_default()))
 }
 
-/// One session of `itinerary`, on the plane of the run that `settings` are of.
+/// Settings of one session of `itinerary`, on the plane of the run with `settings`.
 fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Settings {
     let plane = match &settings.plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
@@ -121,8 +121,8 @@ fn run_part(part: Settings, settings: &Settings, stop: &Arc<AtomicBool>) -> Resu
         Plane::Emulated(emulated) => emulated.testbed.inside(run).map_err(|error| {
             Problem::failed(format!("cannot enter the server's network namespace: {error}"))
         })?,
-        // In a thread of its own: the thread that runs a load lowers its priority, which it may not be allowed to raise again, and
-        // the load's own workers would inherit that.
+        // In a thread of its own: the thread that runs a load lowers its priority, which it may not be
+        // allowed to raise again, and the load's own workers would inherit that.
         Plane::Sockets(_) | Plane::Simulated(_) => {
             std::thread::scope(|scope| scope.spawn(run).join()).expect("a run does not panic")
         }

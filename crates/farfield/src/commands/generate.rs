@@ -1,4 +1,4 @@
-//! `farfield generate`: what packagers ship beside the program.
+//! `farfield generate`: completions, man page and schema, which packagers ship beside the program.
 
 use crate::exit::Exit;
 use crate::flags::{Flags, GenerateFlags, Generated};

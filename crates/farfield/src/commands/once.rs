@@ -1,11 +1,11 @@
-//! `farfield try`: one session of a scenario, once through, with all that is sent, extracted and checked.
+//! `farfield try`: one session of a scenario, with all that is sent, extracted and checked.
 //!
-//! The session is run by the engine, on the scenario's plane, as those of any run are: what is printed is what the session
-//! machine reports of itself (`TraceEvent`). Nothing is measured and no run directory is left.
+//! The engine runs the session on the scenario's plane, like those of any run; the events that the session
+//! machine reports (`TraceEvent`) are printed. Nothing is measured and no run directory is left.
 
 pub(super) mod narrator;
 
-use super::around::{self, LONGEST, Telling};
+use super::around::{self, LONGEST, ServerShown};
 use crate::exit::Exit;
 use crate::flags::TryFlags;
 use crate::output;
@@ -38,7 +38,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     descriptors::raise();
     let Prepared { mut settings, address, origin, files, .. } = plan.prepare(super::run::now_rfc3339())?;
     for warning in &settings.warnings {
-        output::tell(format_args!("warning: {warning}\n"));
+        output::put_error(format_args!("warning: {warning}\n"));
     }
     of_one_session(&mut settings);
     preflight::check(&settings).map_err(Problem::failed)?;
@@ -46,14 +46,14 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
     let mut settings = super::run::set_up(settings, log.path())?;
     drop(files);
-    let telling = Telling { address, whole: flags.trace };
-    if let Some(played) = around::set_up(&mut settings, telling, &stop)? {
+    let shown = ServerShown { address, whole: flags.trace };
+    if let Some(played) = around::set_up(&mut settings, shown, &stop)? {
         output::put(&format!("set-up, once before the load{}\n", played.text))?;
         if !played.completed {
             return Ok(Exit::Threshold);
         }
     }
-    // Of this one session; the tear-down needs the others' settings.
+    // The trace is for this session; the tear-down needs the itinerary without it.
     let mut itinerary = settings.itinerary.clone();
     let (sender, events) = channel();
     let mut narrator = Narrator::new(&settings.heading.target, flags.trace);
@@ -64,16 +64,16 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
         print(&mut narrator, &events);
         narrator
     });
-    // All senders are gone with the run, which ends the printer.
+    // The senders are dropped with the run, which ends the printer.
     let run = farfield_engine::run(&settings, &stop, |_| {});
-    // What watches ends with the last that could report.
+    // The printer ends when the last sender is dropped.
     std::mem::swap(&mut settings.itinerary, &mut itinerary);
     drop(itinerary);
     let narrator = printer.join().map_err(|_| Problem::failed("the printer of the session ended early"))?;
     run.map_err(Problem::failed)?;
     let (last, end) = narrator.end();
     output::put(&last)?;
-    let torn_down = around::tear_down(&settings, telling)?;
+    let torn_down = around::tear_down(&settings, shown)?;
     if let Some(played) = &torn_down {
         output::put(&format!("\ntear-down, once behind the load{}", played.text))?;
     }
@@ -103,7 +103,8 @@ fn of_one_session(settings: &mut Settings<PreparedPlane>) {
     }
 }
 
-/// Prints events as they come, until no more can. Whoever reads may have had enough; the session goes on.
+/// Prints events as they come, until the senders are gone. If the reader closes the pipe the session goes
+/// on.
 fn print(narrator: &mut Narrator, events: &Receiver<TraceEvent>) {
     let mut reads = output::put(&narrator.heading()).is_ok();
     for event in events {

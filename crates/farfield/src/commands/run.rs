@@ -1,7 +1,7 @@
 //! `farfield run`: drive a server, and judge the result.
 
-use crate::commands::around::{self, Telling};
-use crate::commands::report::shown;
+use crate::commands::around::{self, ServerShown};
+use crate::commands::report;
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
 use crate::output;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Runs what the flags mean.
+/// Runs the scenario that the flags name.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let flags = &located(flags)?;
     let plan = read(flags.what.as_deref(), &flags.overlay())?;
@@ -31,13 +31,13 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     }
     let done = drive(plan, flags.quiet)?;
     let put = match flags.format {
-        Format::Text => output::put_coloured(&shown(&done.summary, &done.directory)),
+        Format::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
         Format::Json => output::put(&done.summary.to_json()),
     };
     match put {
-        // How the run ended is worth more than that nobody could be told.
+        // The result of the run outranks a failure to print it.
         Err(problem) if done.exit != Exit::Fine => {
-            problem.tell();
+            problem.print();
             Ok(done.exit)
         }
         put => put.map(|()| done.exit),
@@ -65,14 +65,14 @@ fn located(flags: &RunFlags) -> Result<RunFlags, Problem> {
     Ok(flags)
 }
 
-/// A run that is over.
+/// A finished run.
 pub struct Done {
     pub summary: Summary,
     pub directory: PathBuf,
     pub exit: Exit,
 }
 
-/// Makes the run.
+/// Runs the plan.
 pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     if plan.scenario().plane == PlaneKind::Emulated {
         // Before anything that makes threads: a process of several cannot enter a user namespace.
@@ -83,7 +83,7 @@ pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     descriptors::raise();
     let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
         plan.prepare(now_rfc3339())?;
-    // Not kept with the rest: the scenario that a run leaves behind must run again, into a directory of its own.
+    // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
     preflight::check(&settings).map_err(Problem::failed)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
@@ -96,21 +96,21 @@ pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     let created = created.map_err(Problem::failed)?;
     let directory = created.path().to_owned();
     let mut settings = set_up(settings, &directory)?;
-    // Whoever serves them has read them by now.
+    // The server has read the files by now.
     drop(files);
-    let telling = Telling { address, whole: false };
-    begin_with_set_up(&mut settings, telling, &stop, &directory)?;
+    let shown = ServerShown { address, whole: false };
+    begin_with_set_up(&mut settings, shown, &stop, &directory)?;
     let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
     let kept = inputs.keep(&scenario, &created)?;
     settings.output = Some(Output { directory: created, scenario: kept, keep, budget });
     let mut progress = Progress::new(&settings, quiet);
-    let ran = farfield_engine::run(&settings, &stop, |now| progress.tell(now));
+    let ran = farfield_engine::run(&settings, &stop, |now| progress.print(now));
     progress.end();
-    end_with_tear_down(&settings, telling);
+    end_with_tear_down(&settings, shown);
     drop(settings);
     let summary = ran.map_err(Problem::failed)?;
     drop(origin);
-    // A signal that comes while the result is written interrupts nothing any more.
+    // A signal during the writing of the result no longer interrupts the run.
     let interrupted = stop.load(Ordering::Relaxed) && !summary.complete;
     let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
     let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
@@ -118,42 +118,42 @@ pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     Ok(Done { summary, directory, exit })
 }
 
-/// Goes through the set-up, if there is one. A run whose set-up failed is not begun, and leaves no directory.
+/// Runs the set-up, if there is one. A run whose set-up fails is not begun, and leaves no directory.
 fn begin_with_set_up(
     settings: &mut Settings,
-    telling: Telling,
+    shown: ServerShown,
     stop: &Arc<AtomicBool>,
     directory: &Path,
 ) -> Result<(), Problem> {
-    let played = around::set_up(settings, telling, stop);
+    let played = around::set_up(settings, shown, stop);
     let problem = match played {
         Ok(Some(played)) if !played.completed => {
-            output::tell(format_args!("{}\n\n", played.text.trim()));
+            output::put_error(format_args!("{}\n\n", played.text.trim()));
             Problem::failed("the set-up failed, so the run was not begun")
         }
         Ok(_) => return Ok(()),
         Err(problem) => problem,
     };
-    // It stays if the server left its last words there.
+    // The directory stays if the server's log is in it.
     let _ = std::fs::remove_dir(directory);
     Err(problem)
 }
 
-/// Goes through the tear-down, if there is one. What was measured holds, however that ends.
-fn end_with_tear_down(settings: &Settings, telling: Telling) {
-    match around::tear_down(settings, telling) {
+/// Runs the tear-down, if there is one. Its failure does not change the result.
+fn end_with_tear_down(settings: &Settings, shown: ServerShown) {
+    match around::tear_down(settings, shown) {
         Ok(Some(played)) if !played.completed => {
-            output::tell(format_args!("\n{}\n\nwarning: the tear-down failed\n", played.text.trim()));
+            output::put_error(format_args!("\n{}\n\nwarning: the tear-down failed\n", played.text.trim()));
         }
         Ok(_) => {}
-        Err(problem) => output::tell(format_args!("warning: the tear-down failed: {problem}\n")),
+        Err(problem) => output::put_error(format_args!("warning: the tear-down failed: {problem}\n")),
     }
 }
 
-/// Sets up the plane. What could not be is not left behind as a run.
+/// Sets up the plane. A failure removes the run directory.
 pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Result<Settings, Problem> {
     settings.set_up(directory).map_err(|error| {
-        // It stays if the server left its last words there.
+        // The directory stays if the server's log is in it.
         let _ = std::fs::remove_dir(directory);
         match error {
             SetUpError::Testbed(error) => Problem::forbidden(error),
@@ -162,7 +162,7 @@ pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Res
     })
 }
 
-/// The folder of the runs that nobody named a directory for.
+/// The folder of runs without a directory of their own.
 const RUNS: &str = "farfield-runs";
 
 /// Makes `farfield-runs/2026-01-31T12-00-00Z-name`, with a number behind it if that is taken.

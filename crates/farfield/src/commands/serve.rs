@@ -6,7 +6,6 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_engine::{descriptors, interrupt};
 use farfield_origin::{Origin, OriginConfig};
-use farfield_scenario as scenario;
 use std::sync::atomic::Ordering;
 use toml::{Table, Value};
 
@@ -33,7 +32,7 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// The flags as the server's table in a scenario, so that both say the same and are refused in the same words.
+/// The flags as the `origin` table of a scenario, so that both get the same checks and messages.
 fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
     let written = flags.config.as_deref().unwrap_or_default();
     let mut table: Table = written
@@ -63,7 +62,9 @@ fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
             }
             key => Problem::usage(format!(
                 "--{key}: {}",
-                scenario::plain(error.inner().to_string().lines().next().unwrap_or_default())
+                farfield_scenario::in_user_words(
+                    error.inner().to_string().lines().next().unwrap_or_default()
+                )
             )),
         }
     })

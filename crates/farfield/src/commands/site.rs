@@ -1,6 +1,6 @@
 //! `farfield site`: sites as files, from models and back, and as a server shows them.
 //!
-//! Memory is the site's, and one block of a file's content.
+//! Memory holds the site and one block of a file's content.
 
 mod crawl;
 
@@ -21,7 +21,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub fn site(flags: &SiteFlags) -> Result<Exit, Problem> {
     match &flags.what {
         SiteCommand::Make(flags) => make(flags),
@@ -65,7 +65,7 @@ fn make(flags: &MakeFlags) -> Result<Exit, Problem> {
         )));
     }
     let manifest = folder::write(&site, directory).map_err(|(path, error)| failed(&path, error))?;
-    output::put(&told(&site, &manifest))?;
+    output::put(&figures(&site, &manifest))?;
     Ok(Exit::Fine)
 }
 
@@ -78,7 +78,7 @@ fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
         .map_err(|error| Problem::usage(format!("{} is no site: {error}", directory.display())))?;
     fs::write(out, folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
-    output::put(&told(&site, out))?;
+    output::put(&figures(&site, out))?;
     Ok(Exit::Fine)
 }
 
@@ -94,7 +94,7 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     })?;
     fs::write(out, folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
-    let mut text = told(&site, out);
+    let mut text = figures(&site, out);
     if let Some((path, status)) = refused.first() {
         text += &format!("{} paths were refused, such as {path} with {status}\n", refused.len());
     }
@@ -115,7 +115,8 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// All files below `folder`, with their paths from `path` on. Links to folders may lead back and are left out.
+/// All files below `folder`, with their paths from `path` on. Links to folders may lead back and are left
+/// out.
 fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -134,7 +135,7 @@ fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<
     Ok(())
 }
 
-fn told(site: &Site, file: &Path) -> String {
+fn figures(site: &Site, file: &Path) -> String {
     let f = SiteFigures::of(site);
     let kilo = |bytes: f64| format!("{:.1} kB", bytes / 1e3);
     let mut text = format!(
@@ -157,5 +158,5 @@ fn told(site: &Site, file: &Path) -> String {
             kilo(f.page_bytes_median as f64)
         );
     }
-    text + &format!("all of it is told in {}\n", file.display())
+    text + &format!("all of it is written in {}\n", file.display())
 }

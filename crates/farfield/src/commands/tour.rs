@@ -8,12 +8,12 @@ use crate::problem::Problem;
 use farfield_scenario::Overlay;
 use std::path::Path;
 
-/// People across the WAN.
+/// The scenario with clients across a WAN.
 const FAR: &str = include_str!("../../../../scenarios/wan.toml");
-/// The same server over the kernel's own sockets, where the machine allows no network namespace.
+/// The scenario over the kernel's own sockets, for machines that allow no network namespace.
 const NEAR: &str = include_str!("../../../../scenarios/tour.toml");
 
-/// Makes the tour.
+/// Runs the tour.
 pub fn tour() -> Result<Exit, Problem> {
     output::put(
         "farfield starts its own server in a network namespace, and sends it visitors from far away for ten\n\
@@ -41,7 +41,7 @@ pub fn tour() -> Result<Exit, Problem> {
     Ok(exit)
 }
 
-/// How this program was called, for the reader to call it again: it need not be in the shell's path.
+/// The command that started this program, for the reader to use again: it need not be in the shell's path.
 fn invocation() -> String {
     let typed = std::env::args_os().next().unwrap_or_else(|| "farfield".into());
     let by_cargo = std::env::var_os("CARGO_MANIFEST_DIR").is_some();
@@ -66,8 +66,8 @@ mod tests {
     use super::invocation_of;
 
     #[test]
-    fn the_command_is_told_as_it_was_typed() {
-        for (typed, by_cargo, told) in [
+    fn the_command_is_shown_as_it_was_typed() {
+        for (typed, by_cargo, shown) in [
             ("target/release/farfield", true, "cargo run --release --"),
             ("target/debug/farfield", true, "cargo run --"),
             ("target/release/farfield", false, "target/release/farfield"),
@@ -75,7 +75,7 @@ mod tests {
             ("farfield", false, "farfield"),
             ("/opt/my tools/farfield", false, "'/opt/my tools/farfield'"),
         ] {
-            assert_eq!(invocation_of(typed, by_cargo), told);
+            assert_eq!(invocation_of(typed, by_cargo), shown);
         }
     }
 }

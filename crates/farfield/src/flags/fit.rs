@@ -1,4 +1,4 @@
-//! What was typed behind `farfield fit` and `farfield advise`.
+//! The flags of `farfield fit` and `farfield advise`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use farfield_base::Duration;
@@ -14,19 +14,21 @@ use std::path::PathBuf;
 pub struct FitFlags {
     #[command(flatten)]
     pub log: LogFlags,
-    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of them
+    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of
+    /// them
     #[arg(short = 'o', long, value_name = "DIRECTORY", default_value = "fit")]
     pub out: PathBuf,
-    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for the site that is
-    /// written, which the built-in server serves, and any other once farfield site make has made files of it
+    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for
+    /// the site that is written, which the built-in server serves, and any other once farfield site make has
+    /// made files of it
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// How much faster than in the log sessions come and users think; as in the log, unless that would show
-    /// next to nothing in ten minutes
+    /// How much faster than in the log sessions come and users think; by default as in the log, or faster
+    /// where that would show next to nothing in ten minutes
     #[arg(long, value_name = "FACTOR")]
     pub speed: Option<f64>,
-    /// The rate of sessions moves as it did over the log, and the run lasts as long; unless said it keeps to its mean, for
-    /// ten minutes at most
+    /// The rate of sessions moves as it did over the log, and the run lasts as long; by default it is the
+    /// mean, for ten minutes at most
     #[arg(long)]
     pub course: bool,
     /// The objects that the scenario and the site have at most, the most popular ones
@@ -34,21 +36,21 @@ pub struct FitFlags {
     pub objects: usize,
 }
 
-/// How a log is read and fitted.
+/// Options for reading and fitting a log.
 #[derive(Debug, Args)]
 pub struct LogFlags {
     /// Access logs, the oldest first; plain or compressed with gzip, zstd, bzip2 or xz; - is standard input
     #[arg(value_name = "LOG", required = true)]
     pub logs: Vec<PathBuf>,
-    /// The layout of the lines; seen from the first of them unless said
+    /// The layout of the lines; by default detected from the first of them
     #[arg(long, value_enum)]
     pub format: Option<LogLayout>,
-    /// What a number behind the usual fields is a transfer time in; for an extended log the unit of
-    /// time-taken, which is seconds unless its #Software line is Microsoft's (milliseconds)
+    /// The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by
+    /// default seconds, or milliseconds where its #Software line is Microsoft's
     #[arg(long, value_name = "UNIT", value_enum)]
     pub transfer: Option<Unit>,
-    /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request,
-    /// referrer, status, bytes, transfer. May be repeated
+    /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path,
+    /// request, referrer, status, bytes, transfer. May be repeated
     #[arg(long = "field", value_name = "WHAT=NAME")]
     pub fields: Vec<String>,
     /// A request sooner than this after the one before belongs to its page
@@ -63,10 +65,10 @@ pub struct LogFlags {
     /// The log's times are those of requests' ends, as nginx writes them
     #[arg(long)]
     pub stamped_at_end: bool,
-    /// Try single laws only, no mixtures: a quick look
+    /// Try single distributions only, no mixtures: a quick look
     #[arg(long)]
     pub single_laws: bool,
-    /// The seed of all choices by chance
+    /// The seed of all random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
 }
@@ -124,16 +126,16 @@ pub struct KeepaliveFlags {
     /// The round trip between users and the server
     #[arg(long, value_name = "TIME", default_value = "80ms")]
     pub rtt: Duration,
-    /// What a page takes longer on a new connection; two round trips unless said
+    /// What a page takes longer on a new connection; by default two round trips
     #[arg(long, value_name = "TIME")]
     pub gain: Option<Duration>,
-    /// How long a page on a kept connection holds a worker; one round trip unless said
+    /// How long a page on a kept connection holds a worker; by default one round trip
     #[arg(long, value_name = "TIME")]
     pub page: Option<Duration>,
     /// The server's present timeout, to compare with
     #[arg(long, value_name = "TIME", default_value = "15s")]
     pub timeout: Duration,
-    /// Users who leave close their connection; unless said they leave it to the timeout
+    /// Users who leave close their connection; by default the timeout closes it
     #[arg(long)]
     pub leavers_close: bool,
 }

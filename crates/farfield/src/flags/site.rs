@@ -1,4 +1,4 @@
-//! What was typed behind `farfield site`.
+//! The flags of `farfield site`.
 
 use clap::{Args, Subcommand};
 use std::num::NonZeroU32;
@@ -32,11 +32,12 @@ pub enum SiteCommand {
     Read {
         /// The folder
         directory: PathBuf,
-        /// Where to put the site
+        /// The file for the site
         #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
         out: PathBuf,
     },
-    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a time.
+    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a
+    /// time.
     Crawl(CrawlFlags),
 }
 
@@ -57,10 +58,10 @@ pub struct MakeFlags {
 pub struct CrawlFlags {
     /// The page to begin with, such as http://127.0.0.1:8080/
     pub url: String,
-    /// Where to put the site
+    /// The file for the site
     #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
     pub out: PathBuf,
-    /// How many objects are enough
+    /// Objects after which the crawl ends
     #[arg(long, value_name = "NUMBER", default_value = "10000")]
     pub objects_max: NonZeroU32,
 }

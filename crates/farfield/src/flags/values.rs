@@ -1,6 +1,6 @@
-//! Values of flags: what completions offer, and numbers whose mistakes are named in the user's words.
+//! Values of flags: names that completions offer, and whole numbers.
 //!
-//! What a value means is the scenario's affair: [`Suggested`] offers names and takes any text, so that a wrong one is
+//! The scenario checks the values: [`Suggested`] offers names and takes any text, so that a wrong one is
 //! reported by the key that the flag is short for.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -47,10 +47,10 @@ impl TypedValueParser for Suggested {
     }
 }
 
-/// A whole number. That 0 means nothing is for the key to say.
+/// A whole number. The key decides whether 0 is allowed.
 ///
 /// # Errors
-/// A sentence that says what would do.
+/// The range of valid numbers, as a sentence.
 pub fn count<T: FromStr + Display + Bounded>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("write a whole number from 1 to {}", T::MAX))
 }
@@ -79,7 +79,7 @@ mod tests {
     use clap::Parser;
     use farfield_scenario::Scenario;
 
-    /// What is offered is what the scenario's keys take.
+    /// Each offered value is valid for its key.
     #[test]
     fn each_value_offered_is_one_that_its_key_takes() {
         let keys = [

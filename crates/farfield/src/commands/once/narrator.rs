@@ -1,7 +1,8 @@
 //! A session in words: events of the session machine as lines for a terminal.
 //!
-//! Pure: events go in, text comes out. Control characters that a server or a page put into a value are left to
-//! [`crate::output`], which lets none reach a terminal; line ends in values are written as `\n`, so that a value is one line.
+//! Pure: events go in, text comes out. Control characters that a server or a page put into a value are left
+//! to [`crate::output`], which lets none reach a terminal; line ends in values are written as `\n`, so that
+//! a value is one line.
 
 use farfield_base::{Duration, Outcome, without_authorization};
 use farfield_user::{TraceEvent, TraceRole, TracedReply, TracedRequest};
@@ -15,10 +16,10 @@ const EXCERPT_CHARS: usize = 400;
 /// Characters of a body that are shown at most where whole messages are.
 const BODY_CHARS: usize = 4000;
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It came to its end, and nothing failed.
+    /// Completed without a failure.
     Well,
     /// Something failed.
     Broken,
@@ -42,12 +43,12 @@ pub struct Narrator {
     open: BTreeSet<u32>,
     /// The last reply that was a page's.
     page: Option<TracedReply>,
-    /// The state that the session ended in, and whether it went all its way.
+    /// The state that the session ended in, and whether it was completed.
     ended: Option<(String, bool)>,
 }
 
 impl Narrator {
-    /// A narrator of a session on `target`, with `whole` messages or the main facts.
+    /// A narrator of a session on `target`, with `whole` messages or the main parts of them.
     pub fn new(target: &str, whole: bool) -> Narrator {
         Narrator {
             target: target.to_owned(),

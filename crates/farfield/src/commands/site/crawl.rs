@@ -1,8 +1,8 @@
-//! A site as a server shows it: from one page along links and what pages embed, each path asked for once.
+//! A site as a server shows it: from one page along links and embedded objects, each path requested once.
 //!
-//! One request at a time over one connection, so that no server is strained. HTML is held until the site is made of it; of
-//! all else only the size. The server may be a stranger's: how much is held, of HTML and of paths, is bounded, and what
-//! does not come ends the crawl with what there is by then.
+//! One request at a time over one connection, so that no server is strained. HTML is held until the site is
+//! made of it; of all else only the size. The server may be a stranger's: how much is held, of HTML and of
+//! paths, is bounded, and what does not come ends the crawl with what there is by then.
 
 use crate::problem::Problem;
 use farfield_base::Bytes;
@@ -17,13 +17,13 @@ use std::time::Duration;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body};
 
-/// How long an answer may take in all.
+/// Time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest HTML that is read for what it names.
 const HTML_BYTES_MAX: u64 = 16 << 20;
 
-/// What a crawl came upon.
+/// The result of a crawl.
 #[derive(Debug, Default)]
 pub struct Crawled {
     /// The objects that were there.
@@ -32,20 +32,20 @@ pub struct Crawled {
     pub refused: Vec<(String, u16)>,
     /// Paths whose answer did not come or broke off, with why.
     pub broken: Vec<(String, String)>,
-    /// Paths that were named and not asked for.
+    /// Paths that were named and not requested.
     pub left: usize,
     /// Why the crawl ended before it had `objects_max` objects or all that there is.
     pub ended: Option<String>,
 }
 
-/// What a crawl may hold, and how long it waits.
+/// Bounds on what a crawl holds and waits for.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Objects.
     pub objects_max: NonZeroU32,
     /// Bytes of HTML in all.
     pub html_bytes_max: u64,
-    /// Paths that were named, asked for or not.
+    /// Paths that were named, requested or not.
     pub paths_max: usize,
     /// Bytes of these paths.
     pub path_bytes_max: usize,
@@ -61,9 +61,9 @@ impl Bounds {
     }
 }
 
-/// Fetches the page at `start` and what can be reached from it on the same server. What follows a `?` is left out of what
-/// pages name, and a redirect is followed where it stays on the server. Ends, with what there is, at the bounds, after
-/// several answers in turn that do not come, and once `stop` is raised.
+/// Fetches the page at `start` and what can be reached from it on the same server. What follows a `?` is
+/// left out of what pages name, and a redirect is followed where it stays on the server. Ends, with what
+/// there is, at the bounds, after several answers in turn that do not come, and once `stop` is raised.
 ///
 /// # Errors
 /// The first page does not come or breaks off.
@@ -161,7 +161,7 @@ impl Paths {
     }
 }
 
-/// What a path was answered with.
+/// The answer to a path.
 enum Answer {
     /// An object, and its text if it is HTML.
     Object { size: Bytes, html: Option<String> },

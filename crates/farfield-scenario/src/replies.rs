@@ -1,7 +1,9 @@
-//! `[[simulated.reply]]`: replies that the model of a server gives word for word, and what sessions need of them.
+//! `[[simulated.reply]]`: fixed replies of the model of a server, and the check that sessions find in them
+//! what they need.
 //!
-//! All else that the model answers is 200 and so many bytes that say nothing: no token, no form, no cookie. A session that
-//! would take something from such a reply, or hold something against it, could never go well, and is refused here.
+//! All other replies of the model are 200 and a body of a given size without content: no token, no form, no
+//! cookie. A session that would extract something from such a reply, or check one, would always fail, and is
+//! refused here.
 
 use super::Scenario;
 use super::mistake::Mistake;
@@ -15,27 +17,27 @@ use farfield_traffic::session::state::Verb;
 use farfield_traffic::session::{PageLoad, Session, State};
 use serde::{Deserialize, Serialize};
 
-/// A reply that is given word for word.
+/// A fixed reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ReplySpec {
-    /// What it answers; what stands behind a `?` matters only if it is written here.
+    /// Path that it answers; a query matters only if it is written here.
     pub path: Target,
-    /// The method that it answers; any if absent.
+    /// Method that it answers; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Verb>,
-    /// Its status.
+    /// Status.
     #[serde(default)]
     pub status: FinalStatus,
-    /// Its header fields, beside those that frame the body.
+    /// Header fields, beside those that frame the body.
     #[serde(default, skip_serializing_if = "Headers::is_empty")]
     pub headers: Headers,
-    /// Its body; none if absent.
+    /// Body; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodySpec>,
 }
 
-/// A status with which a reply is over: from 200 to 599.
+/// A final status, from 200 to 599.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct FinalStatus(u16);
@@ -52,7 +54,7 @@ impl TryFrom<u16> for FinalStatus {
     fn try_from(status: u16) -> Result<FinalStatus, String> {
         match status {
             200..=599 => Ok(FinalStatus(status)),
-            _ => Err(format!("`{status}` ends no reply; write a status from 200 to 599")),
+            _ => Err(format!("`{status}` is no final status; write a status from 200 to 599")),
         }
     }
 }
@@ -67,7 +69,7 @@ impl From<FinalStatus> for u16 {
 pub type Replied = (String, Option<String>, FixedReply);
 
 impl Scenario {
-    /// The replies that the model of a server gives word for word; bodies are read through `load`.
+    /// The fixed replies of the model of a server; bodies are read through `load`.
     pub fn fixed_replies(&self, load: &mut Load<'_>) -> Result<Vec<Replied>, Mistake> {
         let specs = self.replies();
         let mut replies: Vec<Replied> = Vec::with_capacity(specs.len());
@@ -97,7 +99,7 @@ impl Scenario {
         self.simulated.as_ref().map_or(&[], |simulated| &simulated.reply)
     }
 
-    /// Refuses a session that needs more of replies than the model of a server would give.
+    /// Refuses a session that needs content that the model's replies do not have.
     pub fn check_replies(&self, session: &Session) -> Result<(), Mistake> {
         if self.plane != PlaneKind::Simulated {
             return Ok(());
@@ -113,7 +115,7 @@ impl Scenario {
             let path = state.path.as_ref().and_then(farfield_traffic::session::Text::constant);
             let answered = match &path {
                 Some(path) => replies.iter().any(|reply| reply.answers(path, state.method.as_str())),
-                // Where it leads is known only then.
+                // The path is known only during the run.
                 None => !replies.is_empty(),
             };
             if !answered {
@@ -140,7 +142,7 @@ impl ReplySpec {
         })
     }
 
-    /// Whether it is what `path` is answered with, as the model finds it.
+    /// Whether the model answers `path` with it.
     fn answers(&self, path: &str, method: &str) -> bool {
         let bare = path.split_once('?').map_or(path, |(bare, _)| bare);
         let method = if method == "HEAD" { "GET" } else { method };
@@ -149,15 +151,15 @@ impl ReplySpec {
     }
 }
 
-/// What a state needs of its reply that no size can give.
+/// Content that a state needs of its reply.
 enum Need {
-    /// What stands at this key of the state.
+    /// Content for this key of the state.
     Of(String),
     /// A form, which a later state sends.
     Form(usize),
 }
 
-/// The first thing that a state needs of its reply, if there is one.
+/// The first content that a state needs of its reply, if there is any.
 fn need_of(session: &Session, state: &State) -> Option<Need> {
     let check = &state.check.spec;
     let part = |part: &str| Some(Need::Of(part.to_owned()));

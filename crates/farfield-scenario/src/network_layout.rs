@@ -1,11 +1,12 @@
-//! From what is written of classes, links, a backbone or a topology to a layout, with the key of each mistake.
+//! Layout of the network: from classes, links, a backbone or a topology as written, with the key of each
+//! mistake.
 
 use super::Scenario;
 use super::mistake::Mistake;
-use super::network::{ClassSpec, GraphSpec, Link, NetworkSpec, PathSpec};
+use super::network::{ClassSpec, Link, NetworkSpec, PathSpec};
 use farfield_base::Duration;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
-use farfield_net::topology::{Metric, NodeId, Routes};
+use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
 use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
@@ -14,10 +15,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The round trip of clients of which nothing is said.
+/// The default round trip of clients.
 const USUAL_RTT: Duration = Duration::from_ms(50);
 
-/// Clients where the load does not say how many users there are.
+/// The default number of clients, where the load has no number of users.
 const USUAL_CLIENTS: u32 = 1000;
 
 /// A network being laid out.
@@ -46,7 +47,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         }
     }
 
-    /// Classes, backbone and topology exclude each other, as far as they say the same things twice.
+    /// Refuses keys that another of classes, backbone and topology already sets.
     fn check_one_kind(&self) -> Result<(), Mistake> {
         let spec = self.spec;
         let graph = if spec.backbone.is_some() { "backbone" } else { "topology" };
@@ -68,7 +69,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             ("rtt", spec.rtt.is_some()),
         ] {
             if written && drawn {
-                return refuse(key, format!("the {graph} says this; remove the key"));
+                return refuse(key, format!("the {graph} sets this; remove the key"));
             }
         }
         for (key, written) in [("access", spec.access.is_some()), ("rtt", spec.rtt.is_some())] {
@@ -110,7 +111,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))
     }
 
-    /// What stands for all clients where there are no classes.
+    /// The one class of all clients, where none is written.
     fn only_class(&self) -> ClassSpec {
         let NetworkSpec { access, rtt, .. } = *self.spec;
         let rtt = if access.is_none() { rtt.or(Some(USUAL_RTT)) } else { rtt };
@@ -162,19 +163,19 @@ impl<'a, 'l> Laying<'a, 'l> {
     fn model(&mut self, key: &str, link: &Link) -> Result<Arc<LinkModel>, Mistake> {
         resolve_link(link, self.load)
             .map(Arc::new)
-            .map_err(|(part, told)| Mistake::at(format!("{key}{part}"), told))
+            .map_err(|(part, sentence)| Mistake::at(format!("{key}{part}"), sentence))
     }
 
     fn backbone(&mut self) -> Result<Layout, Mistake> {
         const SUBNETS_MOST: u32 = 119;
         let backbone = self.spec.backbone.clone().expect("there is one");
-        let refuse = |told: String| Mistake::at("network.backbone", told);
+        let refuse = |sentence: String| Mistake::at("network.backbone", sentence);
         let topology: Topology<Arc<LinkSpec<TimesSpec>>> =
             backbone.topology().map_err(|error| refuse(error.to_string()))?;
         if backbone.subnets > SUBNETS_MOST {
-            let told =
+            let sentence =
                 format!("{} subnetworks are too long a way; write at most {SUBNETS_MOST}", backbone.subnets);
-            return Err(Mistake::at("network.backbone.subnets", told));
+            return Err(Mistake::at("network.backbone.subnets", sentence));
         }
         let named = |(name, hosts): (String, Vec<NodeId>)| (self.bare(&ClassSpec::named(&name)), hosts);
         let members = layout::subnets(&topology, &backbone).into_iter().map(named).collect();
@@ -182,9 +183,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         self.lay_out_graph(&topology, Metric::Hops, server, members, "network.backbone")
     }
 
-    fn graph(&mut self, spec: &GraphSpec) -> Result<Layout, Mistake> {
+    fn graph(&mut self, spec: &TopologySpec<TimesSpec>) -> Result<Layout, Mistake> {
         let key = "network.topology";
-        let topology = spec.graph().topology().map_err(|error| Mistake::at(key, error))?;
+        let topology = spec.topology().map_err(|error| Mistake::at(key, error))?;
         let hosts: BTreeMap<&str, NodeId> = topology
             .nodes()
             .filter(|(_, node)| node.kind == NodeKind::Host)
@@ -220,8 +221,8 @@ impl<'a, 'l> Laying<'a, 'l> {
             let key = format!("network.class[{place}].hosts");
             check_name(&self.spec.class, place)?;
             if let Some(own) = written_link(class) {
-                let told = "links are those of the topology; remove this key";
-                return Err(Mistake::at(format!("network.class[{place}].{own}"), told));
+                let sentence = "links are those of the topology; remove this key";
+                return Err(Mistake::at(format!("network.class[{place}].{own}"), sentence));
             }
             let mut own = Vec::new();
             for name in &class.hosts {
@@ -258,10 +259,10 @@ impl<'a, 'l> Laying<'a, 'l> {
     ) -> Result<Layout, Mistake> {
         let load = &mut *self.load;
         let models = layout::with_models(topology, |link| resolve_link(link, load));
-        let models = models.map_err(|((_, told), link)| {
+        let models = models.map_err(|((_, sentence), link)| {
             let edge = topology.edge(link);
             let (from, to) = (&topology.node(edge.from).name, &topology.node(edge.to).name);
-            Mistake::at(format!("{key}.links"), format!("the link from {from} to {to}: {told}"))
+            Mistake::at(format!("{key}.links"), format!("the link from {from} to {to}: {sentence}"))
         })?;
         let routes =
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
@@ -271,7 +272,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             .map_err(|error| self.misplaced(&error))
     }
 
-    /// Where a layout's mistake stands.
+    /// The mistake at the key that the layout's error is about.
     fn misplaced(&self, error: &LayoutError) -> Mistake {
         let part = match error {
             LayoutError::Weight { .. } | LayoutError::Empty { .. } => "share",
@@ -293,7 +294,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         }
     }
 
-    /// The key that says how many clients there are.
+    /// The key that sets the number of clients.
     fn key_of_clients(&self) -> &'static str {
         match self.spec {
             NetworkSpec { backbone: Some(_), .. } => "network.backbone.hosts",
@@ -326,8 +327,8 @@ fn check_name(classes: &[ClassSpec], place: usize) -> Result<(), Mistake> {
     let key = format!("network.class[{place}].name");
     let word = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
     if name.is_empty() || !name.chars().all(word) {
-        let told = format!("`{name}` is no name; write letters, digits, `-`, `_` and `.`, such as `dsl`");
-        return Err(Mistake::at(key, told));
+        let sentence = format!("`{name}` is no name; write letters, digits, `-`, `_` and `.`, such as `dsl`");
+        return Err(Mistake::at(key, sentence));
     }
     if classes[..place].iter().any(|class| class.name == *name) {
         return Err(Mistake::at(
@@ -338,7 +339,7 @@ fn check_name(classes: &[ClassSpec], place: usize) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The first key of a class that says what its links are.
+/// The first key of a class that sets its links.
 fn written_link(class: &ClassSpec) -> Option<&'static str> {
     let written = [
         ("access", class.access.is_some()),
@@ -356,8 +357,8 @@ fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
         return both_ways(key, spec.rtt, spec.up.clone(), spec.down.clone());
     };
     if spec.up.is_some() && spec.down.is_some() {
-        let told = "`up` and `down` leave nothing to the preset; remove one of the three";
-        return Err(Mistake::at(format!("{key}.access"), told));
+        let sentence = "`up` and `down` leave nothing to the preset; remove one of the three";
+        return Err(Mistake::at(format!("{key}.access"), sentence));
     }
     let mut preset = (access.up(), access.down());
     if let Some(rtt) = spec.rtt {
@@ -365,8 +366,8 @@ fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
     }
     let (up, down) = (spec.up.clone(), spec.down.clone());
     if spec.rtt.is_some() && (up.is_some() || down.is_some()) {
-        let told = "a direction is written out, with its delay; remove `rtt`";
-        return Err(Mistake::at(format!("{key}.rtt"), told));
+        let sentence = "a direction is written out, with its delay; remove `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), sentence));
     }
     Ok((up.unwrap_or(preset.0), down.unwrap_or(preset.1)))
 }
@@ -379,12 +380,12 @@ fn both_ways(
 ) -> Result<(Link, Link), Mistake> {
     let delayed = |link: &Option<Link>| link.as_ref().is_some_and(|link| !link.delay.is_zero());
     if rtt.is_some() && (delayed(&up) || delayed(&down)) {
-        let told = "a direction has a `delay` of its own; remove that or `rtt`";
-        return Err(Mistake::at(format!("{key}.rtt"), told));
+        let sentence = "a direction has a `delay` of its own; remove that or `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), sentence));
     }
     if rtt.is_none() && (up.is_none() || down.is_none()) {
-        let told = "there is no path; write `rtt`, or both `up` and `down`, or in a class `access`";
-        return Err(Mistake::at(key, told));
+        let sentence = "there is no path; write `rtt`, or both `up` and `down`, or in a class `access`";
+        return Err(Mistake::at(key, sentence));
     }
     let (mut up, mut down) = (up.unwrap_or_default(), down.unwrap_or_default());
     if let Some(rtt) = rtt {
@@ -398,15 +399,15 @@ fn halves(rtt: Duration) -> (Duration, Duration) {
     (up, rtt - up)
 }
 
-/// The link that is meant, or which part of it cannot be and why.
+/// The model of the link, or the key of it that is invalid, and why.
 fn resolve_link(link: &Link, load: &mut Load<'_>) -> Result<LinkModel, (&'static str, String)> {
-    let law = match &link.jitter {
+    let distribution = match &link.jitter {
         Some(jitter) => Some(jitter.resolve(load).map_err(|error| (".jitter", error.to_string()))?),
         None => None,
     };
     let jitter = |_: &TimesSpec| -> Arc<dyn farfield_net::Jitter> {
-        let law = law.expect("a law that is written was resolved");
-        Arc::new(move |rng: &mut farfield_base::random::Stream| law.sample_duration(rng))
+        let distribution = distribution.expect("jitter that is written was resolved");
+        Arc::new(move |rng: &mut farfield_base::random::Stream| distribution.sample_duration(rng))
     };
     link.resolve(jitter, load).map_err(|error| {
         use farfield_net::link::LinkError;

@@ -1,4 +1,4 @@
-//! Values of a scenario that belong to no other module.
+//! Values of a scenario: the target's URL, and which samples are kept.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use farfield_measure::samples::Keep;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// A server and what to ask of it: `http://[user:password@]host[:port][/path]`.
 ///
-/// User and password stand where it is written as a scenario, which must run again, and nowhere that it is shown.
+/// User and password are written into the scenario, which must run again, and shown nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     credentials: Option<Credentials>,
@@ -24,7 +24,8 @@ pub struct Url {
 struct Credentials(String);
 
 impl Credentials {
-    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a control character.
+    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a
+    /// control character.
     fn of(url: &url::Url) -> Result<Option<Credentials>, ()> {
         let given = match (url.username(), url.password()) {
             ("", None) => return Ok(None),
@@ -46,15 +47,15 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why a URL does not do.
+/// Why a URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// It is none.
+    /// No URL.
     #[error("`{text}` is not a URL ({reason}); write `http://host:port/path`")]
     Malformed {
-        /// What was written.
+        /// The text given.
         text: String,
-        /// What is wrong with it.
+        /// The parser's reason.
         reason: String,
     },
     /// TLS.
@@ -104,8 +105,8 @@ impl Url {
 impl FromStr for Url {
     type Err = UrlError;
 
-    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put into
-    /// ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
+    /// Reads a URL as browsers and curl do (WHATWG URL): what is not ASCII is percent-encoded, names are put
+    /// into ASCII (IDNA), dot segments are resolved, and a fragment stays behind.
     fn from_str(text: &str) -> Result<Url, UrlError> {
         let malformed =
             |reason: &str| UrlError::Malformed { text: without_credentials(text), reason: reason.to_owned() };
@@ -145,7 +146,8 @@ impl Serialize for Url {
     }
 }
 
-/// What was typed, fit to be quoted in a message. It need not be a URL: what stands before any `@` may be a password.
+/// The text given, fit to be quoted in a message. It need not be a URL: anything before an `@` may be a
+/// password.
 fn without_credentials(text: &str) -> String {
     let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
     let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -174,7 +176,7 @@ impl<'de> Deserialize<'de> for Url {
     }
 }
 
-/// Which samples are kept.
+/// The choice of samples that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples(pub Keep);
 
@@ -277,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Another port than the one that was meant would load another server.
+    /// A misread port would load another server.
     #[test]
     fn a_port_that_is_none_is_refused() {
         for port in ["99999", "8080abc", "-1", "0", "80 80"] {

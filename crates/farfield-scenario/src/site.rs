@@ -1,5 +1,5 @@
-//! The site that a scenario asks for, where farfield itself serves it: the built-in server has it as files, the model of a
-//! server knows the sizes and costs of its objects.
+//! The site that a scenario requests, where farfield itself serves it: the built-in server has it as files,
+//! the model of a server knows the sizes and costs of its objects.
 
 use super::Scenario;
 use super::mistake::Mistake;
@@ -12,7 +12,7 @@ use farfield_traffic::file::Load;
 use farfield_traffic::site::{Object, Site};
 use tempfile::TempDir;
 
-/// How the built-in server is started.
+/// Settings and files of the built-in server.
 pub struct BuiltIn {
     pub config: OriginConfig,
     /// The files that it serves, which are gone with this; it reads them when it starts.
@@ -20,7 +20,7 @@ pub struct BuiltIn {
 }
 
 impl Scenario {
-    /// The site that is asked for, if one is.
+    /// The site that is requested, if one is.
     pub fn asked_site(&self, load: &mut Load<'_>) -> Result<Option<Site>, Mistake> {
         let Some((source, seed)) = self.requests.as_ref().and_then(|requests| requests.site()) else {
             return Ok(None);
@@ -29,7 +29,7 @@ impl Scenario {
         site.map(Some).map_err(|error| Mistake::in_file("requests", &error))
     }
 
-    /// The built-in server, with `site`, which is asked for, if that is to come from it.
+    /// The built-in server, with the files of the requested `site` if it is to serve them.
     pub fn built_in(&self, site: Option<&Site>) -> Result<BuiltIn, ScenarioError> {
         let mut config = self.origin.clone().unwrap_or_default();
         let elsewhere = self.plane == PlaneKind::Simulated || self.target.is_some() || self.is_started();
@@ -52,7 +52,7 @@ impl Scenario {
         self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
     }
 
-    /// What the model of a server knows: `site`, which is asked for, and replies that are fixed.
+    /// Objects and replies that the model of a server knows: those of `site`, and the fixed ones.
     pub fn known_objects(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Objects, Mistake> {
         let known = |object: &Object| {
             let known = Known { size: object.size.0, cost: object.cost };
