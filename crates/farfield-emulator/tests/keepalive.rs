@@ -39,7 +39,7 @@ fn work_of_a_click(timeout_s: f64) -> f64 {
     advice(2.0).work_s(timeout_s) - advice(1.0).work_s(timeout_s)
 }
 
-/// The same by the equation that is printed above theorem 1.
+/// That figure by the equation that is printed above theorem 1.
 fn printed_work_of_a_click(timeout_s: f64) -> f64 {
     advice(1e6).printed_work_s(timeout_s) / 1e6
 }

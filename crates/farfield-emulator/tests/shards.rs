@@ -1,4 +1,4 @@
-//! The same seed gives the same bytes: twice, and on one, two and three threads.
+//! One seed gives one result, byte for byte: twice, and on one, two and three threads.
 
 mod scene;
 

@@ -38,7 +38,7 @@ pub enum PlaneKind {
     Sockets,
     /// Emulated clients, each with an address, a TCP and a path of its own, against a real server.
     Emulated,
-    /// The same clients against a model of a server, in virtual time.
+    /// Emulated clients against a model of a server, in virtual time.
     Simulated,
 }
 

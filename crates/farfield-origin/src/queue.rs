@@ -112,7 +112,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same waits as Kiefer and Wolfowitz's vector of workloads.
+        /// Waits equal those of Kiefer and Wolfowitz's vector of workloads.
         #[test]
         fn agrees_with_the_workload_recursion(
             servers in 1..6u32,

@@ -17,7 +17,7 @@ proptest! {
         connections::of_connection(&input);
     }
 
-    /// The same with a handshake first, and mostly segments that fit.
+    /// Input with a handshake first, and mostly segments that fit.
     #[test]
     fn any_connected_peer_is_endured(
         head in any::<[u8; 3]>(),

@@ -75,7 +75,7 @@ pub struct Tally {
     pub unasked: u64,
     /// Bytes of content that sessions took a content coding off, over the whole run.
     pub coded_bytes: u64,
-    /// The same content after decoding.
+    /// Bytes of that content after decoding.
     pub decoded_bytes: u64,
     /// Objects that were not fetched because their page embeds too many, over the whole run.
     pub objects_left_out: u64,

@@ -83,7 +83,7 @@ fn thresholds_decide_the_exit_code() {
     let broken = place.run(&format!("{SHORT} --threshold p99<1ns --threshold errors<=0%")).exits(99);
     let passed: Vec<bool> = broken.summary().thresholds.iter().map(|threshold| threshold.passed).collect();
     assert_eq!(passed, [false, true]);
-    // What was measured invalidly tells nothing of thresholds.
+    // An invalid run says nothing about thresholds.
     place.run("-R 100 --threshold p99<1ns --set verdict.lateness-p99=0ns").exits(3);
 }
 
@@ -214,8 +214,9 @@ fn a_spent_disk_budget_is_told() {
     let all = summary.warm_up.requests + summary.steady.requests + summary.drained_requests;
     assert!(file.kept() > 0 && file.left_out() > 0);
     assert_eq!(file.kept() + file.left_out(), all);
-    let told = format!("samples.parquet holds {} samples; {} were left out", file.kept(), file.left_out());
-    assert!(summary.warnings.iter().any(|warning| warning.contains(&told)), "{:?}", summary.warnings);
+    let reported =
+        format!("samples.parquet holds {} samples; {} were left out", file.kept(), file.left_out());
+    assert!(summary.warnings.iter().any(|warning| warning.contains(&reported)), "{:?}", summary.warnings);
     assert!(ended.stdout.contains("\nwarning     "), "{}", ended.stdout);
 }
 
@@ -392,8 +393,8 @@ fn a_server_ends_when_it_is_told() {
         let failed = count(&run.summary().steady, Outcome::Status5xx);
         assert!((1..60).contains(&failed), "{failed} of 200");
         let ended = server.end(signal).exits(0);
-        let told = ended.stdout.lines().last().unwrap_or_default().to_owned();
-        assert!(told.contains(&format!("{failed} of them errors on purpose")), "{told}");
+        let reported = ended.stdout.lines().last().unwrap_or_default().to_owned();
+        assert!(reported.contains(&format!("{failed} of them errors on purpose")), "{reported}");
     }
 }
 

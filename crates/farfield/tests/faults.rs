@@ -108,9 +108,9 @@ fn visit(act: fn(&mut Peer)) -> (Ended, Vec<Sample>) {
     is_called_by_its_name(&ended);
     assert_eq!(summary.steady.requests + summary.drained_requests, samples.len() as u64);
     for outcome in Outcome::ALL {
-        let told = samples.iter().filter(|sample| sample.outcome == outcome).count() as u64;
+        let reported = samples.iter().filter(|sample| sample.outcome == outcome).count() as u64;
         // Requests due after the measured part are in the samples alone.
-        assert!(told - count(&summary.steady, outcome) <= summary.drained_requests, "{outcome:?}");
+        assert!(reported - count(&summary.steady, outcome) <= summary.drained_requests, "{outcome:?}");
     }
     (ended, samples)
 }
@@ -127,8 +127,8 @@ fn is_called_by_its_name(ended: &Ended) {
     let [("something-succeeded", Some(note))] = failed[..] else { panic!("{failed:?}") };
     assert_eq!(ended.code, Some(3));
     let most = summary.steady.outcomes.iter().max_by_key(|outcome| outcome.count).expect("an outcome");
-    let told = format!("0 of {} requests succeeded and {} were ", summary.steady.requests, most.count);
-    assert!(note.starts_with(&told), "{note}");
+    let reported = format!("0 of {} requests succeeded and {} were ", summary.steady.requests, most.count);
+    assert!(note.starts_with(&reported), "{note}");
 }
 
 /// All that is asked of such a server ends so.
@@ -266,7 +266,7 @@ fn a_whole_reply_with_a_reset_behind_it() {
     assert!(samples.iter().all(|sample| (sample.status, sample.body_bytes) == (200, 5)));
 }
 
-/// The same where the client is still sending: a body of 4 MiB that the server does not want.
+/// A refusal while the client is still sending: a body of 4 MiB that the server does not want.
 #[test]
 fn a_refusal_of_a_large_body() {
     let place = Place::new();
@@ -379,10 +379,10 @@ fn what_is_not_there() {
     let load = format!("{}/status/404 -c 2 --think 5ms -d 300ms", server.url);
     let run = place.run(&load).exits(3);
     is_called_by_its_name(&run);
-    let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reported = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        told.contains("! something-succeeded 0%, limit 1%") && told.contains("ask for what is there"),
-        "{told}"
+        reported.contains("! something-succeeded 0%, limit 1%") && reported.contains("ask for what is there"),
+        "{reported}"
     );
     place.run(&format!("{load} --threshold errors<1%")).exits(99);
     place.run(&format!("{load} --threshold status-4xx>=1")).exits(0);

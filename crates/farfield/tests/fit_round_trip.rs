@@ -189,7 +189,7 @@ fn lognormal_thinks(report: &FitReport) -> [f64; 2] {
 
 const SAME: [Variable; 3] = [Variable::SessionGap, Variable::Clicks, Variable::PageObjects];
 
-/// NASA's log of 1995: the same distributions of gaps, clicks and objects a page, or none that could be told apart; the same
+/// NASA's log of 1995: the same distributions of gaps, clicks and objects a page, or none that could be distinguished; the same
 /// popularity; Hurst parameters whose intervals meet. What does not come back, and why, stands in docs/models.md.
 #[test]
 fn traffic_that_was_fitted_is_fitted_again() {

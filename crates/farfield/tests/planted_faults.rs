@@ -1,4 +1,4 @@
-//! Faults planted into whole runs: each is found by its own check, told as the first cause, and comes with what to do.
+//! Faults planted into whole runs: each is found by its own check, reported as the first cause, with advice.
 //!
 //! Limits on lateness are those of the other tests ([`common::CALM`]), so that this machine's slowness fails nothing;
 //! a fault here lasts a second or is exact, and its check keeps the default limit.
@@ -20,10 +20,10 @@ fn cause(ended: &Ended) -> Check {
     let verdict = ended.summary().verdict;
     let cause = verdict.first_cause().unwrap_or_else(|| panic!("nothing failed:\n{}", ended.stdout)).clone();
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
-    let told = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reported = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let advice = cause.advice.as_deref().unwrap_or_else(|| panic!("no advice: {cause:?}"));
-    assert!(told.contains(&format!("! {}", cause.name)), "{told}");
-    assert!(told.contains(&format!("→ {advice}")), "`{advice}` is not in: {told}");
+    assert!(reported.contains(&format!("! {}", cause.name)), "{reported}");
+    assert!(reported.contains(&format!("→ {advice}")), "`{advice}` is not in: {reported}");
     cause
 }
 
@@ -87,7 +87,7 @@ fn a_server_that_pauses_is_measured() {
     let longest = ended.summary().steady.times.response.expect("replies").max_ns;
     assert!(longest >= 900_000_000, "{longest}");
     assert_eq!(check(&ended, "server-silent").state, CheckState::Passed);
-    let silence = warning(&ended, SILENCE).expect("the pause is told");
+    let silence = warning(&ended, SILENCE).expect("the pause is reported");
     let words: Vec<&str> = silence.split_whitespace().collect();
     let seconds: Vec<f64> = words.iter().filter_map(|word| word.trim_end_matches(',').parse().ok()).collect();
     // It was paused for a second at least, after the first; seen are the whole tenths of it.
@@ -108,7 +108,7 @@ fn a_server_that_stutters_is_told_as_that() {
         pass(Duration::from_millis(300));
     }
     let ended = run.ended().exits(0);
-    let silence = warning(&ended, SILENCE).expect("the pauses are told");
+    let silence = warning(&ended, SILENCE).expect("the pauses are reported");
     assert!(
         silence.contains("; 2 more such pauses make it ") || silence.contains("; 1 more such"),
         "{silence}"
@@ -144,13 +144,13 @@ fn a_silence_in_virtual_time() {
                     [simulated]\nreply-size = '100B'\n";
     std::fs::write(place.path("s.toml"), scenario).expect("own file");
     let ended = place.run("s.toml --warm-up 1s -d 8s").exits(0);
-    let silence = warning(&ended, SILENCE).expect("the silence is told");
+    let silence = warning(&ended, SILENCE).expect("the silence is reported");
     assert_eq!(silence, format!("{SILENCE}3.0 and 5.0, while requests waited"));
     // It is the server's, or its path's: nothing else is said of it.
     assert_eq!(check(&ended, "server-silent").state, CheckState::Skipped);
 }
 
-/// One second without a processor in a run of three: no percentile of the turns tells of it, the longest stall does.
+/// One second without a processor in a run of three: no percentile of the turns shows it, the longest stall does.
 #[test]
 fn a_worker_that_is_held_for_a_second() {
     let _alone = common::alone();
@@ -167,7 +167,7 @@ fn a_worker_that_is_held_for_a_second() {
     assert_eq!(check(&ended, "loop-lag").state, CheckState::Passed, "with the limits of these tests");
 }
 
-/// The same across an emulated network.
+/// A held worker of the emulated plane.
 #[test]
 fn a_shard_that_is_held_for_a_second() {
     if !may_build("a_shard_that_is_held_for_a_second") {
@@ -207,7 +207,7 @@ fn a_started_server_that_ends() {
     assert!(note.starts_with("the server ended after ") && note.contains("exit status: 7"), "{note}");
     assert!(note.ends_with("out of \\u001B[31mmemory"), "{note:?}");
     assert!(!ended.stdout.contains('\u{1b}'), "{:?}", ended.stdout);
-    // What follows from it is told as that.
+    // What follows from it is reported as that.
     assert_eq!(check(&ended, "server-silent").follows_from.as_deref(), Some("server-ended"));
 }
 
@@ -326,9 +326,9 @@ fn memory_bounds_the_visitors_of_an_open_load() {
     assert_eq!(cause.name, "dropped-arrivals");
     assert!(cause.advice.expect("advice").contains("raise `load.users-max`"));
     let dropped = common::count(&ended.summary().steady, Outcome::Dropped);
-    let told = warning(&ended, &format!("{dropped} arrivals were dropped: without load.users-max"))
+    let reported = warning(&ended, &format!("{dropped} arrivals were dropped: without load.users-max"))
         .expect("a warning");
-    assert!(told.contains("half of the free memory holds"), "{told}");
+    assert!(reported.contains("half of the free memory holds"), "{reported}");
 }
 
 /// One request is over in a millisecond, of which no share and no percentile is asked: VALID, ten times of ten, with the
@@ -345,16 +345,16 @@ fn one_request_is_valid() {
     }
 }
 
-/// What the verdict was held against is told where it is not the default.
+/// Limits of the verdict are printed where they are not the defaults.
 #[test]
 fn changed_limits_stand_beside_valid() {
     let place = Place::new();
     let server = place.serve("");
     let ended = place.run(&format!("{}/bytes/100 -c 2 --think 5ms -d 300ms", server.url)).exits(0);
-    let told = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reported = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        told.contains("set by the scenario: host-steal 1, lateness-p99 1m, longest-stall 1m, "),
-        "{told}"
+        reported.contains("set by the scenario: host-steal 1, lateness-p99 1m, longest-stall 1m, "),
+        "{reported}"
     );
     let changed = ended.summary().verdict.changed_limits;
     assert!(changed.iter().any(|limit| limit.key == "lateness-p99" && limit.default == "1ms"), "{changed:?}");

@@ -140,10 +140,10 @@ fn a_server_that_others_leave_no_memory() {
     assert!(note.ends_with(", and the kernel killed for want of memory during the run"), "{note}");
     assert!(cause.advice.expect("advice").contains("`dmesg`"));
     let warnings = ended.summary().warnings;
-    let told = warnings
+    let reported = warnings
         .iter()
         .any(|warning| warning.starts_with("the kernel killed ") && warning.contains("for want of memory"));
-    assert!(told, "{warnings:?}");
+    assert!(reported, "{warnings:?}");
 }
 
 /// farfield's own memory becomes short, beside others in its control group: that is the run's fault.

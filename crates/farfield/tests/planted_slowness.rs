@@ -13,10 +13,11 @@ use std::path::PathBuf;
 #[track_caller]
 fn slowed(ended: &Ended) -> [f64; 3] {
     let warnings = ended.summary().warnings;
-    let told = warnings.iter().find(|warning| warning.starts_with("requests took longer from second "));
-    let told = told.unwrap_or_else(|| panic!("{warnings:?}; in ms, by second: {:?}", medians_ms(ended)));
-    let numbers = told.split([' ', ':']).filter_map(|word| word.parse().ok()).collect::<Vec<f64>>();
-    numbers.try_into().unwrap_or_else(|numbers| panic!("{numbers:?} in: {told}"))
+    let reported = warnings.iter().find(|warning| warning.starts_with("requests took longer from second "));
+    let reported =
+        reported.unwrap_or_else(|| panic!("{warnings:?}; in ms, by second: {:?}", medians_ms(ended)));
+    let numbers = reported.split([' ', ':']).filter_map(|word| word.parse().ok()).collect::<Vec<f64>>();
+    numbers.try_into().unwrap_or_else(|numbers| panic!("{numbers:?} in: {reported}"))
 }
 
 /// The median response time of each second, in milliseconds, and how many it is of.

@@ -1,5 +1,5 @@
 //! Real servers, as Debian has them, driven by the program: every reply arrives whole, connections are used as the
-//! policy says, and the server's own log counts the requests that the samples tell of.
+//! policy says, and the server's own log counts the requests that the samples have.
 
 mod common;
 
@@ -96,7 +96,7 @@ impl Kind {
         let mut command = Command::new(program);
         match self {
             Kind::Nginx => command.args(["-p", home, "-c", &config, "-e", "stderr"]),
-            // Told to end, prefork tells its whole process group; that must not be the tests'.
+            // Ended by a signal, prefork signals its whole process group; that must not be the tests'.
             Kind::Apache => command.args(["-d", home, "-f", &config, "-DFOREGROUND"]).process_group(0),
             Kind::Lighttpd => command.args(["-D", "-f", &config]),
         };
@@ -159,7 +159,7 @@ fn sent(samples: &[Sample]) -> usize {
     samples.iter().filter(|sample| sample.sent != Stamp::NEVER).count()
 }
 
-/// The samples of a run in which all went well, and whose figures all tell the same.
+/// The samples of a run in which all went well, and whose figures all agree.
 #[track_caller]
 fn all_well(ended: &Ended) -> Vec<Sample> {
     let (summary, samples) = (ended.summary(), ended.samples());
@@ -249,7 +249,7 @@ path = '/large.bin'
 embedded = ['/small.bin']
 ";
 
-/// A server that ends connections after ten requests, told to users who would go on: no request fails.
+/// A server that ends connections after ten requests, and says so, before users who would go on: no request fails.
 fn limited(kind: Kind, test: &str) {
     let Some(program) = kind.find(test) else { return };
     for policy in ["persistent", "pipelined"] {

@@ -1,4 +1,4 @@
-//! Sessions with dependencies, end to end on the kernel's sockets: a shop that refuses whoever does not bring what it was
+//! Sessions with dependencies, end to end on the kernel's sockets: a shop that refuses users who do not bring what they were
 //! given, and users that do.
 
 mod common;

@@ -283,7 +283,7 @@ fn a_session_is_tried_once() {
 #[test]
 fn what_the_environment_has_is_not_written_out() {
     let place = Place::new();
-    // Set by whoever runs this test, and by nobody for the place that it runs in.
+    // Set by the caller of this test, and by nobody for the place that it runs in.
     let value = env!("CARGO_MANIFEST_DIR");
     let states = "[[session.state]]\nname = 'a'\npath = '/a?${env.CARGO_MANIFEST_DIR|url}'\n\
         headers.x-token = '${env.CARGO_MANIFEST_DIR}'\n\
@@ -416,7 +416,7 @@ path = '/i'
     assert!((i / h - 0.3).abs() < 4.0 * (0.21 / h).sqrt(), "{i} of i after {h} of h");
 }
 
-/// What a model of a server cannot give is told when the scenario is read, with its key, its line and what would do.
+/// What a model of a server cannot give is reported when the scenario is read, with its key, its line and what would do.
 #[test]
 fn what_no_reply_could_give_is_refused() {
     let place = Place::new();
@@ -464,7 +464,7 @@ fn what_no_reply_could_give_is_refused() {
 }
 
 /// Recordings of each format, asked for again in virtual time: as often as they have it, at their instants to the
-/// nanosecond, whoever was under way before.
+/// nanosecond, whatever was under way before.
 #[test]
 fn recordings_are_asked_for_again() {
     let place = Place::new();

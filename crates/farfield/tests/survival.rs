@@ -1,4 +1,4 @@
-//! What was measured survives: a full disk, a limit on files, a kill, a closed terminal, and whoever loses patience.
+//! What was measured survives: a full disk, a limit on files, a kill, a closed terminal, and a user who loses patience.
 
 mod common;
 
@@ -55,10 +55,10 @@ fn lost_some(ended: &Ended, why: &str) {
     for part in [why, &format!("the {} samples", file.kept()), &format!("{lost} are lost"), "--out"] {
         assert!(note.contains(part), "`{part}` is not in: {note}");
     }
-    let told = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reported = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let advice = check.advice.as_deref().expect("advice");
     // A machine that is busy meanwhile may have the run fail for that as well, which then is shown first.
-    assert!(told.contains("! samples-lost"), "{told}");
+    assert!(reported.contains("! samples-lost"), "{reported}");
     assert!(advice.starts_with("free the disk") && check.follows_from.is_none(), "{check:?}");
 }
 
@@ -330,7 +330,7 @@ fn memory_of_a_simulation(place: &Place, seconds: u32) -> u64 {
     poll("the run to end", || {
         let status = fs::read_to_string(format!("/proc/{}/status", run.id())).expect("it was not waited for");
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        // Of a process that has ended nothing is left to tell.
+        // A process that has ended leaves nothing to read.
         let Some(peak) = peak else { return Some(()) };
         most = peak.trim().trim_end_matches(" kB").parse().expect("a number");
         None

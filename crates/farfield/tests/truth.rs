@@ -112,11 +112,11 @@ fn percentiles_of_few_are_values_of_the_samples() {
     let mut times: Vec<u64> = ended.samples().iter().map(|sample| sample.response_time().as_ns()).collect();
     times.sort_unstable();
     assert_eq!(times.len(), 100);
-    let told = ended.summary().steady.times.response.expect("requests");
-    assert_eq!((told.count, told.min_ns, told.max_ns), (100, times[0], times[99]));
+    let reported = ended.summary().steady.times.response.expect("requests");
+    assert_eq!((reported.count, reported.min_ns, reported.max_ns), (100, times[0], times[99]));
     for (name, rank) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("p99.9", 100), ("p99.99", 100)]
     {
-        let quantile = told.quantiles.iter().find(|quantile| quantile.name == name).expect(name);
+        let quantile = reported.quantiles.iter().find(|quantile| quantile.name == name).expect(name);
         let exact = times[rank - 1];
         // Three significant digits, and 1 µs at the least.
         assert!(quantile.value_ns.abs_diff(exact) as f64 <= exact as f64 * 1e-3 + 1e3, "{name}: {exact}");

@@ -29,7 +29,7 @@ fn stopped_once(place: &Place, words: &str) -> Ended {
     run.await_checkpoint();
     server.signal(Signal::STOP);
     let ended = run.ended();
-    // So that it can be told to end.
+    // So that it can be ended.
     server.signal(Signal::CONT);
     ended
 }

@@ -80,7 +80,7 @@ fn milliseconds(line: &str) -> Vec<f64> {
     words.windows(2).filter(|pair| pair[1] == "ms").filter_map(|pair| pair[0].parse().ok()).collect()
 }
 
-/// The three times that a `ping -q -c 3` tells of as `min/avg/max/mdev`, all to the microsecond. Of single times it
+/// The three times that a `ping -q -c 3` prints as `min/avg/max/mdev`, all to the microsecond. Of single times it
 /// prints three digits only.
 fn three_times(line: &str) -> Option<[f64; 3]> {
     let figures = line.strip_prefix("rtt min/avg/max/mdev = ")?.split(' ').next()?;
@@ -131,7 +131,7 @@ fn pings(test: &str, ping: &str, busy_poll: bool) -> bool {
         };
         let [least, median, p99, most] = [0.0, 0.5, 0.99, 1.0].map(beyond);
         println!("{rtt} ms | {least:.0} | {median:.0} | {p99:.0} | {most:.0}");
-        // A mean is told to the microsecond, and the middle follows from three of it.
+        // A mean is printed to the microsecond, and the middle follows from three of it.
         assert!(least >= -3.0, "{rtt} ms: {} µs too soon", -least);
         // For a machine that does much else meanwhile.
         assert!(

@@ -1,4 +1,4 @@
-//! Sessions with dependencies across the emulated network, before a shop that refuses whoever does not bring what it was
+//! Sessions with dependencies across the emulated network, before a shop that refuses users who do not bring what they were
 //! given: clients of two classes, some of whose packets are lost.
 
 mod common;
@@ -24,7 +24,7 @@ fn shop_in_a_place(test: &str) -> Option<Wan> {
     Wan::of(test, [own].into_iter().chain(words).collect())
 }
 
-/// As a process of its own, the shop tells of each request who asked, and how it ended. All other tests here need that.
+/// As a process of its own, the shop logs who sent each request, and how it ended. All other tests here need that.
 #[test]
 fn a_shop_tells_what_it_answered() {
     if let Ok(address) = std::env::var(LISTEN) {
@@ -36,17 +36,17 @@ fn a_shop_tells_what_it_answered() {
     command.args(["--exact", "a_shop_tells_what_it_answered", "--nocapture"]).env(LISTEN, "127.0.0.1:0");
     command.stdout(log).stderr(Stdio::null());
     let _process = common::Process::start(&mut command, &place);
-    let told = || fs::read_to_string(place.path("shop.log")).unwrap_or_default();
+    let reported = || fs::read_to_string(place.path("shop.log")).unwrap_or_default();
     let address = poll("the shop to open", || {
-        let told = told();
-        told.lines().find_map(|line| line.strip_prefix("open at ").map(str::to_owned))
+        let reported = reported();
+        reported.lines().find_map(|line| line.strip_prefix("open at ").map(str::to_owned))
     });
     let words = format!("run http://{address}/cart -X POST --body x -c 1 -n 1 -t 1 --warm-up 0s -q -o run");
     // A run in which nothing succeeds is not valid.
     place.farfield(&words).exits(3);
     let client = IpAddr::from([127, 0, 0, 1]);
     let (method, path, said) = ("POST".to_owned(), "/cart".to_owned(), "no token".to_owned());
-    assert_eq!(Answered::read(&told()), [Answered { client, status: 403, method, path, said }]);
+    assert_eq!(Answered::read(&reported()), [Answered { client, status: 403, method, path, said }]);
 }
 
 /// People on DSL, and people whose path loses packets both ways.
@@ -64,7 +64,7 @@ down = { delay = '20ms', rate = '12Mbit', loss = '3%' }
 addresses = '198.19.0.0/16'
 ";
 
-/// Sixty users who visit the shop once and again, until 4 s are over; whoever is under way then has time to finish.
+/// Sixty users who visit the shop once and again, until 4 s are over; those that are under way then have time to finish.
 const LOAD: &str = "
 load = { model = 'closed', users = 60, think = '100ms', ramp = '500ms' }
 server.environment = { FARFIELD_SHOP = '0.0.0.0:80' }
@@ -80,8 +80,8 @@ const PATHS: [(&str, u32); 6] =
 fn visit(wan: &Wan, session: &str) -> (Ended, Vec<Answered>) {
     wan.place.write("users.csv", users(2000));
     let ended = wan.run(&format!("{LOAD}{session}{PEOPLE}"), "");
-    let told = fs::read_to_string(ended.directory.join("server.log")).expect("the shop's own words");
-    (ended, Answered::read(&told))
+    let reported = fs::read_to_string(ended.directory.join("server.log")).expect("the shop's own words");
+    (ended, Answered::read(&reported))
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn visits_from_far_away_bring_what_they_were_given() {
     assert!(network.drops.lost > 20 && network.gateway_overruns == 0, "{:?}", network.drops);
 }
 
-/// What the shop was asked is what the samples tell, state by state.
+/// The shop's requests are those of the samples, state by state.
 #[track_caller]
 fn of_each_state(samples: &[Sample], answered: &[Answered]) {
     let sampled = |request: u32, redirect: bool| {
@@ -202,8 +202,8 @@ fn an_archive_is_asked_for_again_from_far_away() {
     let scenario = "server.environment = { FARFIELD_SHOP = '0.0.0.0:80' }\nsession.replay = { file = 'it.har' }\n\
                     run = { warm-up = '0s', duration = '3s' }\nnetwork = { clients = 1, access = 'dsl' }\n";
     let ended = wan.run(scenario, "").exits(0);
-    let told = fs::read_to_string(ended.directory.join("server.log")).expect("the shop's own words");
-    let paths: Vec<String> = Answered::read(&told).into_iter().map(|answered| answered.path).collect();
+    let reported = fs::read_to_string(ended.directory.join("server.log")).expect("the shop's own words");
+    let paths: Vec<String> = Answered::read(&reported).into_iter().map(|answered| answered.path).collect();
     assert_eq!(paths, ["/", "/a.css", "/b.png", "/", "/c.png"]);
     let mut samples = ended.samples();
     samples.sort_by_key(|sample| sample.due);

@@ -100,7 +100,7 @@ fn agree_in_all([one, two, three]: &[Made; 3], within: f64) {
         let [one, more] = [one, more].map(Made::response_times);
         agree("response time at 10 %, s", one[0], more[0], within);
         agree("response time at 50 %, s", one[1], more[1], within);
-        // The longer ones are told of, and are the machine's where it has no processor to spare for another shard.
+        // The longer ones are reported, and are the machine's where it has no processor to spare for another shard.
         println!("response time at 90 %, s | {:.4} | {:.4}", one[2], more[2]);
     }
 }

@@ -34,7 +34,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Prints a row of what was expected and what was seen.
-fn tell(what: &str, theory: f64, measured: f64) -> f64 {
+fn compare(what: &str, theory: f64, measured: f64) -> f64 {
     let off = measured / theory - 1.0;
     println!("{what} | {theory:.4} | {measured:.4} | {:+.2} %", 100.0 * off);
     off
@@ -72,7 +72,7 @@ fn a_transaction_takes_three_round_trips() {
     for (class, rtt) in (0..).zip(ROUND_TRIPS) {
         let took = || answered(&samples, class, 1.0).map(|sample| sample.response_time().as_secs_f64());
         let least = f64::from(3 * rtt) / 1e3;
-        tell(&format!("{rtt} ms"), 1.0 / least, 1.0 / mean(took()));
+        compare(&format!("{rtt} ms"), 1.0 / least, 1.0 / mean(took()));
         let quickest = shortest(took());
         println!("{rtt} ms at best | {:.4}", 1.0 / quickest);
         assert!((least..1.03 * least + 0.005).contains(&quickest), "{rtt} ms: {quickest} s");
@@ -106,7 +106,7 @@ fn sixteen_subnetworks_add_up() {
     let rate = ended.summary().steady.rates.expect("a window").completed_per_s;
     // 2 ms a subnetwork, and 0.1 ms there and back on each host's own link.
     let theory: f64 = (1..=16).map(|at| 1e3 / (3.0 * (2.0 * f64::from(at) + 0.2))).sum();
-    tell("16 subnetworks", theory, rate);
+    compare("16 subnetworks", theory, rate);
     assert!(rate < theory, "{rate} a second");
     let samples = ended.samples();
     let at_best = |class| {
@@ -199,7 +199,7 @@ fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
         let on_the_wire = bytes + 52 * bytes.div_ceil(packet - 52);
         let took = sample.transfer_time().expect("a body").as_secs_f64();
         let theory = bits / 1e6 * bytes as f64 / on_the_wire as f64;
-        tell(rate, theory, 8.0 * bytes as f64 / took / 1e6)
+        compare(rate, theory, 8.0 * bytes as f64 / took / 1e6)
     };
     (0..).zip(links).map(deviation).collect()
 }
@@ -263,8 +263,8 @@ fn the_kernels_reno_under_independent_losses() {
     for (class, (p, users)) in (0..).zip(CLASSES) {
         let bytes: u64 = answered(&samples, class, warm_up).map(|sample| sample.reply_bytes).sum();
         let goodput = bytes as f64 / 1448.0 / lasts / f64::from(users);
-        let off = tell(&format!("{p} Padhye"), padhye(p, RTT, T0) * (1.0 - p), goodput);
-        tell(&format!("{p} Mathis"), mathis(p, RTT), goodput);
+        let off = compare(&format!("{p} Padhye"), padhye(p, RTT, T0) * (1.0 - p), goodput);
+        compare(&format!("{p} Mathis"), mathis(p, RTT), goodput);
         assert!(off.abs() < 0.3);
     }
 }
@@ -301,7 +301,7 @@ fn sack_shortens_response_times() {
         mean(answered(&samples, 0, 1.0).map(|sample| sample.response_time().as_secs_f64()))
     };
     let (without, with) = (with_sack(false), with_sack(true));
-    assert!(tell("mean response time, s, without and with SACK", without, with) < 0.0);
+    assert!(compare("mean response time, s, without and with SACK", without, with) < 0.0);
 }
 
 /// People at four kinds of distance, none of whom loses a packet.
@@ -417,7 +417,7 @@ fn offload_changes_nothing() {
     let (without, with) = (took(false), took(true));
     println!("class | mean service time without offload, s | with | off");
     for (name, (without, with)) in ["far", "narrow", "old", "six"].iter().zip(without.into_iter().zip(with)) {
-        tell(name, without.0, with.0);
+        compare(name, without.0, with.0);
         assert!((with.1 / without.1 - 1.0).abs() < 0.15, "{name}: {} s at best, and {} s", without.1, with.1);
     }
 }

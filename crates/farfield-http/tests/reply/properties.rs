@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 
-/// The same cases on every run: looking for new ones is the fuzzer's.
+/// Equal cases on every run: looking for new ones is the fuzzer's.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 2000,

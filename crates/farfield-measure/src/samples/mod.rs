@@ -3,7 +3,7 @@
 //!
 //! [`SamplesWriter`] takes samples as they are recorded and keeps the file valid behind it; [`SamplesFile`]
 //! is the exact inverse. Neither opens a file: the engine hands in a [`SampleFile`], the report anything
-//! that reads at an offset. What is written where, and why that survives a kill, is told in
+//! that reads at an offset. What is written where, and why that survives a kill, is described in
 //! [`writer`](SamplesWriter).
 //!
 //! # Columns

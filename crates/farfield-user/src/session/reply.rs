@@ -395,7 +395,7 @@ impl Sessions {
             self.trace_unmet(unmet.iter().map(words));
             let (outcome, what) = (Outcome::CheckFailed, names.check(first));
             let instead = self.failures.is_new(visit.state, outcome, &what).then(|| {
-                // The same numbers are drawn again, and none of the user's.
+                // This draws equal numbers again, and none of the user's.
                 let filling = Filling { rng: &mut { before }, visit, session: &self.session, user: *number };
                 names::instead(first, &state.check, intake.unmet_value.as_deref(), &intake.body, filling)
             });

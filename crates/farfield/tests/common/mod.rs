@@ -64,7 +64,7 @@ pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// The run directory, if it was told to make one.
+    /// The run directory, if it makes one.
     pub directory: PathBuf,
 }
 
@@ -92,7 +92,7 @@ impl Place {
         self.farfield_with(&words.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// The same, without waiting for its end.
+    /// Begins it, without waiting for its end.
     pub fn begin(&self, words: &str) -> Running {
         self.spawn(&words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
     }
@@ -107,7 +107,7 @@ impl Place {
         self.begin_run(words).ended()
     }
 
-    /// The same, without waiting for its end.
+    /// Begins it, without waiting for its end.
     pub fn begin_run(&self, words: &str) -> Running {
         self.runs.set(self.runs.get() + 1);
         let name = format!("run-{}", self.runs.get());
@@ -134,7 +134,7 @@ impl Place {
         self.serve_at(&format!("127.0.0.1:0 {words}"))
     }
 
-    /// The same, at an address.
+    /// The built-in server at an address.
     pub fn serve_at(&self, words: &str) -> Served {
         let line = format!("serve {words}");
         let running = self.spawn(&line.split_whitespace().collect::<Vec<_>>(), PathBuf::new());
@@ -318,7 +318,7 @@ pub fn poll<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
     try_poll(PATIENCE, found).unwrap_or_else(|| panic!("waited in vain for {what}"))
 }
 
-#[expect(clippy::disallowed_methods, reason = "real processes tell nobody when they are ready")]
+#[expect(clippy::disallowed_methods, reason = "real processes do not report when they are ready")]
 pub fn try_poll<T>(patience: Duration, mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     loop {

@@ -114,7 +114,7 @@ impl Wan {
         Wan::configured(test, kind, |config| config)
     }
 
-    /// The same, where `change` has the last word on the configuration.
+    /// A server whose configuration `change` alters last: `change` has the last word on the configuration.
     pub fn configured(test: &str, kind: Kind, change: impl FnOnce(String) -> String) -> Option<Wan> {
         let program = find(test, kind.program())?;
         if !may_build(test) {
@@ -151,7 +151,7 @@ impl Wan {
         self.begin_without_server(&format!("{command}{scenario}"), words)
     }
 
-    /// The same, where `scenario` itself says who serves.
+    /// Begins a run whose `scenario` itself names the server.
     pub fn begin_without_server(&self, scenario: &str, words: &str) -> Running {
         let number = self.runs.replace(self.runs.get() + 1);
         let file = self.place.write(&format!("wan-{number}.toml"), format!("plane = 'emulated'\n{scenario}"));
@@ -176,7 +176,7 @@ impl Wan {
         text.lines().filter_map(Asked::read).collect()
     }
 
-    /// Processes whose command line tells of this test.
+    /// Processes whose command line has this test's name.
     pub fn processes(&self) -> Vec<String> {
         let home = self.place.path("");
         let home = home.to_str().expect("a plain path").to_owned();

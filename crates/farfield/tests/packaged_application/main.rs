@@ -1,5 +1,5 @@
 //! A real application of several tiers, as Debian packages it, driven through sessions whose requests depend on the
-//! replies before: MediaWiki in Apache with MariaDB behind it. What the samples tell is held against the database.
+//! replies before: MediaWiki in Apache with MariaDB behind it. The samples are compared with the database.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -48,9 +48,9 @@ impl Library {
     }
 }
 
-/// What the samples tell of each state: the pages that went well, and all.
+/// Counts from the samples of each state: the pages that went well, and all.
 #[derive(Debug)]
-struct Told {
+struct Reported {
     well: [usize; STATES.len()],
     pages: [usize; STATES.len()],
     /// What the application answered with a redirect to what it had stored.
@@ -63,25 +63,25 @@ fn state(name: &str) -> usize {
     STATES.iter().position(|state| *state == name).expect("a state's name")
 }
 
-impl Told {
-    fn of(samples: &[Sample]) -> Told {
-        let mut told = Told { well: [0; _], pages: [0; _], stored: 0, savers: 0 };
+impl Reported {
+    fn of(samples: &[Sample]) -> Reported {
+        let mut reported = Reported { well: [0; _], pages: [0; _], stored: 0, savers: 0 };
         let mut savers = Vec::new();
         for sample in samples {
             // No page has embedded objects here: a request is a state's, or one that a redirect of it led to.
             let state = sample.request as usize;
             let is_redirect = sample.status == 302;
-            told.pages[state] += usize::from(!is_redirect);
-            told.well[state] += usize::from(!is_redirect && sample.outcome == Outcome::Ok);
+            reported.pages[state] += usize::from(!is_redirect);
+            reported.well[state] += usize::from(!is_redirect && sample.outcome == Outcome::Ok);
             if STATES[state] == "save" && is_redirect {
-                told.stored += 1;
+                reported.stored += 1;
                 savers.push(sample.user);
             }
         }
         savers.sort_unstable();
         savers.dedup();
-        told.savers = savers.len();
-        told
+        reported.savers = savers.len();
+        reported
     }
 }
 
@@ -98,15 +98,15 @@ fn all_is_stored(library: &Library, ended: &Ended) {
     for sample in &samples {
         assert_eq!(sample.outcome, Outcome::Ok, "{}: {sample:?}", STATES[sample.request as usize]);
     }
-    let told = Told::of(&samples);
+    let reported = Reported::of(&samples);
     let written = books::written(&library.wiki, &library.readers);
-    println!("{} pages, {:?}; {} saved", samples.len(), told.pages, told.stored);
-    assert_eq!(told.well, told.pages);
-    assert_eq!(told.well[state("save")], told.stored);
-    assert_eq!(written.iter().sum::<usize>(), told.stored);
-    assert_eq!(written.iter().filter(|times| **times > 0).count(), told.savers);
-    assert!(told.savers >= 20, "only {} readers wrote", told.savers);
-    assert!(told.well[state("history")] >= 20, "{:?}", told.well);
+    println!("{} pages, {:?}; {} saved", samples.len(), reported.pages, reported.stored);
+    assert_eq!(reported.well, reported.pages);
+    assert_eq!(reported.well[state("save")], reported.stored);
+    assert_eq!(written.iter().sum::<usize>(), reported.stored);
+    assert_eq!(written.iter().filter(|times| **times > 0).count(), reported.savers);
+    assert!(reported.savers >= 20, "only {} readers wrote", reported.savers);
+    assert!(reported.well[state("history")] >= 20, "{:?}", reported.well);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn readers_far_away_do_the_same() {
 const BRIEFLY: &str = "-c 24 --think 50ms --warm-up 0s --set load.ramp=500ms -d 3m --set run.drain=60s";
 
 impl Library {
-    /// What a run of the example with `changes` tells, which may have no failures but checks that do not hold.
-    fn failing(&self, url: &str, changes: &[(&str, &str)], words: &str) -> Told {
+    /// Counts of a run of the example with `changes`, whose only failures may be failed checks.
+    fn failing(&self, url: &str, changes: &[(&str, &str)], words: &str) -> Reported {
         let scenario = self.scenario(changes, "");
         let ended = self.wiki.place.run(&format!("{scenario} --target {url} {BRIEFLY} {words}")).exits(0);
         let samples = ended.samples();
@@ -153,19 +153,19 @@ impl Library {
             let fits = matches!(sample.outcome, Outcome::Ok | Outcome::CheckFailed);
             assert!(fits, "{}: {sample:?}", STATES[sample.request as usize]);
         }
-        Told::of(&samples)
+        Reported::of(&samples)
     }
 
     /// Holds all to have failed in the state `name`, none before it, and nothing to be stored.
     #[track_caller]
-    fn nothing_is_stored(&self, told: &Told, name: &str) {
+    fn nothing_is_stored(&self, reported: &Reported, name: &str) {
         let stored = books::written(&self.wiki, &self.readers).iter().sum::<usize>();
-        assert_eq!((told.stored, stored), (0, 0));
+        assert_eq!((reported.stored, stored), (0, 0));
         let place = state(name);
-        assert_eq!(told.well[..place], told.pages[..place]);
-        assert!(told.pages[place] >= 20, "{:?}", told.pages);
-        assert!(told.well[place..].iter().all(|pages| *pages == 0), "{:?}", told.well);
-        assert!(told.pages[place + 1..].iter().all(|pages| *pages == 0), "{:?}", told.pages);
+        assert_eq!(reported.well[..place], reported.pages[..place]);
+        assert!(reported.pages[place] >= 20, "{:?}", reported.pages);
+        assert!(reported.well[place..].iter().all(|pages| *pages == 0), "{:?}", reported.well);
+        assert!(reported.pages[place + 1..].iter().all(|pages| *pages == 0), "{:?}", reported.pages);
     }
 }
 
@@ -177,21 +177,21 @@ fn dependencies_that_are_not_honoured_fail() {
     let served = library.wiki.serve();
 
     // Without cookies, the form's token belongs to no session.
-    let told = library.failing(&served.url, &[], "-n 60 --set session.cookies=false");
-    library.nothing_is_stored(&told, "login");
+    let reported = library.failing(&served.url, &[], "-n 60 --set session.cookies=false");
+    library.nothing_is_stored(&reported, "login");
 
     // A password that is the same for all.
     let password = ("wpPassword = \"${password}\"", "wpPassword = \"open sesame\"");
-    let told = library.failing(&served.url, &[password], "-n 60");
-    library.nothing_is_stored(&told, "login");
+    let reported = library.failing(&served.url, &[password], "-n 60");
+    library.nothing_is_stored(&reported, "login");
 
     // A token that was recorded once, in the place of the one that came with the form.
     let recorded = "fields.wpEditToken = \"5f1d3c5a0d8e2b7a9c4e6f8012345678+\\\\\"";
     let token = ("fields.wpSummary", &*format!("{recorded}\nfields.wpSummary"));
-    let told = library.failing(&served.url, &[token], "-n 200");
-    library.nothing_is_stored(&told, "save");
+    let reported = library.failing(&served.url, &[token], "-n 200");
+    library.nothing_is_stored(&reported, "save");
 
-    // All in one book: who was overtaken is told so, and what the others wrote stands. MediaWiki knows by whole seconds
+    // All in one book: a user who was overtaken gets a message, and what the others wrote stands. MediaWiki knows by whole seconds
     // who wrote in between: who thinks for less before saving could undo what another wrote.
     let book = &library.readers[0];
     let rows = fs::read_to_string(READERS).expect("the example's readers");
@@ -200,10 +200,10 @@ fn dependencies_that_are_not_honoured_fail() {
     });
     library.wiki.place.write("one-book.csv", rows);
     let data = ("application-users.csv", "one-book.csv");
-    let told = library.failing(&served.url, &[data], "-n 240 --set load.think=1s");
+    let reported = library.failing(&served.url, &[data], "-n 240 --set load.think=1s");
     let save = state("save");
-    println!("{} saved, {} overtaken", told.stored, told.pages[save] - told.well[save]);
-    assert_eq!(books::lines_of(&library.wiki, book).len(), told.stored);
-    assert_eq!(told.well[save], told.stored, "{told:?}");
-    assert!(told.stored >= 1 && told.stored < told.pages[save], "{told:?}");
+    println!("{} saved, {} overtaken", reported.stored, reported.pages[save] - reported.well[save]);
+    assert_eq!(books::lines_of(&library.wiki, book).len(), reported.stored);
+    assert_eq!(reported.well[save], reported.stored, "{reported:?}");
+    assert!(reported.stored >= 1 && reported.stored < reported.pages[save], "{reported:?}");
 }

@@ -83,7 +83,7 @@ impl Wiki {
         let config = format!("--defaults-file={}", config.display());
         let mut words = vec![config.as_str()];
         if rustix::process::geteuid().is_root() {
-            // It refuses to be root unless it is told to be.
+            // It refuses to run as root without this.
             words.push("--user=root");
         }
         let mut install = Command::new(&self.programs.database_install);
@@ -187,7 +187,7 @@ impl Wiki {
         let [program, words @ ..] = self.apache(&address.to_string());
         let mut command = Command::new(program);
         command.args(words).env("MW_CONFIG_FILE", self.place.path("LocalSettings.php"));
-        // Told to end, prefork tells its whole process group; that must not be the tests'.
+        // Ended by a signal, prefork signals its whole process group; that must not be the tests'.
         let mut process = Process::start(command.process_group(0), &self.place);
         let up = poll("Apache to listen", || match TcpStream::connect(address) {
             Ok(_) => Some(true),

@@ -1,7 +1,7 @@
 //! A shop that keeps count of whom it gave what, and refuses requests that do not bring it back.
 //!
 //! One thread a connection, the standard library alone: nothing of farfield is in it. It serves in a thread of the test
-//! or, where it is to stand in a network namespace, in a process of its own that tells what it was asked line by line.
+//! or, where it is to stand in a network namespace, in a process of its own that logs its requests line by line.
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
@@ -115,7 +115,7 @@ impl Shop {
         Shop { address, books }
     }
 
-    /// Serves at `address` until the process ends, and tells on standard output what it answered.
+    /// Serves at `address` until the process ends, and logs its answers on standard output.
     pub fn serve(address: &str) -> ! {
         let listener = TcpListener::bind(address).expect("an address of this machine");
         println!("\nopen at {}", listener.local_addr().expect("an address"));
@@ -167,7 +167,7 @@ impl Answered {
         format!("answered {client} {status} {method} {path} {said}")
     }
 
-    /// All that such a shop told.
+    /// The log of such a shop.
     pub fn read(log: &str) -> Vec<Answered> {
         let read = |line: &str| {
             let mut words = line.strip_prefix("answered ")?.splitn(5, ' ');

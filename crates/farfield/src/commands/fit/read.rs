@@ -38,18 +38,18 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
     let mut visits = Visits::new(Limits::default(), taking, RequestKinds::default());
     let mut reader: Option<LogReader> = None;
     for path in &flags.logs {
-        let told = |error: &dyn std::fmt::Display| {
+        let reported = |error: &dyn std::fmt::Display| {
             Problem::usage(format!("cannot read the log {}: {error}", path.display()))
         };
-        let mut log = open(path).map_err(|error| told(&error))?;
+        let mut log = open(path).map_err(|error| reported(&error))?;
         let mut start = Vec::new();
-        log.by_ref().take(LOOKED_AT).read_to_end(&mut start).map_err(|error| told(&error))?;
+        log.by_ref().take(LOOKED_AT).read_to_end(&mut start).map_err(|error| reported(&error))?;
         if reader.is_none() {
             reader = Some(LogReader::new(LogParser::new(&format(flags, &start, path)?)));
         }
         let reader = reader.as_mut().expect("there is one by now");
         let whole = Cursor::new(start).chain(log);
-        reader.read(whole, &mut |record| visits.push(record)).map_err(|error| told(&error))?;
+        reader.read(whole, &mut |record| visits.push(record)).map_err(|error| reported(&error))?;
     }
     let reader = reader.expect("clap asks for one log at least");
     if visits.is_empty() {
