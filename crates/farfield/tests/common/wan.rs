@@ -114,7 +114,7 @@ impl Wan {
         Wan::configured(test, kind, |config| config)
     }
 
-    /// A server whose configuration `change` alters last: `change` has the last word on the configuration.
+    /// A server whose configuration `change` alters last.
     pub fn configured(test: &str, kind: Kind, change: impl FnOnce(String) -> String) -> Option<Wan> {
         let program = find(test, kind.program())?;
         if !may_build(test) {
