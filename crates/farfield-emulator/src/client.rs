@@ -63,8 +63,8 @@ impl Client {
         }
     }
 
-    /// Takes the next port for the connection in slot `socket`: one after the other, as hosts of the papers' time did.
-    /// `None` if all are in use.
+    /// Takes the next port for the connection in slot `socket`: one after the other, as hosts of the papers'
+    /// time did. `None` if all are in use.
     pub fn take_port(&mut self, socket: SocketSlot) -> Option<u16> {
         for _ in 0..=(u16::MAX - PORT_FIRST) {
             let port = self.next_port;

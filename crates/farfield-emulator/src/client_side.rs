@@ -1,5 +1,5 @@
-//! The clients' side: what a shard owns beside its users. Clients, connections, clients' own links, and the packets on
-//! them; where the shard is alone, the shared links too.
+//! The clients' side: what a shard owns beside its users. Clients, connections, clients' own links, and the
+//! packets on them; where the shard is alone, the shared links too.
 
 use crate::capture::{CapturePoint, Tap};
 use crate::client::{Client, Lane, Own, Wire};

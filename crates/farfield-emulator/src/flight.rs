@@ -1,8 +1,9 @@
 //! A packet under way, in 64 bytes: the line of memory that every stage of its way reads and writes.
 //!
-//! Nearly all packets are segments between a client and the server's port, with no more than the usual options. What such
-//! a packet says beyond its client and its direction fits beside its data; addresses and the server's port follow from
-//! the plan. Everything else (SACK blocks, fragments, ICMP, damage, other ports) is kept as the whole packet.
+//! Nearly all packets are segments between a client and the server's port, with no more than the usual
+//! options. What such a packet says beyond its client and its direction fits beside its data; addresses and
+//! the server's port follow from the plan. Everything else (SACK blocks, fragments, ICMP, damage, other
+//! ports) is kept as the whole packet.
 
 use crate::packet::{Carried, Packet, Tcp, headers_len};
 use bytes::Bytes;
@@ -55,8 +56,8 @@ const V6: u8 = 128;
 const TTL: u8 = 64;
 
 impl<C: Copy> Flight<C> {
-    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF. `None` if it
-    /// must be kept as a whole packet.
+    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF.
+    /// `None` if it must be kept as a whole packet.
     pub fn segment(
         (client, up): (C, bool),
         is_v6: bool,
@@ -118,8 +119,8 @@ impl<C: Copy> Flight<C> {
         }
     }
 
-    /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's port are
-    /// those of the plan.
+    /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's
+    /// port are those of the plan.
     pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
         if let Carried::Tcp(tcp) = &packet.carried
             && is_plain
@@ -283,7 +284,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all the way.
+        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all the
+        /// way.
         #[test]
         fn it_says_what_the_packet_says(
             options in options(), (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),

@@ -1,10 +1,12 @@
-//! Packets on their way: from stage to stage, node to node, until they arrive, are dropped, or leave for another side.
+//! Packets on their way: from stage to stage, node to node, until they arrive, are dropped, or leave for
+//! another side.
 //!
-//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going down, last.
-//! Each stage that takes time costs one event; what takes none is passed at once.
+//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going down,
+//! last. Each stage that takes time costs one event; what takes none is passed at once.
 //!
-//! The way is that of every packet; which part of it is on a side, and what its links and its ends are, is the side's
-//! own: [`ClientSide`](crate::client_side::ClientSide) and [`SharedSide`](crate::shared::SharedSide).
+//! The way is that of every packet; which part of it is on a side, and what its links and its ends are, is
+//! the side's own: [`ClientSide`](crate::client_side::ClientSide) and
+//! [`SharedSide`](crate::shared::SharedSide).
 
 use crate::client::Wire;
 use crate::flight::Flight;
@@ -127,7 +129,8 @@ pub(crate) trait Forward {
         self.set_out(Flight::of(packet, client, up, is_plain));
     }
 
-    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on from then.
+    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on
+    /// from then.
     fn take_at(&mut self, at: Instant, flight: Flight<Self::Client>) {
         let transit = self.transit_mut();
         if at >= transit.now {
@@ -187,7 +190,8 @@ pub(crate) trait Forward {
         }
     }
 
-    /// Offers the packet, which is at `node`, to the link before it; returns it if it is behind that link already.
+    /// Offers the packet, which is at `node`, to the link before it; returns it if it is behind that link
+    /// already.
     fn enter(
         &mut self,
         flight: Flight<Self::Client>,

@@ -1,5 +1,5 @@
-//! A client's host takes what is for it: segments for its connections, fragments, echo requests, errors about what it
-//! sent.
+//! A client's host takes what is for it: segments for its connections, fragments, echo requests, errors about
+//! what it sent.
 
 use crate::client_side::{ClientSide, Upcall};
 use crate::icmp;
@@ -51,7 +51,8 @@ impl ClientSide {
         self.flush(slot);
     }
 
-    /// A segment for a port on which there is no connection, or one in TIME-WAIT (RFC 9293 §3.10.7.1 and §3.10.7.4).
+    /// A segment for a port on which there is no connection, or one in TIME-WAIT (RFC 9293 §3.10.7.1 and
+    /// §3.10.7.4).
     fn answer_stray(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let (now, port) = (self.transit.now, tcp.destination_port);
         let class = &self.transit.plan.classes[usize::from(self.clients[client.index()].class)];
@@ -130,8 +131,8 @@ impl ClientSide {
         self.receive_error(client, quote, mss);
     }
 
-    /// Something that the client sent did not get through: it was too big for segments beyond `mss`, or there is no
-    /// way. RFC 1122 §4.2.3.9: the latter ends only an attempt to connect.
+    /// Something that the client sent did not get through: it was too big for segments beyond `mss`, or there
+    /// is no way. RFC 1122 §4.2.3.9: the latter ends only an attempt to connect.
     fn receive_error(&mut self, client: ClientSlot, quote: &[u8], mss: Option<u32>) {
         let Some(quote) = Quote::parse(quote) else { return };
         let Some(slot) = self.clients[client.index()].connection(quote.source_port) else { return };

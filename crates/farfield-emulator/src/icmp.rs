@@ -12,8 +12,8 @@ pub(crate) fn error_about(packet: &Packet, error: IcmpError, from: IpAddr) -> Op
     Packet::raw(Bytes::copy_from_slice(&out[..len]))
 }
 
-/// Hands the fragments of at most `mtu` bytes of `packet` to `each`. Only IPv4 is cut by routers, and its packets bring
-/// their own identification.
+/// Hands the fragments of at most `mtu` bytes of `packet` to `each`. Only IPv4 is cut by routers, and its
+/// packets bring their own identification.
 pub(crate) fn fragments(packet: &Packet, mtu: u32, mut each: impl FnMut(Packet)) {
     let bytes = packet.to_bytes();
     let Ok(mut fragments) = Fragments::new(&bytes, mtu as usize, 0) else { return };

@@ -1,4 +1,5 @@
-//! Lateness of a shard, where it matters: of what its users were due to do, and of packets that reached clients.
+//! Lateness of a shard, where it matters: of what its users were due to do, and of packets that reached
+//! clients.
 //!
 //! Lateness of packets for the server is recorded where they are handed to it.
 

@@ -1,8 +1,8 @@
-//! From what a scenario says of a network to the [`NetworkPlan`] that shards are made of: which client is of which
-//! class, which address it has, and which links are its own.
+//! From what a scenario says of a network to the [`NetworkPlan`] that shards are made of: which client is of
+//! which class, which address it has, and which links are its own.
 //!
-//! Everything here is a pure function of its input: the same network has the same clients at the same addresses
-//! wherever it is laid out.
+//! Everything here is a pure function of its input: the same network has the same clients at the same
+//! addresses wherever it is laid out.
 
 mod addresses;
 mod block;
@@ -83,7 +83,8 @@ pub struct Layout {
     pub clients_v6: Option<Block>,
 }
 
-/// The times that a packet of no size takes to the server and back where nothing else is on the way: propagation.
+/// The times that a packet of no size takes to the server and back where nothing else is on the way:
+/// propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     /// Of the nearest client.

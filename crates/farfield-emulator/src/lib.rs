@@ -1,15 +1,16 @@
-//! The emulated internet, a shard at a time: clients with an IP address, a TCP and a path each, and the users on them.
+//! The emulated internet, a shard at a time: clients with an IP address, a TCP and a path each, and the users
+//! on them.
 //!
-//! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no I/O and
-//! reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
-//! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other end, a
-//! kernel behind a gateway or a [model of a server](server), it does not know.
+//! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no
+//! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
+//! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other
+//! end, a kernel behind a gateway or a [model of a server](server), it does not know.
 //!
-//! Everything happens at the instant at which it was meant to happen, however late the shard comes to it: being late
-//! once makes nothing else late. How late it was is counted ([`Lateness`]).
+//! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
+//! being late once makes nothing else late. How late it was is counted ([`Lateness`]).
 //!
-//! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of Banga and
-//! Druschel (1999), WASP (Nahum et al. 2001).
+//! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of
+//! Banga and Druschel (1999), WASP (Nahum et al. 2001).
 
 pub mod capture;
 mod client;

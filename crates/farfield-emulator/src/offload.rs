@@ -1,7 +1,8 @@
-//! Packets at the gateway, each behind the header that says what the kernel left undone: the large segments that it
-//! hands over are cut into packets, and packets for it leave their checksums to it.
+//! Packets at the gateway, each behind the header that says what the kernel left undone: the large segments
+//! that it hands over are cut into packets, and packets for it leave their checksums to it.
 //!
-//! A large segment keeps its buffer: each of its packets is a header and a range. Nothing of the data is copied.
+//! A large segment keeps its buffer: each of its packets is a header and a range. Nothing of the data is
+//! copied.
 
 use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, ip_header};
 use bytes::Bytes;

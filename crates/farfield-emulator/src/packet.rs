@@ -1,7 +1,9 @@
-//! A packet on its way through the emulated network: in meaning where it is TCP, as bytes where it is anything else.
+//! A packet on its way through the emulated network: in meaning where it is TCP, as bytes where it is
+//! anything else.
 //!
-//! Most packets are TCP segments of emulated clients; they are never written out as bytes inside. A packet becomes
-//! bytes where it leaves for a real server, where a bit of it is flipped, where a router quotes it, and in captures.
+//! Most packets are TCP segments of emulated clients; they are never written out as bytes inside. A packet
+//! becomes bytes where it leaves for a real server, where a bit of it is flipped, where a router quotes it,
+//! and in captures.
 
 use crate::convert::{repr_of, segment_of};
 use bytes::Bytes;
@@ -68,8 +70,8 @@ impl Packet {
         Some(Packet { addresses, ttl, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
     }
 
-    /// A packet from bytes, in meaning where it is a TCP segment that may not be fragmented. Its checksums are not looked at.
-    /// `None` if it is no IP packet.
+    /// A packet from bytes, in meaning where it is a TCP segment that may not be fragmented. Its checksums
+    /// are not looked at. `None` if it is no IP packet.
     pub fn parse(bytes: &Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(bytes).ok()?;
         let (addresses, ttl) = (ip.addresses(), ip.hop_limit());
@@ -82,8 +84,8 @@ impl Packet {
         }
     }
 
-    /// Writes the packet with this TTL and whole checksums to the front of `out`, which must hold its bytes (of a
-    /// segment, as many as its headers and data take); returns their number.
+    /// Writes the packet with this TTL and whole checksums to the front of `out`, which must hold its bytes
+    /// (of a segment, as many as its headers and data take); returns their number.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
             Carried::Tcp(tcp) => {

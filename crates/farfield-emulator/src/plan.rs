@@ -1,8 +1,9 @@
-//! The plan of an emulated network, before any shard is made of it: classes of clients, their addresses, their own links,
-//! and the routes of shared links between them and the server.
+//! The plan of an emulated network, before any shard is made of it: classes of clients, their addresses,
+//! their own links, and the routes of shared links between them and the server.
 //!
-//! A client is a number. Its class says how its TCP behaves and what its own links are like; its route says which
-//! shared links its packets take between the *edge*, the node at the far end of its own links, and the server.
+//! A client is a number. Its class says how its TCP behaves and what its own links are like; its route says
+//! which shared links its packets take between the *edge*, the node at the far end of its own links, and the
+//! server.
 
 use crate::slots::ClientId;
 use farfield_net::{LinkModel, NodeKind};

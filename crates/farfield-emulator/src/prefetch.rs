@@ -1,9 +1,10 @@
 //! Prefetching: the memory that coming events will need, asked for all at once.
 //!
-//! With a million clients nearly every event needs memory that no cache holds. One event after the other would wait for
-//! it, line after line. The wheel names the events that come next, many at a time, and here their packets, clients and
-//! connections are read, each kind in a loop of its own, so that the processor waits for many lines at once. Nothing
-//! follows from what is read: without this everything would happen as it does, but later.
+//! With a million clients nearly every event needs memory that no cache holds. One event after the other
+//! would wait for it, line after line. The wheel names the events that come next, many at a time, and here
+//! their packets, clients and connections are read, each kind in a loop of its own, so that the processor
+//! waits for many lines at once. Nothing follows from what is read: without this everything would happen as
+//! it does, but later.
 
 use crate::client::{Client, Own};
 use crate::client_side::ClientSide;
@@ -15,12 +16,13 @@ use crate::transit::{Event, Transit};
 use farfield_base::Instant;
 use farfield_tcp::Connection;
 
-/// Clients of a plan whose memory caches hold without being asked: for fewer, prefetching costs more than it saves.
+/// Clients of a plan whose memory caches hold without being asked: for fewer, prefetching costs more than it
+/// saves.
 const CLIENTS_CACHED: usize = 16_384;
 
 impl<C: Copy, L, O> Transit<C, L, O> {
-    /// Takes the next event that is due by `wall`. Where [`soon`](Transit::soon) is not empty afterwards, prefetching for
-    /// these packets pays.
+    /// Takes the next event that is due by `wall`. Where [`soon`](Transit::soon) is not empty afterwards,
+    /// prefetching for these packets pays.
     pub fn next_due(&mut self, wall: Instant) -> Option<(Instant, Event<L, O>)> {
         if self.plan.clients.len() <= CLIENTS_CACHED {
             return self.wheel.pop_due(wall);

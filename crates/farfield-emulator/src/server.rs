@@ -1,12 +1,14 @@
-//! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers, HTTP.
+//! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers,
+//! HTTP.
 //!
-//! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be accepted, how
-//! long a request waits for a worker, how long it is served, and when a connection is closed. What is not: processor
-//! sharing, disks, memory.
+//! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be
+//! accepted, how long a request waits for a worker, how long it is served, and when a connection is closed.
+//! What is not: processor sharing, disks, memory.
 //!
-//! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last ACK of a
-//! handshake finds the accept queue full and is dropped, too, so that the client believes in a connection that the
-//! server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`, as Linux's does.
+//! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last
+//! ACK of a handshake finds the accept queue full and is dropped, too, so that the client believes in a
+//! connection that the server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`,
+//! as Linux's does.
 //!
 //! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept.
 
@@ -49,13 +51,13 @@ pub struct ServerPlan {
     pub service: Distribution,
     /// The longest wait of a connection for its next request; `None` closes after each reply.
     pub keep_alive: Option<Duration>,
-    /// The longest wait of a process that closes first for the client to close as well, which keeps it from the next
-    /// connection: Apache's lingering close. Not at all if zero; event loops never do.
+    /// The longest wait of a process that closes first for the client to close as well, which keeps it from
+    /// the next connection: Apache's lingering close. Not at all if zero; event loops never do.
     pub linger: Duration,
     /// Requests after which a connection is closed.
     pub requests_max: Option<NonZeroU32>,
-    /// Objects whose sizes are known, and replies that are fixed; every other path gets a reply of the size that `reply`
-    /// draws.
+    /// Objects whose sizes are known, and replies that are fixed; every other path gets a reply of the size
+    /// that `reply` draws.
     pub objects: Arc<Objects>,
     /// Bytes of the body of a reply, drawn from a stream of each request's own.
     pub reply: Distribution,
@@ -66,11 +68,11 @@ pub struct ServerPlan {
 /// Workers that serve requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
-    /// Processes that each hold one connection from its acceptance until it is closed, waits for further requests
-    /// included: Apache's prefork.
+    /// Processes that each hold one connection from its acceptance until it is closed, waits for further
+    /// requests included: Apache's prefork.
     Processes(NonZeroU32),
-    /// Event loops that hold a request only while they serve it, first come, first served, and accept whatever
-    /// waits whenever they are free: nginx.
+    /// Event loops that hold a request only while they serve it, first come, first served, and accept
+    /// whatever waits whenever they are free: nginx.
     Events(NonZeroU32),
 }
 

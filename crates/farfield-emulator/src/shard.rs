@@ -21,13 +21,15 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The shard of the users of `users` (whose worker it is, among as many shards), on their part of `network`.
+    /// The shard of the users of `users` (whose worker it is, among as many shards), on their part of
+    /// `network`.
     pub fn new(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::with(Beyond::Everything, network, directory, users)
     }
 
-    /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)), and handed
-    /// in ([`take`](Self::take)) behind the last one, by the owner of the [links](crate::SharedLinks).
+    /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)),
+    /// and handed in ([`take`](Self::take)) behind the last one, by the owner of the
+    /// [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::with(Beyond::Gateway, network, directory, users)
     }
@@ -101,8 +103,8 @@ impl Shard {
         Some(matches!(event, Event::Packet(_)))
     }
 
-    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what was due before
-    /// `now`. What was due before must have been done.
+    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what
+    /// was due before `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         match self.directory.find(packet.addresses.destination()) {

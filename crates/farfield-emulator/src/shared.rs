@@ -1,14 +1,15 @@
 //! Shared links: what lies between clients' own links and the server.
 //!
-//! A shard that is made [with its ends only](crate::Shard::of_ends) holds clients, their own links and its queue's
-//! gateway port. A packet that comes to a shared link [crosses](Crossing) to the thread that holds these links, and
-//! crosses back behind the last one: to the gateway on its way to the server, to the client's own links on its way from
-//! it. It does so as soon as it is known when it will be at the other side, which is a link's propagation delay before it
-//! is there: the lookahead that the threads have to hand it over.
+//! A shard that is made [with its ends only](crate::Shard::of_ends) holds clients, their own links and its
+//! queue's gateway port. A packet that comes to a shared link [crosses](Crossing) to the thread that holds
+//! these links, and crosses back behind the last one: to the gateway on its way to the server, to the
+//! client's own links on its way from it. It does so as soon as it is known when it will be at the other
+//! side, which is a link's propagation delay before it is there: the lookahead that the threads have to hand
+//! it over.
 //!
-//! In real time the clock is the barrier between them. A packet that is handed over too late goes on from the instant
-//! that was meant for it, so that being late once makes nothing else late; a link at which others have been since counts
-//! it as of the latest of these. How late packets were is for the caller to count.
+//! In real time the clock is the barrier between them. A packet that is handed over too late goes on from the
+//! instant that was meant for it, so that being late once makes nothing else late; a link at which others
+//! have been since counts it as of the latest of these. How late packets were is for the caller to count.
 
 use crate::client::Wire;
 use crate::flight::Flight;
@@ -24,7 +25,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Shared links, or some of them, and the packets on them. `O` is an event of the server, where that is at their end.
+/// Shared links, or some of them, and the packets on them. `O` is an event of the server, where that is at
+/// their end.
 #[derive(Debug)]
 pub(crate) struct SharedSide<O> {
     pub transit: Transit<ClientId, LinkId, O>,

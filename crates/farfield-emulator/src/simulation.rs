@@ -1,23 +1,24 @@
 //! The simulated plane: users, network and a model of a server in virtual time, on any number of threads.
 //!
-//! A simulation is made of *partitions* that share nothing: up to sixteen of clients, each with their own links, TCP and
-//! users, and the *hub*, which holds the shared links and the server. Where the delay of the first link away from the
-//! server allows it, the shared links behind that one are a partition of their own, the *far side*, which halves what one
-//! thread must do at most and makes windows longer. What the partitions are follows from the plan alone;
-//! how many threads turn them does not matter to anything that happens. That is why the same seed gives the same
-//! bytes on one thread and on three.
+//! A simulation is made of *partitions* that share nothing: up to sixteen of clients, each with their own
+//! links, TCP and users, and the *hub*, which holds the shared links and the server. Where the delay of the
+//! first link away from the server allows it, the shared links behind that one are a partition of their own,
+//! the *far side*, which halves what one thread must do at most and makes windows longer. What the partitions
+//! are follows from the plan alone; how many threads turn them does not matter to anything that happens. That
+//! is why the same seed gives the same bytes on one thread and on three.
 //!
-//! Time goes on in [windows](window). In each, every partition does what is due before the window's end, and packets
-//! between partitions are handed over at the end of it: propagation delay keeps any from being due before (conservative
-//! synchronization with lookahead; Chandy and Misra 1979, as in IP-TNE's parallel kernel). Packets that reach the hub
-//! at the same instant are taken in the order of partitions, and of their sending in each.
+//! Time goes on in [windows](window). In each, every partition does what is due before the window's end, and
+//! packets between partitions are handed over at the end of it: propagation delay keeps any from being due
+//! before (conservative synchronization with lookahead; Chandy and Misra 1979, as in IP-TNE's parallel
+//! kernel). Packets that reach the hub at the same instant are taken in the order of partitions, and of their
+//! sending in each.
 //!
-//! Samples leave as the simulation goes on, in [batches](Batch): nothing is held for longer than it is under way. A
-//! batch ends with a window, so that what comes later also ended later: how large batches are, which depends on the
-//! machine, leaves no trace in their sequence.
+//! Samples leave as the simulation goes on, in [batches](Batch): nothing is held for longer than it is under
+//! way. A batch ends with a window, so that what comes later also ended later: how large batches are, which
+//! depends on the machine, leaves no trace in their sequence.
 //!
-//! Answers of routers to clients about their own links are the one exception to the lookahead: they may be handed
-//! on late by up to a window, the same in every run.
+//! Answers of routers to clients about their own links are the one exception to the lookahead: they may be
+//! handed on late by up to a window, the same in every run.
 
 mod barrier;
 mod hub;
@@ -80,7 +81,8 @@ pub enum SimulationError {
 /// The result of a simulation.
 #[derive(Debug)]
 pub struct Simulated {
-    /// Every request, in order of its end, its user and its number on its connection; empty where a [`Sink`] took them.
+    /// Every request, in order of its end, its user and its number on its connection; empty where a [`Sink`]
+    /// took them.
     pub samples: Vec<Sample>,
     /// Counters of load that was scheduled, begun and dropped.
     pub tally: Tally,
@@ -98,9 +100,9 @@ pub struct Simulated {
     pub ended: Instant,
     /// Events done: packets, timers, users.
     pub events: u64,
-    /// Those of them that were a packet at the end of a hop: at the next link that takes time, at its client, at the
-    /// server. A client's own links in a row are one hop where they [are one](farfield_net::Compound); a hop that takes no
-    /// time is none, unless the packet changes threads there: the edge, on the way down.
+    /// Those of them that were a packet at the end of a hop: at the next link that takes time, at its client,
+    /// at the server. A client's own links in a row are one hop where they [are one](farfield_net::Compound);
+    /// a hop that takes no time is none, unless the packet changes threads there: the edge, on the way down.
     pub packet_events: u64,
     /// Windows that time went on in.
     pub windows: u64,
@@ -131,8 +133,8 @@ const PARTITIONS_MAX: u32 = 16;
 /// Clients that make a partition of their own worth its while.
 const CLIENTS_A_PARTITION: u32 = 64;
 
-/// The number of partitions of `clients` clients. It divides theirs, so that a user's client is in the user's partition
-/// however many users there are.
+/// The number of partitions of `clients` clients. It divides theirs, so that a user's client is in the user's
+/// partition however many users there are.
 fn partitions_of(clients: u32) -> u32 {
     let most = (clients / CLIENTS_A_PARTITION).clamp(1, PARTITIONS_MAX);
     (1..=most).rev().find(|partitions| clients.is_multiple_of(*partitions)).unwrap_or(1)

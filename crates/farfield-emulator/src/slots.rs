@@ -3,7 +3,8 @@
 use farfield_base::index_type;
 
 index_type! {
-    /// A client: its place in [`NetworkPlan::clients`](crate::NetworkPlan::clients), and its number on every side.
+    /// A client: its place in [`NetworkPlan::clients`](crate::NetworkPlan::clients), and its number on every
+    /// side.
     pub struct ClientId;
 }
 

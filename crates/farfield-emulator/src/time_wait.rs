@@ -1,5 +1,5 @@
-//! Connections of which only TIME-WAIT is left: clients that close first have many of them for each one open, and all
-//! they do is to answer a FIN that comes again.
+//! Connections of which only TIME-WAIT is left: clients that close first have many of them for each one open,
+//! and all they do is to answer a FIN that comes again.
 
 use crate::slots::ClientSlot;
 use farfield_base::{Duration, Instant};
@@ -28,8 +28,8 @@ impl TimeWaits {
         self.waits.insert((client, port), wait);
     }
 
-    /// Takes a segment for a port on which no connection is: the answer, if it is one of a connection here. `None` if
-    /// it belongs to nobody.
+    /// Takes a segment for a port on which no connection is: the answer, if it is one of a connection here.
+    /// `None` if it belongs to nobody.
     pub fn answer(
         &mut self,
         now: Instant,

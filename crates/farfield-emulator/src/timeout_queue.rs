@@ -1,10 +1,10 @@
-//! Deadlines that nearly always come to nothing: a connection's timers, which are put off with each segment and mostly
-//! outlive it.
+//! Deadlines that nearly always come to nothing: a connection's timers, which are put off with each segment
+//! and mostly outlive it.
 //!
-//! Waits of about the same length lie in one queue, in the order of their beginning, which is that of their ends; the
-//! wheel holds one alarm for the queue's front. So a deadline whose owner is gone by then costs an entry in a queue,
-//! and no event. A wait is rounded down to an eighth of its octave: who is asked at the end of it either has a
-//! deadline now, or waits for the rest, and a short rest is for the wheel itself.
+//! Waits of about the same length lie in one queue, in the order of their beginning, which is that of their
+//! ends; the wheel holds one alarm for the queue's front. So a deadline whose owner is gone by then costs an
+//! entry in a queue, and no event. A wait is rounded down to an eighth of its octave: who is asked at the end
+//! of it either has a deadline now, or waits for the rest, and a short rest is for the wheel itself.
 
 use farfield_base::Instant;
 use std::collections::VecDeque;
@@ -76,8 +76,8 @@ impl<S: Copy> TimeoutQueue<S> {
         Put::Queued { asks_at, first_of }
     }
 
-    /// The front of queue `number` at `now`, taken out if it is due. Those before it are forgotten that do not wait any
-    /// more, as `waits` says of an owner and the instant at which it is to be asked.
+    /// The front of queue `number` at `now`, taken out if it is due. Those before it are forgotten that do
+    /// not wait any more, as `waits` says of an owner and the instant at which it is to be asked.
     pub fn front(
         &mut self,
         number: u16,

@@ -9,8 +9,8 @@ use farfield_net::{Cause, Wheel};
 use slab::Slab;
 use std::sync::Arc;
 
-/// Time and packets on one side. `C` names a client there, `L` a link, and `O` is an event of what is at the end of the
-/// side's links.
+/// Time and packets on one side. `C` names a client there, `L` a link, and `O` is an event of what is at the
+/// end of the side's links.
 #[derive(Debug)]
 pub(crate) struct Transit<C, L, O> {
     pub plan: Arc<NetworkPlan>,
@@ -36,8 +36,8 @@ pub(crate) enum Event<L, O> {
     Other(O),
 }
 
-/// A packet between sides, on its way from one thread to another, with the instant at which it is meant to be at the
-/// other side.
+/// A packet between sides, on its way from one thread to another, with the instant at which it is meant to be
+/// at the other side.
 #[derive(Debug)]
 pub struct Crossing {
     pub(crate) at: Instant,

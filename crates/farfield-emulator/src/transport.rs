@@ -179,8 +179,8 @@ impl ClientSide {
         self.send_segment(client, source_port, &segment, &payload);
     }
 
-    /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1), so that
-    /// a port may be used again while the server still remembers it.
+    /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1),
+    /// so that a port may be used again while the server still remembers it.
     fn numbers(&self, client: ClientSlot, port: u16) -> Numbers {
         let number = u64::from(self.clients[client.index()].number.get());
         let mut hash = self.seed.0 ^ number << 16 ^ u64::from(port);
@@ -189,7 +189,8 @@ impl ClientSide {
         let clock = self.transit.now.as_ns() / 4_000;
         Numbers {
             isn: SeqNumber((hash >> 32) as u32).at(clock as i64),
-            // One clock for all connections of a client (RFC 7323 §5.4): a later one is never taken for an older.
+            // One clock for all connections of a client (RFC 7323 §5.4): a later one is never taken for an
+            // older.
             timestamp_offset: (number as u32).wrapping_mul(0x9e37_79b9),
         }
     }

@@ -1,10 +1,11 @@
 //! HTTP/1.0 and HTTP/1.1, the client's side (RFC 9110, RFC 9112).
 //!
-//! A [`RequestHead`] becomes bytes once, ahead of time. A [`ReplyReader`] reads the replies of one connection,
-//! one after another, and reports what it finds as [`Event`]s; what a reply may break is a [`Malformed`].
+//! A [`RequestHead`] becomes bytes once, ahead of time. A [`ReplyReader`] reads the replies of one
+//! connection, one after another, and reports what it finds as [`Event`]s; what a reply may break is a
+//! [`Malformed`].
 //!
-//! Which request a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112, 9.3.2).
-//! Not spoken: CONNECT, and the protocols that a 101 switches to.
+//! Which request a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112,
+//! 9.3.2). Not spoken: CONNECT, and the protocols that a 101 switches to.
 
 mod chunked;
 mod fields;

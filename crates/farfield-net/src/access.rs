@@ -1,8 +1,9 @@
 //! Ready-made access links, each with where its numbers come from.
 //!
-//! A preset is a round trip and a rate each way; half of the round trip is the propagation of each direction. The
-//! WAGON paper does not say whether its delays are one way or there and back; they are taken as round trips, for
-//! 500 ms is what a geostationary hop takes there and back. Jitter and loss are left to the scenario.
+//! A preset is a round trip and a rate each way; half of the round trip is the propagation of each direction.
+//! The WAGON paper does not say whether its delays are one way or there and back; they are taken as round
+//! trips, for 500 ms is what a geostationary hop takes there and back. Jitter and loss are left to the
+//! scenario.
 
 use crate::bit_rate::BitRate;
 use crate::link::LinkSpec;

@@ -29,8 +29,8 @@ impl BitRate {
 impl FromStr for BitRate {
     type Err = QuantityError;
 
-    /// Reads decimal multiples: `bit`, `kbit`, `Mbit`, `Gbit`, the same with `/s`, and `kb/s`, `kbps` and their like
-    /// (a `b` is a bit; bytes a second are not taken, so that no rate is wrong by eight).
+    /// Reads decimal multiples: `bit`, `kbit`, `Mbit`, `Gbit`, the same with `/s`, and `kb/s`, `kbps` and
+    /// their like (a `b` is a bit; bytes a second are not taken, so that no rate is wrong by eight).
     fn from_str(text: &str) -> Result<BitRate, QuantityError> {
         let text = text.trim();
         let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());

@@ -1,9 +1,9 @@
-//! Links in a row that only one client uses, as one: for a packet offered at the first it is known at once what becomes of
-//! it behind the last, without an event a hop.
+//! Links in a row that only one client uses, as one: for a packet offered at the first it is known at once
+//! what becomes of it behind the last, without an event a hop.
 //!
-//! This is exact, not an approximation: nothing else is offered to the later links, and the earlier ones deliver in the
-//! order in which they were offered, so the later links see the very offers that events would have brought.
-//! Links for which that does not hold are [refused](NotCollapsible).
+//! This is exact, not an approximation: nothing else is offered to the later links, and the earlier ones
+//! deliver in the order in which they were offered, so the later links see the very offers that events would
+//! have brought. Links for which that does not hold are [refused](NotCollapsible).
 
 use crate::link::{Arrival, Delivery, Fate, Link, Packet};
 use crate::loss::{Memory, Scope};

@@ -1,8 +1,8 @@
 //! Delay of a packet once its last bit has left: propagation, and jitter of any distribution.
 //!
-//! The distribution is handed in as a closure or any [`Jitter`], for this crate knows no distributions. Jitter only adds.
-//! With [`Order::Kept`] a packet that would overtake waits for the one before it (a queue somewhere jitters);
-//! with [`Order::Free`] it overtakes (several paths jitter).
+//! The distribution is handed in as a closure or any [`Jitter`], for this crate knows no distributions.
+//! Jitter only adds. With [`Order::Kept`] a packet that would overtake waits for the one before it (a queue
+//! somewhere jitters); with [`Order::Free`] it overtakes (several paths jitter).
 
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum NodeKind {
     /// An end: it sends and receives, and forwards nothing.
     Host,
-    /// A router: it forwards packets, decrements their TTL, and answers those that it may not forward with an error.
+    /// A router: it forwards packets, decrements their TTL, and answers those that it may not forward with an
+    /// error.
     Router,
     /// A switch: it forwards frames; packets pass as they are.
     Switch,
@@ -19,15 +20,16 @@ pub enum NodeKind {
 pub enum Passing {
     /// The packet goes on, with this TTL.
     On(u8),
-    /// Its TTL has run out: it is dropped, and its sender sent "time exceeded" (RFC 792; RFC 4443, section 3.3).
+    /// Its TTL has run out: it is dropped, and its sender sent "time exceeded" (RFC 792; RFC 4443, section
+    /// 3.3).
     Expired,
     /// A host does not forward.
     Refused,
 }
 
 impl NodeKind {
-    /// The verdict on a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section 5.3.1; RFC
-    /// 8200, section 3): a router forwards none whose TTL would become zero.
+    /// The verdict on a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section
+    /// 5.3.1; RFC 8200, section 3): a router forwards none whose TTL would become zero.
     pub const fn pass(self, ttl: u8) -> Passing {
         match (self, ttl) {
             (NodeKind::Host, _) => Passing::Refused,

@@ -1,6 +1,6 @@
 //! The packet-level network: the [event wheel](wheel) that every shard turns on, [links](link) with their
-//! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets are
-//! opaque here: no TCP, no HTTP.
+//! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets
+//! are opaque here: no TCP, no HTTP.
 
 pub mod access;
 mod bit_rate;

@@ -1,17 +1,18 @@
 //! One direction of a link: loss, queue, transmission, propagation, jitter, duplication, corruption.
 //!
-//! A packet that is offered meets them in this order. Loss comes first, as in Dummynet and netem: what the wire
-//! loses takes none of the link's time. Duplicates and damage come about behind the transmitter, and each copy has
-//! a jitter and damage of its own.
+//! A packet that is offered meets them in this order. Loss comes first, as in Dummynet and netem: what the
+//! wire loses takes none of the link's time. Duplicates and damage come about behind the transmitter, and
+//! each copy has a jitter and damage of its own.
 //!
-//! First in, first out, there is no "link free" event: a packet's departure follows from the one before it, and so
-//! [`Link::offer`] returns at once what becomes of it. Only behind a [CoDel queue](crate::queue::codel) a packet may
-//! have to wait for its verdict, which [`Link::poll`] returns. Offers come in order of time, as a
-//! [wheel](crate::Wheel) deals them; one that is late counts as of the latest before it.
+//! First in, first out, there is no "link free" event: a packet's departure follows from the one before it,
+//! and so [`Link::offer`] returns at once what becomes of it. Only behind a [CoDel
+//! queue](crate::queue::codel) a packet may have to wait for its verdict, which [`Link::poll`] returns.
+//! Offers come in order of time, as a [wheel](crate::Wheel) deals them; one that is late counts as of the
+//! latest before it.
 //!
-//! Packets are opaque: a size, and a key by which their owner knows them. A link draws from the stream it is lent,
-//! which belongs to the link. Offering allocates nothing once the queue has grown to its longest, and formats
-//! nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
+//! Packets are opaque: a size, and a key by which their owner knows them. A link draws from the stream it is
+//! lent, which belongs to the link. Offering allocates nothing once the queue has grown to its longest, and
+//! formats nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
 
 mod model;
 mod plain;
@@ -137,8 +138,8 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// As [`offer`](Self::offer), for a packet of a connection that lends its `memory` of losses, one for each direction. Where
-    /// losses are the link's own this is [`Link::offer`] and the memory is left alone.
+    /// As [`offer`](Self::offer), for a packet of a connection that lends its `memory` of losses, one for
+    /// each direction. Where losses are the link's own this is [`Link::offer`] and the memory is left alone.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         if self.model.loss.scope() == Scope::Link {
             return self.offer(now, packet, rng);
@@ -148,8 +149,8 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// When the next verdict on a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile does not
-    /// bring it forward.
+    /// When the next verdict on a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile
+    /// does not bring it forward.
     pub fn next_verdict_at(&self) -> Option<Instant> {
         let Line::Codel(verdicts) = &self.line else { return None };
         if !verdicts.fallen.is_empty() {
@@ -166,8 +167,8 @@ impl Link {
         verdicts.fallen.pop_front()
     }
 
-    /// Lets time pass. What leaves meanwhile draws before anything that is offered now, so that it does not matter
-    /// when verdicts are asked for.
+    /// Lets time pass. What leaves meanwhile draws before anything that is offered now, so that it does not
+    /// matter when verdicts are asked for.
     fn advance(&mut self, now: Instant, rng: &mut Stream) {
         self.now = self.now.max(now);
         self.judge(rng);
@@ -261,7 +262,8 @@ impl Link {
             let Verdicts { queue, fallen } = &mut **verdicts;
             let drop = |packet: Waiting| fallen.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
             let Some(packet) = queue.leave(at, &parameters, drop) else { continue };
-            // All that is queued came before `at`, for newcomers join after this; so it starts to leave at `at`.
+            // All that is queued came before `at`, for newcomers join after this; so it starts to leave at
+            // `at`.
             let bytes = packet.bytes - self.model.overhead;
             let fate = self.send(packet.came, bytes, rng);
             let Line::Codel(verdicts) = &mut self.line else { return };

@@ -1,10 +1,11 @@
-//! Whether a packet fits through a link: only the decision. Cutting packets and saying "fragmentation needed" is
-//! the business of its owner, who knows what a packet is.
+//! Whether a packet fits through a link: only the decision. Cutting packets and saying "fragmentation needed"
+//! is the business of its owner, who knows what a packet is.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The largest packet that a link carries, in bytes from the IP header on: 68 (RFC 791, section 3.2) to 65,535.
+/// The largest packet that a link carries, in bytes from the IP header on: 68 (RFC 791, section 3.2) to
+/// 65,535.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Mtu(u32);
@@ -21,7 +22,8 @@ pub enum Fit {
     Fits,
     /// The packet goes through in fragments of at most the MTU.
     Fragments,
-    /// The packet does not go through, and its sender is sent the MTU (RFC 1191, section 4; RFC 8201, section 4).
+    /// The packet does not go through, and its sender is sent the MTU (RFC 1191, section 4; RFC 8201, section
+    /// 4).
     TooBig,
 }
 

@@ -4,8 +4,8 @@ use farfield_base::Share;
 use farfield_base::random::Stream;
 use rand_core::Rng;
 
-/// A probability, as the number below which a random word must lie. What cannot happen draws nothing, so that a
-/// link without loss leaves its stream to its jitter.
+/// A probability, as the number below which a random word must lie. What cannot happen draws nothing, so that
+/// a link without loss leaves its stream to its jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probability {
     below: u64,

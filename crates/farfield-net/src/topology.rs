@@ -1,7 +1,8 @@
 //! Topologies: hosts, routers and switches, and directed links between them.
 //!
-//! A topology holds links as their owner describes them (`L`: a specification, or the link itself); what it needs
-//! of them is the propagation delay. [`Routes`] are computed once. What a topology does not do: move packets.
+//! A topology holds links as their owner describes them (`L`: a specification, or the link itself); what it
+//! needs of them is the propagation delay. [`Routes`] are computed once. What a topology does not do: move
+//! packets.
 
 mod backbone;
 mod collapse;

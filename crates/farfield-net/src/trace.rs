@@ -1,10 +1,11 @@
-//! Packet-delivery traces in mahimahi's format: on each line the millisecond at which one packet of 1500 bytes may
-//! leave. After its last line the trace begins again, counted from that line's time.
+//! Packet-delivery traces in mahimahi's format: on each line the millisecond at which one packet of 1500
+//! bytes may leave. After its last line the trace begins again, counted from that line's time.
 //!
-//! As in mahimahi's `mm-link` (Netravali et al. 2015, section 4): an opportunity is for packets that came before
-//! it. What a packet leaves of its 1500 bytes goes to the packets behind it in the queue; what the queue leaves is
-//! lost. A packet that needs more takes several opportunities and leaves with the last. Unlike mahimahi, packets
-//! above 1500 bytes are carried too, and instants are kept to the nanosecond, not cut to the millisecond.
+//! As in mahimahi's `mm-link` (Netravali et al. 2015, section 4): an opportunity is for packets that came
+//! before it. What a packet leaves of its 1500 bytes goes to the packets behind it in the queue; what the
+//! queue leaves is lost. A packet that needs more takes several opportunities and leaves with the last.
+//! Unlike mahimahi, packets above 1500 bytes are carried too, and instants are kept to the nanosecond, not
+//! cut to the millisecond.
 
 use crate::transmit::Passage;
 use farfield_base::Instant;

@@ -1,8 +1,8 @@
 //! Transmission: bits leave at once, at a constant rate, or when a recorded trace lets them.
 //!
-//! First in, first out, and so without any event: when a packet's transmission starts and ends follows from the
-//! one before it. At a constant rate the end is exact in fractions of a nanosecond, so that a saturated link
-//! carries its rate and not a rounding of it; the instants returned are rounded down.
+//! First in, first out, and so without any event: when a packet's transmission starts and ends follows from
+//! the one before it. At a constant rate the end is exact in fractions of a nanosecond, so that a saturated
+//! link carries its rate and not a rounding of it; the instants returned are rounded down.
 
 use crate::bit_rate::BitRate;
 use crate::trace::{Cursor, Trace};

@@ -1,18 +1,18 @@
 //! The event store of a shard: a hierarchical timing wheel over whole nanoseconds.
 //!
-//! Level `k` has 64 slots, each `64^k` ns wide, and an event lies on the level of the highest base-64 digit in
-//! which its time differs from the wheel's own (Varghese and Lauck 1987, scheme 7, with the radix heap's way
-//! of choosing the level). So a slot of level 0 is one nanosecond: what lies in it is due at the same instant,
-//! and because slots are first-in first-out at every level and a slot is dealt out before the wheel enters its
-//! time, events leave in order of `(time, order of scheduling)`, exactly.
+//! Level `k` has 64 slots, each `64^k` ns wide, and an event lies on the level of the highest base-64 digit
+//! in which its time differs from the wheel's own (Varghese and Lauck 1987, scheme 7, with the radix heap's
+//! way of choosing the level). So a slot of level 0 is one nanosecond: what lies in it is due at the same
+//! instant, and because slots are first-in first-out at every level and a slot is dealt out before the wheel
+//! enters its time, events leave in order of `(time, order of scheduling)`, exactly.
 //!
-//! The wheel goes from event to event, not from slot to slot: it takes the earliest of the first slot straight out,
-//! and deals the others out by how they differ from that one. Most events are so dealt out once or twice on their
-//! way, whatever the level they began on.
+//! The wheel goes from event to event, not from slot to slot: it takes the earliest of the first slot
+//! straight out, and deals the others out by how they differ from that one. Most events are so dealt out once
+//! or twice on their way, whatever the level they began on.
 //!
-//! Events of a slot lie side by side in chunks, and chunks in one slab: dealing out reads memory in order, and
-//! nothing is allocated for an event once the slab has grown. There is no cancelling; the receiver of an event checks whether
-//! it still cares.
+//! Events of a slot lie side by side in chunks, and chunks in one slab: dealing out reads memory in order,
+//! and nothing is allocated for an event once the slab has grown. There is no cancelling; the receiver of an
+//! event checks whether it still cares.
 
 use farfield_base::Instant;
 
@@ -107,8 +107,8 @@ impl<E> Wheel<E> {
         self.pop_due_naming(now, |_| {})
     }
 
-    /// As [`pop_due`](Self::pop_due); hands to `soon` events that come next: those of some 262 µs, when the wheel comes to
-    /// them. A hint: what is scheduled later may come before, and single events are not named.
+    /// As [`pop_due`](Self::pop_due); hands to `soon` events that come next: those of some 262 µs, when the
+    /// wheel comes to them. A hint: what is scheduled later may come before, and single events are not named.
     pub fn pop_due_naming(&mut self, now: Instant, mut soon: impl FnMut(&E)) -> Option<(Instant, E)> {
         let now = now.as_ns();
         loop {
@@ -228,8 +228,8 @@ impl<E> Wheel<E> {
         }
     }
 
-    /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and moves the
-    /// others to the levels below.
+    /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and
+    /// moves the others to the levels below.
     fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64, soon: &mut impl FnMut(&E)) -> E {
         let mut chunk_at = self.slots[level][slot].first;
         let event = loop {

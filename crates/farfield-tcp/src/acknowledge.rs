@@ -1,4 +1,5 @@
-//! An acknowledgment arrives: RFC 9293 §3.10.7.4, fifth; RTT (RFC 6298), SACK (RFC 2018), and what recovery learns from it.
+//! An acknowledgment arrives: RFC 9293 §3.10.7.4, fifth; RTT (RFC 6298), SACK (RFC 2018), and what recovery
+//! learns from it.
 
 use crate::congestion::{Acked, CongestionControl};
 use crate::connection::Connection;
@@ -11,7 +12,8 @@ use crate::timers::Timer;
 use farfield_base::Instant;
 
 impl Connection {
-    /// Fifth: true if the acknowledgment can be one of what was sent. That of our SYN establishes the connection.
+    /// Fifth: true if the acknowledgment can be one of what was sent. That of our SYN establishes the
+    /// connection.
     pub(crate) fn passes_acknowledgment(
         &mut self,
         now: Instant,
@@ -49,13 +51,15 @@ impl Connection {
         let same_window = self.take_window(segment, seq, ack);
         if ack > self.send.una {
             self.advance(now, segment, ack);
-            // RFC 6675 §2: what reports SACKed bytes for the first time is a duplicate, even if it acknowledges more
+            // RFC 6675 §2: what reports SACKed bytes for the first time is a duplicate, even if it
+            // acknowledges more
             if fresh > 0 && self.send.una < self.send.nxt {
                 self.handle_duplicate();
             }
         } else if ack == self.send.una && self.send.una < self.send.nxt {
-            // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no data, SYN or
-            // FIN, and the same window. With SACK (RFC 6675 §2) it is one that reports bytes not known before.
+            // RFC 5681 §2: a duplicate ACK comes while data is outstanding (a window probe is not), has no
+            // data, SYN or FIN, and the same window. With SACK (RFC 6675 §2) it is one that reports bytes not
+            // known before.
             let duplicate = if self.agreed.sack { fresh > 0 } else { len == 0 && same_window };
             if duplicate {
                 self.handle_duplicate();
@@ -72,9 +76,9 @@ impl Connection {
         let wnd = self.agreed.window_in(segment);
         let same = wnd == self.send.wnd;
         let send = &mut self.send;
-        // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK. What
-        // acknowledges more is later too, whatever its number: were its window not taken, the one of before would
-        // move on with SND.UNA, beyond all that was offered
+        // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK.
+        // What acknowledges more is later too, whatever its number: were its window not taken, the one of
+        // before would move on with SND.UNA, beyond all that was offered
         let later = send.una < ack || send.wl1 < seq || (send.wl1 == seq && send.wl2 <= ack);
         if ack >= send.una && later {
             send.offer(wnd, seq, ack);
@@ -117,7 +121,8 @@ impl Connection {
         self.take_round_trip(now, segment, ack);
         let restart = self.recover_by_ack(ack, acked);
         if self.recovery.phase != Phase::Fast && restart {
-            // RFC 5681 §3.1 and RFC 7661: a window that was not used says nothing about the path and does not grow
+            // RFC 5681 §3.1 and RFC 7661: a window that was not used says nothing about the path and does not
+            // grow
             let limited = flight + u64::from(self.window.smss) > u64::from(self.window.cwnd);
             if limited && !self.recovery.just_left {
                 let (srtt, slow_start) = (self.rtt.srtt(), self.config.slow_start);
@@ -134,8 +139,8 @@ impl Connection {
         self.note_progress(now);
     }
 
-    /// RFC 6298 §3: Karn's algorithm, or the echoed stamp where a retransmission made the timing void. The timing of a
-    /// segment sent once is exact, the stamp rounded to its clock: so the first is preferred.
+    /// RFC 6298 §3: Karn's algorithm, or the echoed stamp where a retransmission made the timing void. The
+    /// timing of a segment sent once is exact, the stamp rounded to its clock: so the first is preferred.
     fn take_round_trip(&mut self, now: Instant, segment: &Segment, ack: Position) {
         match self.send.timed {
             Some((end, sent_at)) => {

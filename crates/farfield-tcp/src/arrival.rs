@@ -10,9 +10,9 @@ use crate::timers::Timer;
 use farfield_base::Instant;
 
 impl Connection {
-    /// Takes one segment with its data. What is next in order is given to `deliver` at once, in pieces; the end of the
-    /// peer's data is reported by [`Event::PeerFinished`](crate::Event). `payload` may be up to 64 KiB of merged segments;
-    /// `segment.payload_len` is its length.
+    /// Takes one segment with its data. What is next in order is given to `deliver` at once, in pieces; the
+    /// end of the peer's data is reported by [`Event::PeerFinished`](crate::Event). `payload` may be up to 64
+    /// KiB of merged segments; `segment.payload_len` is its length.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -34,8 +34,8 @@ impl Connection {
         let mut seq = segment.seq.position(self.receive.isn, self.receive.nxt);
         let mut syn = flags.syn;
         if self.state == State::SynReceived && syn && !flags.rst && seq == 0 {
-            // RFC 9293 §3.5 figure 8: a SYN again means that our SYN-ACK was lost; with an ACK both opened at once,
-            // and what is left of the segment without its SYN is in order
+            // RFC 9293 §3.5 figure 8: a SYN again means that our SYN-ACK was lost; with an ACK both opened at
+            // once, and what is left of the segment without its SYN is in order
             if !flags.ack {
                 self.syn_due = true;
                 return;
@@ -43,8 +43,8 @@ impl Connection {
             (seq, syn) = (1, false);
         }
         if syn && !flags.rst {
-            // RFC 5961 §4.2: a SYN in a synchronized state is challenged, whatever its number; and whatever its
-            // stamp: a peer that begins anew knows nothing of what was agreed upon
+            // RFC 5961 §4.2: a SYN in a synchronized state is challenged, whatever its number; and whatever
+            // its stamp: a peer that begins anew knows nothing of what was agreed upon
             self.challenge(now);
             return;
         }
@@ -64,7 +64,8 @@ impl Connection {
         if !flags.ack || !self.passes_acknowledgment(now, segment, seq, ack) {
             return;
         }
-        // RFC 7323 §4.3 and §5.3 R3: of segments that are accepted alone, or a forged one could stop the peer's
+        // RFC 7323 §4.3 and §5.3 R3: of segments that are accepted alone, or a forged one could stop the
+        // peer's
         if let Some(stamps) = segment.options.timestamps.filter(|_| acceptable && self.agreed.timestamps) {
             self.stamps.update(stamps, seq, self.receive.last_ack_sent, now);
         }
@@ -123,8 +124,8 @@ impl Connection {
         }
     }
 
-    /// The ACK that an unacceptable segment gets (§3.10.7.4, first). One without data might be such an ACK itself: those
-    /// are limited, or two peers out of step would answer each other for ever.
+    /// The ACK that an unacceptable segment gets (§3.10.7.4, first). One without data might be such an ACK
+    /// itself: those are limited, or two peers out of step would answer each other for ever.
     fn acknowledge_refused(&mut self, now: Instant, has_length: bool) {
         if has_length || self.challenges.admit(now) {
             self.ack_due = true;

@@ -1,5 +1,5 @@
-//! Challenge ACKs, at a limited rate (RFC 5961 §7), so that an attacker cannot have them without end, and two peers
-//! that have lost each other's place cannot echo ACKs for ever.
+//! Challenge ACKs, at a limited rate (RFC 5961 §7), so that an attacker cannot have them without end, and two
+//! peers that have lost each other's place cannot echo ACKs for ever.
 
 use farfield_base::{Duration, Instant};
 

@@ -9,7 +9,8 @@ use farfield_base::Duration;
 /// [`windows`](Config::windows) are the places to start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The MSS announced and the most sent, in bytes: the MTU less 40 (IPv4) or 60 (IPv6). At least 64 is used.
+    /// The MSS announced and the most sent, in bytes: the MTU less 40 (IPv4) or 60 (IPv6). At least 64 is
+    /// used.
     pub mss: u16,
     /// The MSS of a peer that announces none: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
     pub default_mss: u16,
@@ -47,8 +48,8 @@ pub struct Config {
     pub delayed_ack: DelayedAckPolicy,
     /// How long TIME-WAIT lasts (2 MSL); none leaves it at once.
     pub time_wait: Duration,
-    /// How long FIN-WAIT-2 waits for the peer's next data or FIN before the connection fails; `None` is for ever, as
-    /// RFC 9293 has it.
+    /// How long FIN-WAIT-2 waits for the peer's next data or FIN before the connection fails; `None` is for
+    /// ever, as RFC 9293 has it.
     pub fin_wait_2: Option<Duration>,
 }
 
@@ -75,8 +76,8 @@ pub enum Algorithm {
     Cubic,
 }
 
-/// What an acknowledgment adds to the congestion window in slow start. Where a receiver acknowledges every second
-/// segment, the window grows by half each round trip with the first, and doubles with the second.
+/// What an acknowledgment adds to the congestion window in slow start. Where a receiver acknowledges every
+/// second segment, the window grows by half each round trip with the first, and doubles with the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowStart {
     /// At most a segment for each ACK (RFC 5681 §3.1).
@@ -112,7 +113,8 @@ impl InitialWindow {
 }
 
 impl Config {
-    /// A 4.4BSD client, as the papers of the late 1990s measured: no options but MSS, timers of 500 and 200 ms.
+    /// A 4.4BSD client, as the papers of the late 1990s measured: no options but MSS, timers of 500 and 200
+    /// ms.
     pub fn bsd() -> Config {
         Config {
             mss: 1460,

@@ -26,9 +26,10 @@ use thiserror::Error;
 ///
 /// Its owner hands in segments ([`handle_segment`](Connection::handle_segment)) and time
 /// ([`handle_timer`](Connection::handle_timer)); after either, and after [`write`](Connection::write),
-/// [`close`](Connection::close), [`abort`](Connection::abort) or [`set_unread`](Connection::set_unread), it takes
-/// [`poll_transmit`](Connection::poll_transmit) until there is no more, then [`poll_event`](Connection::poll_event), and
-/// has itself woken at [`poll_timer`](Connection::poll_timer). A timer that comes early or twice does no harm.
+/// [`close`](Connection::close), [`abort`](Connection::abort) or [`set_unread`](Connection::set_unread), it
+/// takes [`poll_transmit`](Connection::poll_transmit) until there is no more, then
+/// [`poll_event`](Connection::poll_event), and has itself woken at [`poll_timer`](Connection::poll_timer). A
+/// timer that comes early or twice does no harm.
 ///
 /// An established connection with nothing on its way allocates nothing beyond itself.
 #[derive(Debug)]
@@ -58,8 +59,8 @@ pub struct Connection {
     pub(crate) ack_due: bool,
 }
 
-/// The numbers that a connection begins with. Real stacks make them hard to guess (RFC 9293 §3.4.1, RFC 7323 §7.1);
-/// here they come from the owner's random stream.
+/// The numbers that a connection begins with. Real stacks make them hard to guess (RFC 9293 §3.4.1, RFC 7323
+/// §7.1); here they come from the owner's random stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers {
     /// The initial sequence number.
@@ -123,8 +124,8 @@ impl Connection {
         Ok(())
     }
 
-    /// No more will be written: a FIN follows the data. The peer's data is still taken (half-close). Doing it twice
-    /// is doing it once.
+    /// No more will be written: a FIN follows the data. The peer's data is still taken (half-close). Doing it
+    /// twice is doing it once.
     pub fn close(&mut self) {
         match self.state {
             // RFC 9293 §3.10.4: nothing is owed to anyone
@@ -154,8 +155,8 @@ impl Connection {
         self.vanish();
     }
 
-    /// Of the data handed over, the application has not yet used `bytes`: they count against the window. A reader
-    /// that uses everything at once never calls this.
+    /// Of the data handed over, the application has not yet used `bytes`: they count against the window. A
+    /// reader that uses everything at once never calls this.
     pub fn set_unread(&mut self, bytes: u32) {
         self.receive.unread = bytes;
         // RFC 9293 §3.8.6.2.2, as BSD has it: advertise a window that grew by two segments or half the buffer
@@ -166,8 +167,8 @@ impl Connection {
         }
     }
 
-    /// The path takes no segments larger than `mss` bytes ("fragmentation needed", RFC 1191 §6.4): what is outstanding
-    /// is sent again in smaller ones, and the congestion window is left alone.
+    /// The path takes no segments larger than `mss` bytes ("fragmentation needed", RFC 1191 §6.4): what is
+    /// outstanding is sent again in smaller ones, and the congestion window is left alone.
     pub fn reduce_mss(&mut self, mss: u16) {
         let mss = mss.max(64);
         if mss < self.agreed.peer_mss.min(self.config.mss) {
@@ -190,12 +191,14 @@ impl Connection {
         self.events.pop()
     }
 
-    /// The bytes that a [`Transmit`](crate::Transmit) names, in pieces: valid until the next call of `handle_segment`.
+    /// The bytes that a [`Transmit`](crate::Transmit) names, in pieces: valid until the next call of
+    /// `handle_segment`.
     pub fn payload(&self, range: Range<u64>) -> impl Iterator<Item = &[u8]> {
         self.send.buffer.pieces(range)
     }
 
-    /// As [`payload`](Self::payload), in one piece: a view of what was [written](Connection::write) where that was one piece, else a copy.
+    /// As [`payload`](Self::payload), in one piece: a view of what was [written](Connection::write) where
+    /// that was one piece, else a copy.
     pub fn payload_bytes(&self, range: Range<u64>) -> Bytes {
         self.send.buffer.bytes(range)
     }

@@ -10,8 +10,8 @@ pub struct DelayedAckPolicy {
     pub delay: Duration,
     /// The wait ends at the next multiple of `delay`, as with the 200 ms heartbeat of BSD.
     pub heartbeat: bool,
-    /// Segments at the beginning of a connection that are acknowledged at once (Linux: 16), so that the peer's
-    /// slow start is not slowed.
+    /// Segments at the beginning of a connection that are acknowledged at once (Linux: 16), so that the
+    /// peer's slow start is not slowed.
     pub quick_segments: u8,
 }
 

@@ -33,8 +33,8 @@ impl Connection {
         self.send.nxt = self.send.una;
         self.send.timed = None;
         if self.send.wnd == 0 {
-            // RFC 9293 §3.8.6.1: the window was closed over what is outstanding: that is no sign of congestion, and
-            // what is sent again is a probe
+            // RFC 9293 §3.8.6.1: the window was closed over what is outstanding: that is no sign of
+            // congestion, and what is sent again is a probe
             self.send.probe_due = true;
             self.arm_persist(now);
             return;

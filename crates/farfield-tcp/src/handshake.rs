@@ -1,4 +1,5 @@
-//! The SYNs: RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3; when they are sent again is the [schedule](crate::syn)'s affair.
+//! The SYNs: RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3; when they are sent again is the [schedule](crate::syn)'s
+//! affair.
 
 use crate::connection::Connection;
 use crate::event::{Event, Failure};
@@ -22,7 +23,8 @@ impl Connection {
     /// RFC 9293 §3.10.7.2.
     pub(crate) fn arrive_in_listen(&mut self, now: Instant, segment: &Segment) {
         let flags = segment.flags;
-        // First and second: a RST is ignored; any acknowledgment is of the unsent and gets <SEQ=SEG.ACK><CTL=RST>
+        // First and second: a RST is ignored; any acknowledgment is of the unsent and gets
+        // <SEQ=SEG.ACK><CTL=RST>
         if flags.rst {
             return;
         }
@@ -30,8 +32,8 @@ impl Connection {
             self.reset = Some(Reset { seq: segment.ack, ack: None });
             return;
         }
-        // Third: RCV.NXT is SEG.SEQ+1, and <SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK> is sent. Data that came along is not
-        // acknowledged and will come again.
+        // Third: RCV.NXT is SEG.SEQ+1, and <SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK> is sent. Data that came along
+        // is not acknowledged and will come again.
         if flags.syn {
             self.take_syn(now, segment);
             self.state = State::SynReceived;
@@ -90,8 +92,8 @@ impl Connection {
         }
         let smss = self.agreed.smss(&self.config);
         self.window.smss = smss;
-        // RFC 6928 §2: one segment only after more than one lost SYN. RFC 6298 §5.7: 3 s if the timer of the SYN expired;
-        // a SYN-ACK that answers a duplicate says nothing of losses.
+        // RFC 6928 §2: one segment only after more than one lost SYN. RFC 6298 §5.7: 3 s if the timer of the
+        // SYN expired; a SYN-ACK that answers a duplicate says nothing of losses.
         let lost = self.syn_expiries;
         self.window.cwnd = if lost > 1 { smss } else { self.config.initial_window.bytes(smss) };
         if lost > 0 {

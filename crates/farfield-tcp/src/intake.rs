@@ -64,7 +64,8 @@ impl Connection {
         }
     }
 
-    /// Hands over what is now in order. What came first wins: `fresh` fills only the gaps between what was kept.
+    /// Hands over what is now in order. What came first wins: `fresh` fills only the gaps between what was
+    /// kept.
     fn fill_gap(&mut self, fresh: &[u8], deliver: &mut impl FnMut(&[u8])) {
         let Some(mut reassembly) = self.receive.reassembly.take() else {
             return;

@@ -1,12 +1,13 @@
 //! One TCP connection as a state machine (RFC 9293): no I/O, no clock, no links.
 //!
-//! Time and segments are handed in (`handle_*`), work is taken out (`poll_*`). A [`Connection`] does not know who
-//! carries its segments; data that arrives is handed on in order, at once, and never stored unless something before
-//! it is missing. What a connection offers and how it behaves is a [`Config`], shared by all that behave alike.
+//! Time and segments are handed in (`handle_*`), work is taken out (`poll_*`). A [`Connection`] does not know
+//! who carries its segments; data that arrives is handed on in order, at once, and never stored unless
+//! something before it is missing. What a connection offers and how it behaves is a [`Config`], shared by all
+//! that behave alike.
 //!
-//! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism, ECN,
-//! D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart, F-RTO and an autotuned receive buffer are absent,
-//! too: what that changes beside Linux is measured in docs/accuracy.md.
+//! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
+//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart, F-RTO and an autotuned
+//! receive buffer are absent, too: what that changes beside Linux is measured in docs/accuracy.md.
 
 mod acknowledge;
 mod arrival;

@@ -35,7 +35,8 @@ impl TimestampState {
         self.valid && !outdated && (stamps.value.wrapping_sub(self.recent) as i32) < 0
     }
 
-    /// §4.3 (2): a timestamp is kept from a segment that covers what was acknowledged last, if it is not older.
+    /// §4.3 (2): a timestamp is kept from a segment that covers what was acknowledged last, if it is not
+    /// older.
     pub(crate) fn update(
         &mut self,
         stamps: Timestamps,
@@ -50,8 +51,8 @@ impl TimestampState {
         }
     }
 
-    /// §4.1: the time since the echoed stamp was sent, to the millisecond; `None` for an echo of what was not sent
-    /// lately.
+    /// §4.1: the time since the echoed stamp was sent, to the millisecond; `None` for an echo of what was not
+    /// sent lately.
     pub(crate) fn elapsed(&self, stamps: Timestamps, now: Instant) -> Option<Duration> {
         let ms = self.clock(now).wrapping_sub(stamps.echo);
         (stamps.echo != 0 && ms < 1 << 24).then(|| Duration::from_ms(u64::from(ms).max(1)))

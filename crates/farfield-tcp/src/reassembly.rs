@@ -1,5 +1,5 @@
-//! Data that came before its turn: runs of bytes beyond the next one expected, bounded, and the SACK blocks that
-//! report them (RFC 2018 §4).
+//! Data that came before its turn: runs of bytes beyond the next one expected, bounded, and the SACK blocks
+//! that report them (RFC 2018 §4).
 //!
 //! Exists only while something is missing. Where two segments disagree about a byte, the first to come wins.
 
@@ -7,8 +7,8 @@ use crate::seq::Position;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Runs that are kept at most. A run costs more than its bytes: a peer that sends every second byte alone must not
-/// cost many times what was meant to be kept.
+/// Runs that are kept at most. A run costs more than its bytes: a peer that sends every second byte alone
+/// must not cost many times what was meant to be kept.
 fn runs_max(bytes_max: usize) -> usize {
     8 + bytes_max / 128
 }

@@ -51,8 +51,8 @@ impl Receiving {
     /// The acceptance test of RFC 9293 §3.10.7.4 (table 6) for `len` positions at `seq`.
     pub(crate) fn accepts(&self, seq: Position, len: Position) -> bool {
         if len == 0 {
-            // The RFC's rows for SEG.LEN = 0, and the edge itself besides: a sender that has filled the window sends
-            // its ACKs from there, and they would be lost on us.
+            // The RFC's rows for SEG.LEN = 0, and the edge itself besides: a sender that has filled the
+            // window sends its ACKs from there, and they would be lost on us.
             return self.nxt <= seq && seq <= self.edge;
         }
         // RCV.NXT =< SEG.SEQ < RCV.NXT+RCV.WND, or the same of the last position
@@ -73,7 +73,8 @@ impl Receiving {
         if self.reach() - self.edge >= Position::from(rmss.min(self.buffer / 2)) {
             self.edge = self.reach();
         }
-        // Rounded up, so that what the shift cuts off does not look like a window that shrinks (RFC 7323 §2.4).
+        // Rounded up, so that what the shift cuts off does not look like a window that shrinks (RFC 7323
+        // §2.4).
         let open = (self.edge - self.nxt).max(0);
         let field = ((open + (1 << shift) - 1) >> shift).min(Position::from(u16::MAX));
         self.edge = self.edge.max(self.nxt + (field << shift));

@@ -1,5 +1,5 @@
-//! Loss recovery: fast retransmit and recovery (RFC 5681 §3.2), NewReno (RFC 6582), by SACK (RFC 6675), and the slow
-//! start after a timeout.
+//! Loss recovery: fast retransmit and recovery (RFC 5681 §3.2), NewReno (RFC 6582), by SACK (RFC 6675), and
+//! the slow start after a timeout.
 
 use crate::config::LossRecovery;
 use crate::congestion::CongestionControl;
@@ -51,8 +51,8 @@ impl Connection {
         }
     }
 
-    /// What limited transmit adds to the congestion window: a segment for each of the first two duplicate ACKs (RFC
-    /// 3042 §2). With SACK the pipe has made the room already.
+    /// What limited transmit adds to the congestion window: a segment for each of the first two duplicate
+    /// ACKs (RFC 3042 §2). With SACK the pipe has made the room already.
     pub(crate) fn limited_allowance(&self) -> u64 {
         let open = self.recovery.phase == Phase::Open && self.config.limited_transmit && !self.agreed.sack;
         if open { u64::from(self.recovery.dup_acks.min(2)) * u64::from(self.window.smss) } else { 0 }
@@ -106,7 +106,8 @@ impl Connection {
         };
     }
 
-    /// New data is acknowledged; SND.UNA is `ack` already. False if the retransmission timer must not restart.
+    /// New data is acknowledged; SND.UNA is `ack` already. False if the retransmission timer must not
+    /// restart.
     pub(crate) fn recover_by_ack(&mut self, ack: Position, acked: u32) -> bool {
         self.recovery.dup_acks = 0;
         self.recovery.limited = 0;
@@ -145,8 +146,8 @@ impl Connection {
                 let flight = self.flight().min(u64::from(u32::MAX / 2)) as u32;
                 self.leave_fast(self.window.ssthresh.min(flight.max(smss) + smss));
             }
-            // RFC 6582 §3.2 step 3, partial: the next hole; deflate by what is acknowledged, add back a segment; the
-            // timer restarts with the first partial ACK only
+            // RFC 6582 §3.2 step 3, partial: the next hole; deflate by what is acknowledged, add back a
+            // segment; the timer restarts with the first partial ACK only
             LossRecovery::NewReno => {
                 self.recovery.retransmit_first = true;
                 let deflated = self.window.cwnd.saturating_sub(acked);
@@ -175,8 +176,8 @@ impl Connection {
         self.window.cwnd = self.window.smss;
         let una = self.send.una;
         if let Some(board) = &mut self.recovery.board {
-            // RFC 2018 §8, RFC 6675 §5.1: what is SACKed is believed after a first timeout, unless the peer shows
-            // that it has thrown data away; a second timeout in a row forgets it
+            // RFC 2018 §8, RFC 6675 §5.1: what is SACKed is believed after a first timeout, unless the peer
+            // shows that it has thrown data away; a second timeout in a row forgets it
             if board.shows_reneging(una) || self.recovery.phase == Phase::Timeout {
                 board.clear();
             }

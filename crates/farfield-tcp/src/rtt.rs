@@ -37,7 +37,8 @@ impl RttEstimator {
         self.smoothed.map(|(srtt, _)| Duration::from_ns(srtt))
     }
 
-    /// Takes a measured round-trip time of a segment that was sent once (Karn's algorithm is the caller's: §3).
+    /// Takes a measured round-trip time of a segment that was sent once (Karn's algorithm is the caller's:
+    /// §3).
     pub fn sample(&mut self, rtt: Duration, limits: &RtoLimits) {
         let r = rtt.as_ns();
         let (srtt, rttvar) = match self.smoothed {

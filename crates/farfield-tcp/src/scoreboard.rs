@@ -1,5 +1,5 @@
-//! What the peer holds beyond its cumulative acknowledgment, and what that says is lost: the scoreboard of RFC
-//! 6675 §3 and §4.
+//! What the peer holds beyond its cumulative acknowledgment, and what that says is lost: the scoreboard of
+//! RFC 6675 §3 and §4.
 //!
 //! Exists only while something is reported. Blocks, not bytes, are counted: a scoreboard is a few ranges.
 
@@ -41,8 +41,8 @@ impl Scoreboard {
         *self = Scoreboard::default();
     }
 
-    /// Update (): takes one block, and says how many bytes it reports that were not known. The caller has checked
-    /// that it lies between the cumulative acknowledgment and what was sent.
+    /// Update (): takes one block, and says how many bytes it reports that were not known. The caller has
+    /// checked that it lies between the cumulative acknowledgment and what was sent.
     pub(crate) fn insert(&mut self, block: Range<Position>) -> u64 {
         let first = self.ranges.partition_point(|range| range.end < block.start);
         let last = self.ranges.partition_point(|range| range.start <= block.end);
@@ -67,15 +67,16 @@ impl Scoreboard {
         self.high_rxt = self.high_rxt.max(una);
     }
 
-    /// RFC 2018 §8: a peer whose first hole is gone without its acknowledgment having moved has thrown data away.
+    /// RFC 2018 §8: a peer whose first hole is gone without its acknowledgment having moved has thrown data
+    /// away.
     pub(crate) fn shows_reneging(&self, una: Position) -> bool {
         self.ranges.first().is_some_and(|first| first.start <= una)
     }
 
     /// IsLost () for every position at once: positions not SACKed are lost exactly if they lie before this.
     ///
-    /// RFC 6675 §4: lost if DupThresh discontiguous ranges, or more than (DupThresh - 1) * SMSS bytes, are SACKed
-    /// above. Both can only grow downwards, so one boundary says it all.
+    /// RFC 6675 §4: lost if DupThresh discontiguous ranges, or more than (DupThresh - 1) * SMSS bytes, are
+    /// SACKed above. Both can only grow downwards, so one boundary says it all.
     pub(crate) fn lost_before(&self, smss: u32) -> Position {
         let mut bytes = 0;
         for (above, range) in self.ranges.iter().rev().enumerate() {
@@ -114,8 +115,8 @@ impl Scoreboard {
         }
     }
 
-    /// NextSeg () of RFC 6675 §4. `new` says if there is unsent data that the peer's window allows, `tail_overtaken`
-    /// that a later transmission than that of the last byte has arrived.
+    /// NextSeg () of RFC 6675 §4. `new` says if there is unsent data that the peer's window allows,
+    /// `tail_overtaken` that a later transmission than that of the last byte has arrived.
     pub(crate) fn next_seg(
         &self,
         una: Position,
@@ -141,8 +142,9 @@ impl Scoreboard {
         if let Some(hole) = candidate {
             return Some(NextSeg::Hole(hole));
         }
-        // Rule 4: once a recovery, the highest outstanding bytes that are not SACKed, to keep the ACK clock. The rule
-        // as it stands sends them again while they are on their way; only if they were overtaken are they lost
+        // Rule 4: once a recovery, the highest outstanding bytes that are not SACKed, to keep the ACK clock.
+        // The rule as it stands sends them again while they are on their way; only if they were overtaken are
+        // they lost
         let last_hole_start = highest.max(una);
         let rescued = self.rescue_rxt.is_some_and(|rescue| rescue >= una);
         if tail_overtaken && !rescued && last_hole_start < sent_to {

@@ -1,7 +1,8 @@
 //! A segment as the connection sees it: the header's meaning, without its bytes.
 //!
-//! Sequence numbers and options are those of [`farfield_wire`]. Fields that do not concern a connection (ports, checksum, urgent pointer) are absent: the urgent mechanism is not implemented, and its
-//! data is read in line, as RFC 6093 §5 has it.
+//! Sequence numbers and options are those of [`farfield_wire`]. Fields that do not concern a connection
+//! (ports, checksum, urgent pointer) are absent: the urgent mechanism is not implemented, and its data is
+//! read in line, as RFC 6093 §5 has it.
 
 use crate::seq::SeqNumber;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! What the application has written and the peer has not acknowledged.
 //!
-//! A queue of shared chunks: writing a request that is a view of a template copies nothing, and a retransmission
-//! reads the same bytes again. The first chunk lies in the buffer itself, so that a connection which writes one
-//! request after the other allocates nothing. Offsets count from the first byte of the connection.
+//! A queue of shared chunks: writing a request that is a view of a template copies nothing, and a
+//! retransmission reads the same bytes again. The first chunk lies in the buffer itself, so that a connection
+//! which writes one request after the other allocates nothing. Offsets count from the first byte of the
+//! connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -68,7 +69,8 @@ impl SendBuffer {
         })
     }
 
-    /// The bytes of `range`, which must lie in what is held, as one: shared if one chunk holds them all, else copied.
+    /// The bytes of `range`, which must lie in what is held, as one: shared if one chunk holds them all, else
+    /// copied.
     pub(crate) fn bytes(&self, range: Range<u64>) -> Bytes {
         let mut at = self.start;
         for chunk in std::iter::once(&self.front).chain(&self.rest) {

@@ -3,7 +3,8 @@
 use crate::segment::{Flags, Segment};
 use crate::seq::SeqNumber;
 
-/// The reset that RFC 9293 §3.10.7.1 sends for a segment to a closed port; `None` for a reset, which gets no answer.
+/// The reset that RFC 9293 §3.10.7.1 sends for a segment to a closed port; `None` for a reset, which gets no
+/// answer.
 pub fn reply_to_stray(segment: &Segment) -> Option<Segment> {
     Reset::to_stray(segment).map(Reset::into_segment)
 }
@@ -20,7 +21,8 @@ impl Reset {
         if segment.flags.rst {
             return None;
         }
-        // RFC 9293 §3.10.7.1: <SEQ=SEG.ACK><CTL=RST>, or without an ACK <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
+        // RFC 9293 §3.10.7.1: <SEQ=SEG.ACK><CTL=RST>, or without an ACK
+        // <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
         Some(if segment.flags.ack {
             Reset { seq: segment.ack, ack: None }
         } else {

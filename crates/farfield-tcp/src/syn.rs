@@ -1,7 +1,7 @@
 //! When a SYN is sent again, and when the attempt is given up.
 //!
-//! RFC 9293 §3.8.3 asks for at least three minutes of trying; clients differ, and a server under overload feels the
-//! difference (Banga and Druschel 1999, §2.3), so the schedule is a value.
+//! RFC 9293 §3.8.3 asks for at least three minutes of trying; clients differ, and a server under overload
+//! feels the difference (Banga and Druschel 1999, §2.3), so the schedule is a value.
 
 use farfield_base::Duration;
 
@@ -34,7 +34,8 @@ impl SynSchedule {
         SynSchedule::seconds(&[1, 2, 4, 8, 16, 32])
     }
 
-    /// Windows with an initial timeout of 3 s and two retransmissions: again after 3 and 9 s, given up after 21 s.
+    /// Windows with an initial timeout of 3 s and two retransmissions: again after 3 and 9 s, given up after
+    /// 21 s.
     pub fn windows() -> SynSchedule {
         SynSchedule::seconds(&[3, 6, 12])
     }

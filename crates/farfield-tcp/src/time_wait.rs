@@ -1,8 +1,8 @@
 //! TIME-WAIT without the connection: what must be known to answer for it, in 32 bytes.
 //!
-//! An active closer stays in TIME-WAIT for a minute (RFC 9293 §3.6.1), and a client that closes first has hundreds of
-//! connections there for each one open. Nothing of a connection's transfer matters any more: its two final sequence
-//! numbers and its timestamps do.
+//! An active closer stays in TIME-WAIT for a minute (RFC 9293 §3.6.1), and a client that closes first has
+//! hundreds of connections there for each one open. Nothing of a connection's transfer matters any more: its
+//! two final sequence numbers and its timestamps do.
 //!
 //! Absent by design: when the four-tuple is used again by an active open is the owner's affair.
 
@@ -38,8 +38,9 @@ pub enum Answer {
     Acknowledge(Segment),
     /// A RST with the exact number ended it (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
     Over,
-    /// A SYN of a new connection that cannot be mistaken for the old one (RFC 9293 §3.10.7.4, MAY-2; RFC 6191 §2): its
-    /// owner may listen anew and hand the SYN to that connection, whose initial sequence number is to be beyond this.
+    /// A SYN of a new connection that cannot be mistaken for the old one (RFC 9293 §3.10.7.4, MAY-2; RFC 6191
+    /// §2): its owner may listen anew and hand the SYN to that connection, whose initial sequence number is
+    /// to be beyond this.
     Reopen(SeqNumber),
 }
 
@@ -59,7 +60,8 @@ impl TimeWait {
         let stamped = segment.options.timestamps.filter(|_| self.timestamps);
         let newer = stamped.map(|stamps| stamps.value.wrapping_sub(self.recent) as i32);
         if flags.syn && !flags.ack {
-            // RFC 6191 §2: a later timestamp; the same one, or none on either side, and a later sequence number
+            // RFC 6191 §2: a later timestamp; the same one, or none on either side, and a later sequence
+            // number
             let fresh = newer.unwrap_or(0);
             return if fresh > 0 || (fresh == 0 && ahead > 0) {
                 Answer::Reopen(self.seq)
@@ -72,8 +74,8 @@ impl TimeWait {
             // RFC 9293 §3.10.7.4, eighth: restart the 2 MSL time-wait timeout
             self.until = now + time_wait;
         }
-        // §3.10.7.4, first: what is not acceptable is acknowledged. A segment without length might be such an ACK
-        // itself, and two ends in TIME-WAIT would answer each other for ever.
+        // §3.10.7.4, first: what is not acceptable is acknowledged. A segment without length might be such an
+        // ACK itself, and two ends in TIME-WAIT would answer each other for ever.
         if segment.sequence_len() > 0 { self.acknowledge(now) } else { Answer::Nothing }
     }
 
@@ -87,11 +89,11 @@ impl TimeWait {
 }
 
 impl Connection {
-    /// What is left of a connection in [`State::TimeWait`] once its last acknowledgment is sent and its events are
-    /// taken: keep this and drop the connection. `None` before that, and in every other state.
+    /// What is left of a connection in [`State::TimeWait`] once its last acknowledgment is sent and its
+    /// events are taken: keep this and drop the connection. `None` before that, and in every other state.
     ///
-    /// The [`Event::Closed`](crate::Event::Closed) that would come at the end is then the owner's to report, at
-    /// [`TimeWait::until`].
+    /// The [`Event::Closed`](crate::Event::Closed) that would come at the end is then the owner's to report,
+    /// at [`TimeWait::until`].
     pub fn time_wait(&self) -> Option<TimeWait> {
         let quiet = !self.ack_due && self.reset.is_none() && self.events.is_empty();
         if self.state != State::TimeWait || !quiet {

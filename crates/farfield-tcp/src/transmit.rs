@@ -60,7 +60,8 @@ impl Connection {
         match self.choose() {
             Some((range, cause)) => Some(self.send_range(now, range, cause)),
             None => {
-                // RFC 9293 §3.8.6.1: something to send, nothing outstanding to bring an ACK: the window is the reason
+                // RFC 9293 §3.8.6.1: something to send, nothing outstanding to bring an ACK: the window is
+                // the reason
                 let silent = self.send.una == self.send.nxt && self.send.has_more();
                 if silent && !self.timers.runs(Timer::Retransmit) && !self.timers.runs(Timer::Persist) {
                     self.arm_persist(now);
@@ -84,8 +85,8 @@ impl Connection {
             }
         }
         if std::mem::take(&mut self.send.probe_due) && una == self.send.nxt && self.send.has_more() {
-            // RFC 9293 §3.8.6.1: at least one octet; §3.8.6.2.1 (4): the override timeout sends what the window takes,
-            // which is a segment like others
+            // RFC 9293 §3.8.6.1: at least one octet; §3.8.6.2.1 (4): the override timeout sends what the
+            // window takes, which is a segment like others
             let room = Position::from(self.send.wnd).min(limit);
             let end = (una + room.max(1)).min(self.send.data_end()).max(una + 1);
             return Some((una..end, if room > 0 { Cause::Next } else { Cause::Probe }));
@@ -110,7 +111,8 @@ impl Connection {
         }
         let next = self.next_range(limit);
         let (una, nxt, point) = (self.send.una, self.send.nxt, self.recovery.point);
-        // A partial ACK is the arrival of a retransmission, which was sent after all that lies before RecoveryPoint
+        // A partial ACK is the arrival of a retransmission, which was sent after all that lies before
+        // RecoveryPoint
         let tail_overtaken = self.recovery.partial && self.send.max == point;
         let board = self.recovery.board.as_mut()?;
         match board.next_seg(una, nxt, limit as u32, next.is_some(), tail_overtaken)? {
@@ -146,7 +148,8 @@ impl Connection {
         }
         // RFC 9293 §3.8.6.2.1 (1): a full segment; a FIN or a retransmission waits for nothing
         let full = len >= limit || fin || start < send.max;
-        // (2), (3): all there is, or half the largest window, if nothing is outstanding or Nagle is off (§3.7.4)
+        // (2), (3): all there is, or half the largest window, if nothing is outstanding or Nagle is off
+        // (§3.7.4)
         let patient = self.config.nagle && send.nxt > send.una;
         let worth = !patient && (len == available || len >= Position::from(send.wnd_max / 2));
         (full || worth).then_some(start..start + len + Position::from(fin))
@@ -177,9 +180,9 @@ impl Connection {
             self.timers.set(Timer::Retransmit, now + self.rto());
             self.note_progress(now);
         } else if cause == Cause::Lost && range.start == self.send.una {
-            // RFC 6675 §6: a retransmission re-arms the timer, here that of the first hole (as in Linux): its ACK takes
-            // a round trip, and what is left of the timer may be less. RFC 6582 §3.2 step 3: without SACK a partial
-            // ACK after the first does not.
+            // RFC 6675 §6: a retransmission re-arms the timer, here that of the first hole (as in Linux): its
+            // ACK takes a round trip, and what is left of the timer may be less. RFC 6582 §3.2 step 3:
+            // without SACK a partial ACK after the first does not.
             if self.agreed.sack || !self.recovery.partial {
                 self.timers.set(Timer::Retransmit, now + self.rto());
             }

@@ -1,4 +1,5 @@
-//! Requests onto connections: which connection takes which request, when one is opened, and when one is given up.
+//! Requests onto connections: which connection takes which request, when one is opened, and when one is given
+//! up.
 
 use crate::connection::{Connection, Job, State};
 use crate::host::{ConnectionKey, Host, Wake};
@@ -7,8 +8,8 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use farfield_base::{Instant, Outcome, Stamp};
 
 impl Population {
-    /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then, where it
-    /// pipelines, behind other requests.
+    /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
+    /// where it pipelines, behind other requests.
     pub(crate) fn pump<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot) {
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.get_mut(slot.index()) {
@@ -31,10 +32,11 @@ impl Population {
         }
     }
 
-    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again` is not sent a
-    /// third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the other one failed: the server may
-    /// be closing that as well. It takes a new one, or one that has answered what was sent again before it. Nothing goes
-    /// behind it before it is answered: it may be what the server closes for (section 9.3.2).
+    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again`
+    /// is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the
+    /// other one failed: the server may be closing that as well. It takes a new one, or one that has answered
+    /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
+    /// closes for (section 9.3.2).
     fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
         let (depth, max) = (self.policy.depth(), self.policy.requests_max());
         let takes_more = |connection: &&ConnectionSlot| {
@@ -164,7 +166,8 @@ impl Population {
         }
     }
 
-    /// Drops the attempts that have gone unanswered for too long. All have the same limit, so they lie in order.
+    /// Drops the attempts that have gone unanswered for too long. All have the same limit, so they lie in
+    /// order.
     pub(crate) fn abandon_unanswered<H: Host>(&mut self, host: &mut H, now: Instant) {
         while let Some((limit, key)) = self.unanswered.front().copied() {
             if limit > now && self.is_connecting(key) {

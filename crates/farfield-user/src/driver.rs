@@ -9,8 +9,8 @@ use crate::user::User;
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant, Sample};
 
-/// The pause after a failure where the policy asks for none: a page that cannot even be asked for takes no time, and would
-/// be tried again at the same instant for ever.
+/// The pause after a failure where the policy asks for none: a page that cannot even be asked for takes no
+/// time, and would be tried again at the same instant for ever.
 const LEAST_PAUSE: Duration = Duration::from_us(1);
 
 impl Population {
@@ -19,9 +19,9 @@ impl Population {
         self.model.start(&mut |at, wake| host.wake_at(at, wake));
     }
 
-    /// Begins the load that the model announced for `item`, or drops it if no user can take it. Where the worker comes to
-    /// it only after the load has been [finished](Self::finish), [`record_missed`](Self::record_missed) counts it, and what
-    /// is behind it.
+    /// Begins the load that the model announced for `item`, or drops it if no user can take it. Where the
+    /// worker comes to it only after the load has been [finished](Self::finish),
+    /// [`record_missed`](Self::record_missed) counts it, and what is behind it.
     pub(crate) fn begin_load<H: Host>(
         &mut self,
         host: &mut H,
@@ -191,7 +191,8 @@ impl Population {
         host.wake_at(due, Wake::Think { slot, turn });
     }
 
-    /// Schedules the user's next page after a think time: `think`, or by default one that the model of load draws.
+    /// Schedules the user's next page after a think time: `think`, or by default one that the model of load
+    /// draws.
     fn think<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot, think: Option<Duration>) {
         let user = &mut self.users[slot.index()];
         let think = think.unwrap_or_else(|| self.model.think(&mut user.rng));
@@ -212,7 +213,8 @@ impl Population {
         }
     }
 
-    /// True if the user is in a session that may finish and would go on with it too late, so that it is not waited for.
+    /// True if the user is in a session that may finish and would go on with it too late, so that it is not
+    /// waited for.
     fn is_too_late(&self, slot: UserSlot, due: Instant) -> bool {
         let finishes = !self.sessions.finish.is_zero() && self.users[slot.index()].begun.is_some();
         finishes && due >= self.finish_until()
@@ -223,8 +225,9 @@ impl Population {
         self.goes_on() && due < self.window.measure_to
     }
 
-    /// Counts load that was scheduled and is begun, and who begins it in the later half of the window, when there have been
-    /// visitors for long. The users of a closed load are not scheduled: they begin when they are ready.
+    /// Counts load that was scheduled and is begun, and who begins it in the later half of the window, when
+    /// there have been visitors for long. The users of a closed load are not scheduled: they begin when they
+    /// are ready.
     fn count_begun(&mut self, due: Instant, newcomer: bool) {
         let window = self.window;
         if self.model.users().is_some() || !window.contains(due) {

@@ -33,8 +33,8 @@ impl Gauge {
         self.count += 1;
     }
 
-    /// One less from `now` on, which may lie before what was counted last: replies are handed on a moment after they were
-    /// read, and wakes come in between.
+    /// One less from `now` on, which may lie before what was counted last: replies are handed on a moment
+    /// after they were read, and wakes come in between.
     pub fn leave(&mut self, now: Instant) {
         self.settle(now);
         self.area -= u128::from(self.window.overlap(now, self.since).as_ns());
@@ -58,8 +58,8 @@ impl Gauge {
 mod tests {
     use super::*;
 
-    /// A reply that is read at 120 and handed on after a wake at 150 counts until 120; load that is begun at 130 in between
-    /// counts from 110, when it was due.
+    /// A reply that is read at 120 and handed on after a wake at 150 counts until 120; load that is begun at
+    /// 130 in between counts from 110, when it was due.
     #[test]
     fn what_is_handed_on_late_counts_from_its_own_instant() {
         let at = Instant::from_ns;

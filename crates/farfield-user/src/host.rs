@@ -15,7 +15,8 @@ pub struct ConnectionKey {
     pub serial: u32,
 }
 
-/// The reason that a population asked to be woken for. Wakes are not cancelled: one that is stale does nothing.
+/// The reason that a population asked to be woken for. Wakes are not cancelled: one that is stale does
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// Load is due that the model of load scheduled: an arrival, or an attempt to connect.
@@ -113,8 +114,8 @@ pub trait Host {
     /// Schedules `wake` at `at`: it is handed in then, or as soon after as can be.
     fn wake_at(&mut self, at: Instant, wake: Wake);
 
-    /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is still the user's,
-    /// or when its failure is handed in.
+    /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is
+    /// still the user's, or when its failure is handed in.
     fn tcp_stats(&self, _connection: ConnectionKey) -> Option<TcpStats> {
         None
     }

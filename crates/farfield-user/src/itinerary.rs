@@ -1,8 +1,8 @@
 //! Itineraries: what a user asks for next. The seam between when users act and what they do.
 //!
-//! A population asks here for the next page, shows here what comes back, and is handed what that led to. Whether pages
-//! come from a set, with bytes that were encoded before the run, or from sessions that depend on replies, is decided here
-//! and nowhere else.
+//! A population asks here for the next page, shows here what comes back, and is handed what that led to.
+//! Whether pages come from a set, with bytes that were encoded before the run, or from sessions that depend
+//! on replies, is decided here and nowhere else.
 
 use crate::book::{Book, Target};
 use crate::connection::Job;
@@ -95,7 +95,8 @@ impl Itinerary {
         Ok(Itinerary::Replays(Box::new(Replays { pages, sessions, timing })))
     }
 
-    /// Sends what happens in sessions to `watcher`, from all workers; false if there are no sessions of states.
+    /// Sends what happens in sessions to `watcher`, from all workers; false if there are no sessions of
+    /// states.
     pub fn trace(&mut self, watcher: Sender<TraceEvent>) -> bool {
         match self {
             Itinerary::Sessions(sessions) => {
@@ -106,7 +107,8 @@ impl Itinerary {
         }
     }
 
-    /// Requests that are sent once in a run, before its load and behind it, as sessions of their own: as far as there is any.
+    /// Requests that are sent once in a run, before its load and behind it, as sessions of their own: as far
+    /// as there is any.
     pub fn around_run(&self) -> [Option<Itinerary>; 2] {
         match self {
             Itinerary::Sessions(sessions) => {
@@ -173,7 +175,8 @@ impl Itinerary {
         }
     }
 
-    /// Begins the user's session, of this number among those of the run; false if there is nothing for it to do.
+    /// Begins the user's session, of this number among those of the run; false if there is nothing for it to
+    /// do.
     pub(crate) fn begin(&self, user: &mut User, number: u64) -> bool {
         match self {
             Itinerary::Pages(_) => {
@@ -202,8 +205,8 @@ impl Itinerary {
         }
     }
 
-    /// The user's next page, for which it is one of `clients` to ask: its request, with its slot in a session with
-    /// dependencies, or why it cannot be asked for.
+    /// The user's next page, for which it is one of `clients` to ask: its request, with its slot in a session
+    /// with dependencies, or why it cannot be asked for.
     pub(crate) fn page(
         &mut self,
         user: &mut User,
@@ -281,8 +284,8 @@ impl Itinerary {
         }
     }
 
-    /// `job` is over, with a reply of this status or without one: what became of it. What it led to is queued, unless
-    /// the user is `alone` with its one object.
+    /// `job` is over, with a reply of this status or without one: what became of it. What it led to is
+    /// queued, unless the user is `alone` with its one object.
     pub(crate) fn over(
         &mut self,
         user: &mut User,

@@ -2,8 +2,8 @@
 //!
 //! A [`Population`] is the users of one shard. It is handed the time and what happened (`handle_*`), and asks
 //! a [`Host`] to connect, send, close and wake it. It does no I/O, reads no clock, and does not know which
-//! plane it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the [`Policy`] over how
-//! many connections, and the [`Itinerary`] says what they ask for and holds the bytes of it.
+//! plane it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the [`Policy`]
+//! over how many connections, and the [`Itinerary`] says what they ask for and holds the bytes of it.
 //!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 

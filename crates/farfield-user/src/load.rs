@@ -1,10 +1,10 @@
 //! Models of load: when users act.
 //!
-//! Closed, open and partly open (hybrid) in the terms of Schroeder, Wierman and Harchol-Balter (2006), and the
-//! S-Client of Banga and Druschel (1999). A [`Model`] is one worker's share of the load: it owns its parameters and
-//! its state, does nothing itself, and is asked by the [`Population`](crate::Population) what comes next. All that it
-//! answers follows from numbers that do not depend on how many workers there are: the user's, the arrival's, the
-//! attempt's.
+//! Closed, open and partly open (hybrid) in the terms of Schroeder, Wierman and Harchol-Balter (2006), and
+//! the S-Client of Banga and Druschel (1999). A [`Model`] is one worker's share of the load: it owns its
+//! parameters and its state, does nothing itself, and is asked by the [`Population`](crate::Population) what
+//! comes next. All that it answers follows from numbers that do not depend on how many workers there are: the
+//! user's, the arrival's, the attempt's.
 //!
 //! A new model is a file beside these, and an arm in [`model_of`].
 
@@ -44,7 +44,8 @@ pub(crate) trait Model: Debug + Send {
     /// True once the model has nothing more to begin, while `users` users are in the system.
     fn is_over(&self, users: usize) -> bool;
 
-    /// The number of users of the whole run, where it is fixed: users of a closed load come back after each session.
+    /// The number of users of the whole run, where it is fixed: users of a closed load come back after each
+    /// session.
     fn users(&self) -> Option<NonZeroU32> {
         None
     }
@@ -88,13 +89,14 @@ pub(crate) trait Model: Debug + Send {
     /// Records the attempt to connect that a descriptor begins.
     fn attempt_begun(&mut self, _descriptor: DescriptorSlot, _attempt: ConnectionKey) {}
 
-    /// Records that the attempt of a descriptor was answered; returns the item and the turn of the load that is due at
-    /// once, if any is.
+    /// Records that the attempt of a descriptor was answered; returns the item and the turn of the load that
+    /// is due at once, if any is.
     fn attempt_answered(&mut self, _descriptor: DescriptorSlot) -> Option<(u32, u32)> {
         None
     }
 
-    /// Takes the next load that was due before `end` and that the worker never came to: its number, and when it was due.
+    /// Takes the next load that was due before `end` and that the worker never came to: its number, and when
+    /// it was due.
     fn next_missed(&mut self, _end: Instant) -> Option<(u64, Instant)> {
         None
     }
@@ -116,7 +118,8 @@ pub(crate) struct Announced {
 /// Load that was taken from its model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Taken {
-    /// The number of the user, the arrival or the attempt in the whole run, which is the seed of its random stream.
+    /// The number of the user, the arrival or the attempt in the whole run, which is the seed of its random
+    /// stream.
     pub number: u64,
     pub taker: Taker,
     /// The wake for the load that comes next.

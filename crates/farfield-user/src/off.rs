@@ -1,11 +1,13 @@
 //! Active OFF times: what a user waits between the requests of a page.
 //!
-//! A SURGE user (Barford and Crovella 1998) does not ask for all that a page embeds at once: a browser works on what
-//! came before it asks for the next. Here each place that the policy gives a user, a connection or a part of a pipeline,
-//! takes such times by itself: where there is none of the page's requests in it, a time is drawn from the user's own stream,
-//! and when it is over the next embedded object is due. Redirections are followed at once.
+//! A SURGE user (Barford and Crovella 1998) does not ask for all that a page embeds at once: a browser works
+//! on what came before it asks for the next. Here each place that the policy gives a user, a connection or a
+//! part of a pipeline, takes such times by itself: where there is none of the page's requests in it, a time
+//! is drawn from the user's own stream, and when it is over the next embedded object is due. Redirections are
+//! followed at once.
 //!
-//! A request that is held back is not due, and so not in the system; a page of which something is held back is not over.
+//! A request that is held back is not due, and so not in the system; a page of which something is held back
+//! is not over.
 
 use crate::connection::Job;
 use crate::host::{Host, Wake};

@@ -19,8 +19,8 @@ pub enum Reuse {
     /// Persistent, with up to `pipeline-depth` requests sent ahead of their replies (RFC 9112 section 9.3.2).
     /// A user whose pages hold one object asks for that many pages at a time.
     Pipelined,
-    /// Pipelined within a page; the client closes once the page is complete: HTTP/1.1 with early close as Liu et al. 1999
-    /// compare it, section 5.3.
+    /// Pipelined within a page; the client closes once the page is complete: HTTP/1.1 with early close as Liu
+    /// et al. 1999 compare it, section 5.3.
     PipelinedEarlyClose,
 }
 
@@ -49,19 +49,21 @@ pub struct Policy {
     /// Requests after which the client closes a connection; unlimited if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<NonZeroU32>,
-    /// From beginning to connect, or from sending, to the last byte; after that the connection is closed. If absent, what
-    /// the length of the run calls for, or [`Policy::REQUEST_TIMEOUT_MAX`] where that is not known.
+    /// From beginning to connect, or from sending, to the last byte; after that the connection is closed. If
+    /// absent, what the length of the run calls for, or [`Policy::REQUEST_TIMEOUT_MAX`] where that is not
+    /// known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_timeout: Option<Duration>,
-    /// T of the S-Client (Banga and Druschel 1999, section 4.2) for loads other than overload: an attempt to connect
-    /// that is not answered by then is dropped without a word. If absent, the kernel's schedule of SYNs goes on
-    /// until the request's time limit.
+    /// T of the S-Client (Banga and Druschel 1999, section 4.2) for loads other than overload: an attempt to
+    /// connect that is not answered by then is dropped without a word. If absent, the kernel's schedule of
+    /// SYNs goes on until the request's time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandon_after: Option<Duration>,
     /// The pause of a user after a connection that failed. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
-    /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of trailers.
+    /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of
+    /// trailers.
     pub head_limit: Bytes,
     /// Fields of a head at most.
     pub head_fields: NonZeroU16,
@@ -89,8 +91,8 @@ impl Policy {
     /// The shortest such time: a slow reply is not to be taken for none.
     pub const REQUEST_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
-    /// The time limit of a request where the scenario does not say, for a run that measures for `duration`: as long as
-    /// that, so that a server which hangs is found out in the run, from 5 to 30 s.
+    /// The time limit of a request where the scenario does not say, for a run that measures for `duration`:
+    /// as long as that, so that a server which hangs is found out in the run, from 5 to 30 s.
     pub fn request_timeout_for(duration: Duration) -> Duration {
         duration.clamp(Policy::REQUEST_TIMEOUT_MIN, Policy::REQUEST_TIMEOUT_MAX)
     }

@@ -1,7 +1,7 @@
 //! The users of one shard, their connections and what happens on them.
 //!
-//! A population is handed what happened and when, and asks its [`Host`] for what follows. Nothing on the path of
-//! a request allocates once tables and queues have grown, except a page's queue on a user's first page.
+//! A population is handed what happened and when, and asks its [`Host`] for what follows. Nothing on the path
+//! of a request allocates once tables and queues have grown, except a page's queue on a user's first page.
 
 use crate::connection::State;
 use crate::gauge::Gauge;
@@ -63,15 +63,16 @@ pub struct Tally {
     pub dropped: u64,
     /// Those begun in the later half of the window.
     pub begun_later: u64,
-    /// Those of these that were begun by a new visitor, with a connection of its own, since none that keeps one was idle.
+    /// Those of these that were begun by a new visitor, with a connection of its own, since none that keeps
+    /// one was idle.
     pub newcomers_later: u64,
     /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
     /// closed without a word about them. The server may have seen them more than once.
     pub resent: u64,
     /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
     pub missed: u64,
-    /// Connections given up because bytes came on them that no request had asked for, over the whole run: behind a reply
-    /// after which they were to be kept, or while they were idle.
+    /// Connections given up because bytes came on them that no request had asked for, over the whole run:
+    /// behind a reply after which they were to be kept, or while they were idle.
     pub unasked: u64,
     /// Bytes of content that sessions took a content coding off, over the whole run.
     pub coded_bytes: u64,
@@ -224,8 +225,8 @@ impl Population {
         self.in_system.count() == 0 && all_over
     }
 
-    /// Begins no more load, not even what was due before the end. What is on its way goes on, and so do sessions that may
-    /// finish.
+    /// Begins no more load, not even what was due before the end. What is on its way goes on, and so do
+    /// sessions that may finish.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -319,8 +320,8 @@ impl Population {
         }
     }
 
-    /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC 9112 section
-    /// 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
+    /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC
+    /// 9112 section 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
     fn handle_unasked<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
         if !is_blank(bytes) {
             self.tally.unasked += 1;
@@ -329,7 +330,8 @@ impl Population {
         }
     }
 
-    /// The peer has closed its side behind the bytes that are handed in next: nothing more is asked on the connection.
+    /// The peer has closed its side behind the bytes that are handed in next: nothing more is asked on the
+    /// connection.
     pub fn handle_ending(&mut self, key: ConnectionKey) {
         if let Some(connection) = self.table.find(key) {
             connection.ending = true;

@@ -23,8 +23,8 @@ pub(crate) struct ReplayPosition {
 }
 
 impl Replays {
-    /// Begins the user's session of this number. Sessions that have instants are asked for once, others in turn; false
-    /// once there is none.
+    /// Begins the user's session of this number. Sessions that have instants are asked for once, others in
+    /// turn; false once there is none.
     pub(crate) fn begin(&self, user: &mut User, number: u64) -> bool {
         let sessions = self.sessions.len() as u64;
         let once = self.sessions.iter().all(|session| session.starts.is_some());

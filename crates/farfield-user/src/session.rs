@@ -1,10 +1,13 @@
-//! Users in sessions with dependencies: which request comes next, and what its reply means for those after it.
+//! Users in sessions with dependencies: which request comes next, and what its reply means for those after
+//! it.
 //!
-//! An [`PendingRequest`] is a request under way: its bytes, and what of its reply is kept. Bodies are kept only where a state takes
-//! something from them or holds something against them, up to a limit; cookies and redirects need heads alone.
+//! A [`PendingRequest`] is a request under way: its bytes, and what of its reply is kept. Bodies are kept
+//! only where a state takes something from them or holds something against them, up to a limit; cookies and
+//! redirects need heads alone.
 //!
-//! A page is its state's request, the redirects that this leads to, and what is embedded. What a user would meet that
-//! stands between, a form to be filled in, a token, a cookie, is taken along from page to page in its [`Visit`].
+//! A page is its state's request, the redirects that this leads to, and what is embedded. What a user would
+//! meet that stands between, a form to be filled in, a token, a cookie, is taken along from page to page in
+//! its [`Visit`].
 
 mod cache;
 mod charset;
@@ -211,8 +214,8 @@ impl Sessions {
         self.skip(user)
     }
 
-    /// Writes the request of the page that the user is at: its number, and its slot or why there is none: the form that
-    /// it would send is not there, or it leads elsewhere.
+    /// Writes the request of the page that the user is at: its number, and its slot or why there is none: the
+    /// form that it would send is not there, or it leads elsewhere.
     pub(crate) fn page(
         &mut self,
         user: &mut User,

@@ -35,7 +35,8 @@ impl Population {
             }
         }
         if let Some((job, number, outcome)) = impossible {
-            // As after a connection that failed, the user does not go on at once: others might not let it, either.
+            // As after a connection that failed, the user does not go on at once: others might not let it,
+            // either.
             self.users[slot.index()].failed = true;
             let sample = never_begun(job, number, now, outcome);
             host.record(Sample {
@@ -70,9 +71,9 @@ impl Population {
         self.open(host, now, slot, job, Some(descriptor))
     }
 
-    /// The reply to the connection's first request is complete. What came `unasked` behind it must not be taken for
-    /// the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is given up. Where it
-    /// was to be closed after this reply anyway, what follows is of no matter.
+    /// The reply to the connection's first request is complete. What came `unasked` behind it must not be
+    /// taken for the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is
+    /// given up. Where it was to be closed after this reply anyway, what follows is of no matter.
     pub(crate) fn complete<H: Host>(
         &mut self,
         host: &mut H,
@@ -111,8 +112,8 @@ impl Population {
         self.request_over(host, now, user, sample.outcome);
     }
 
-    /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it, and so
-    /// do those behind it that must not be sent twice. The others are sent again.
+    /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it,
+    /// and so do those behind it that must not be sent twice. The others are sent again.
     pub(crate) fn lose<H: Host>(
         &mut self,
         host: &mut H,
@@ -134,8 +135,8 @@ impl Population {
         self.pump(host, now, lost.user);
     }
 
-    /// Queues requests whose connection is gone, ahead of all that wait. What is sent again is never pipelined, so none
-    /// comes here twice.
+    /// Queues requests whose connection is gone, ahead of all that wait. What is sent again is never
+    /// pipelined, so none comes here twice.
     fn put_back(&mut self, user: UserSlot, gone: &[Exchange]) {
         let user = &mut self.users[user.index()];
         for exchange in gone.iter().rev() {
@@ -164,8 +165,8 @@ impl Population {
         }
     }
 
-    /// A request ended so, with a reply of this status or without one: what became of it, and its place in its page. What
-    /// it led to is queued.
+    /// A request ended so, with a reply of this status or without one: what became of it, and its place in
+    /// its page. What it led to is queued.
     fn led_to(
         &mut self,
         now: Instant,
@@ -214,7 +215,8 @@ impl Population {
         }
     }
 
-    /// Ends the run: what is still open, and what was due and never begun, is recorded as unfinished at `now`.
+    /// Ends the run: what is still open, and what was due and never begun, is recorded as unfinished at
+    /// `now`.
     pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
         self.finished = true;
         self.record_missed(host, now);

@@ -1,8 +1,8 @@
 //! The connections of a population, and which of them runs out of time first.
 //!
-//! All requests have the same time limit, so the order in which limits begin is the order in which they end: a
-//! list linked through the connections themselves keeps it, and costs a few words a connection and nothing a
-//! request. A timer for each request would leave millions of dead ones behind in the wheel.
+//! All requests have the same time limit, so the order in which limits begin is the order in which they end:
+//! a list linked through the connections themselves keeps it, and costs a few words a connection and nothing
+//! a request. A timer for each request would leave millions of dead ones behind in the wheel.
 
 use crate::connection::{Connection, Link};
 use crate::host::ConnectionKey;

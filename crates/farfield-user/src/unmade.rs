@@ -7,13 +7,13 @@ use crate::settle::never_begun;
 use farfield_base::random::Purpose;
 use farfield_base::{Instant, Outcome};
 
-/// Load that a worker never came to has a row each up to this number; a generator that is further behind has nothing
-/// to show, and the rest is counted as lost samples.
+/// Load that a worker never came to has a row each up to this number; a generator that is further behind has
+/// nothing to show, and the rest is counted as lost samples.
 pub(crate) const MISSED_ROWS: u64 = 1_000_000;
 
 impl Population {
-    /// Records the load that was due by `now` and that this worker never came to, so that a generator which falls
-    /// behind is found out: each is a request that was never begun and is unfinished.
+    /// Records the load that was due by `now` and that this worker never came to, so that a generator which
+    /// falls behind is found out: each is a request that was never begun and is unfinished.
     pub(crate) fn record_missed<H: Host>(&mut self, host: &mut H, now: Instant) {
         let end = now.min(self.window.measure_to);
         if self.requests_ran_out() || self.sessions_ran_out() {
@@ -31,8 +31,9 @@ impl Population {
         }
     }
 
-    /// The mean number of this worker's arrivals from `from` to `end`, and of those in the window: to count what has no
-    /// row one by one takes minutes where a thousand times too much was offered. `None` where it is not known.
+    /// The mean number of this worker's arrivals from `from` to `end`, and of those in the window: to count
+    /// what has no row one by one takes minutes where a thousand times too much was offered. `None` where it
+    /// is not known.
     fn expected_between(&self, from: Instant, end: Instant) -> Option<[u64; 2]> {
         let own = |from: Instant| self.model.expected(from, end);
         Some([own(from)? as u64, own(from.max(self.window.measure_from))? as u64])

@@ -1,7 +1,8 @@
 //! Sessions as results: what is noted when one begins and when one ends.
 //!
-//! A session begins when its first page is due and ends with its last page, before its user thinks. One that the end of
-//! the run leaves open has no end. Here is also how many are begun, and which may go on when the load is over.
+//! A session begins when its first page is due and ends with its last page, before its user thinks. One that
+//! the end of the run leaves open has no end. Here is also how many are begun, and which may go on when the
+//! load is over.
 
 use crate::host::Host;
 use crate::load::Worker;
@@ -10,8 +11,8 @@ use crate::slots::UserSlot;
 use farfield_base::{Instant, Note, SessionBegin, SessionEnd};
 use std::num::NonZeroU32;
 
-/// Sessions that this worker's users may begin of the `most` of a run: an equal part for each worker that has some of
-/// the `users`, where their number is fixed.
+/// Sessions that this worker's users may begin of the `most` of a run: an equal part for each worker that has
+/// some of the `users`, where their number is fixed.
 pub(crate) fn own_sessions(most: Option<u64>, worker: Worker, users: Option<NonZeroU32>) -> u64 {
     let Some(most) = most else { return u64::MAX };
     let workers = users.map_or(worker.workers, |users| worker.workers.min(users.get()));

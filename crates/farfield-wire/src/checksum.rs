@@ -1,8 +1,8 @@
 //! The internet checksum (RFC 1071), its incremental update (RFC 1624) and its offload.
 //!
-//! A ones' complement sum does not care for the order of bytes inside words nor for the width of the adder (RFC
-//! 1071, section 2 (A) to (C)): so [`Sum`] adds 32-bit words as the machine holds them into eight 64-bit lanes,
-//! which compilers turn into vector adds, and swaps and folds once at the end.
+//! A ones' complement sum does not care for the order of bytes inside words nor for the width of the adder
+//! (RFC 1071, section 2 (A) to (C)): so [`Sum`] adds 32-bit words as the machine holds them into eight 64-bit
+//! lanes, which compilers turn into vector adds, and swaps and folds once at the end.
 
 use crate::field::put_u16;
 
@@ -93,8 +93,8 @@ pub fn update_checksum_u32(checksum: u16, old: u32, new: u32) -> u16 {
     update_checksum(high, old as u16, new as u16)
 }
 
-/// Finishes a partial checksum, as a device with checksum offload does: sums `packet` from `start` to its end, the
-/// partial sum in the field at `start + offset` included, and writes the result there.
+/// Finishes a partial checksum, as a device with checksum offload does: sums `packet` from `start` to its
+/// end, the partial sum in the field at `start + offset` included, and writes the result there.
 ///
 /// False, and nothing written, if the field does not lie in the packet.
 pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool {

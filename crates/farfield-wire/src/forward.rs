@@ -1,4 +1,5 @@
-//! What a router changes in a packet that it forwards: hop limit and ECN, in place, checksums updated (RFC 1624).
+//! What a router changes in a packet that it forwards: hop limit and ECN, in place, checksums updated (RFC
+//! 1624).
 
 use crate::checksum::update_checksum;
 use crate::field::{put_u16, u16_at};
@@ -27,7 +28,8 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> Result<bool, ParseError> {
     Ok(true)
 }
 
-/// Gives `packet` this hop limit, as if as many routers as it lacks had forwarded it. What is no IP packet stays as it is.
+/// Gives `packet` this hop limit, as if as many routers as it lacks had forwarded it. What is no IP packet
+/// stays as it is.
 pub fn set_hop_limit(packet: &mut [u8], hops: u8) {
     match IpPacket::parse(packet) {
         Ok(IpPacket::V4(_)) => {

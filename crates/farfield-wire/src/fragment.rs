@@ -1,5 +1,5 @@
-//! Fragmentation (RFC 791, section 3.2; RFC 8200, section 4.5): the packet stays in its buffer, and each fragment is
-//! a header written elsewhere and a part of the packet's payload.
+//! Fragmentation (RFC 791, section 3.2; RFC 8200, section 4.5): the packet stays in its buffer, and each
+//! fragment is a header written elsewhere and a part of the packet's payload.
 
 use crate::checksum::Sum;
 use crate::field::{put_u16, put_u32};

@@ -1,6 +1,6 @@
-//! What routers and hosts say about a packet that they cannot bring further: whether to say it, to whom, and how
-//! much of the packet to quote (RFC 1122 section 3.2.2, RFC 1812 section 4.3.2, RFC 4443 section 2.4). Also the
-//! answer to an echo request.
+//! What routers and hosts say about a packet that they cannot bring further: whether to say it, to whom, and
+//! how much of the packet to quote (RFC 1122 section 3.2.2, RFC 1812 section 4.3.2, RFC 4443 section 2.4).
+//! Also the answer to an echo request.
 //!
 //! It does not limit how often errors are sent (RFC 1812 section 4.3.2.8); that takes the time, which is the
 //! router's.
@@ -48,11 +48,11 @@ impl IcmpError {
     /// The most bytes that [`write`](Self::write) writes.
     pub const LEN_MAX: usize = ERROR_V6_LEN_MAX;
 
-    /// Writes the error about `offending`, a whole IP packet, as sent by `from`, to the front of `out`, which must
-    /// hold [`LEN_MAX`](Self::LEN_MAX) bytes; returns its length.
+    /// Writes the error about `offending`, a whole IP packet, as sent by `from`, to the front of `out`, which
+    /// must hold [`LEN_MAX`](Self::LEN_MAX) bytes; returns its length.
     ///
-    /// `None`, and nothing written, if no error may be sent about that packet: it is an ICMP error itself, a later
-    /// fragment, came from or goes to more than one host; or is no IP packet of the family of `from`.
+    /// `None`, and nothing written, if no error may be sent about that packet: it is an ICMP error itself, a
+    /// later fragment, came from or goes to more than one host; or is no IP packet of the family of `from`.
     pub fn write(self, offending: &[u8], from: IpAddr, out: &mut [u8]) -> Option<usize> {
         match (IpPacket::parse(offending).ok()?, from) {
             (IpPacket::V4(packet), IpAddr::V4(from)) if may_answer_v4(&packet) => {
@@ -135,8 +135,9 @@ fn front(bytes: &[u8], len_max: usize) -> &[u8] {
     &bytes[..bytes.len().min(len_max)]
 }
 
-/// Writes the answer to an echo request, if `packet` is one with a right checksum, to the front of `out`, which
-/// must hold as many bytes as the packet; returns its length. Whether the destination is ours, the caller knows.
+/// Writes the answer to an echo request, if `packet` is one with a right checksum, to the front of `out`,
+/// which must hold as many bytes as the packet; returns its length. Whether the destination is ours, the
+/// caller knows.
 pub fn echo_reply(packet: &[u8], out: &mut [u8]) -> Option<usize> {
     let packet = IpPacket::parse(packet).ok()?;
     let addresses = packet.addresses();

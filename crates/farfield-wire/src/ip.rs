@@ -246,8 +246,8 @@ pub enum IpRepr<'a> {
 }
 
 impl IpRepr<'static> {
-    /// A plain header between `addresses`: hop limit 64, no options; in IPv4 with DF and identification 0, which RFC
-    /// 6864 section 4.1 allows to what is never fragmented.
+    /// A plain header between `addresses`: hop limit 64, no options; in IPv4 with DF and identification 0,
+    /// which RFC 6864 section 4.1 allows to what is never fragmented.
     pub fn new(addresses: Addresses, protocol: Protocol) -> IpRepr<'static> {
         match addresses {
             Addresses::V4 { source, destination } => IpRepr::V4(Ipv4Repr {
@@ -301,7 +301,8 @@ impl IpRepr<'_> {
         self
     }
 
-    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its length.
+    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its
+    /// length.
     pub fn emit(&self, payload_len: usize, out: &mut [u8]) -> usize {
         match self {
             IpRepr::V4(repr) => repr.emit(payload_len, out),

@@ -108,14 +108,14 @@ impl<'a> Ipv6Packet<'a> {
         })
     }
 
-    /// Where the fragment header begins, if there is one, and where the byte lies that names it. What stands before
-    /// it is in every fragment.
+    /// Where the fragment header begins, if there is one, and where the byte lies that names it. What stands
+    /// before it is in every fragment.
     pub(crate) fn fragment_at(&self) -> Option<(usize, usize)> {
         Some((self.chain.fragment_at?, self.chain.fragment_named_at))
     }
 
-    /// Where a fragment header would be put in, and where the byte lies that would name it (RFC 8200, section 4.5:
-    /// after hop-by-hop options, routing header and the destination options before it).
+    /// Where a fragment header would be put in, and where the byte lies that would name it (RFC 8200, section
+    /// 4.5: after hop-by-hop options, routing header and the destination options before it).
     pub(crate) fn fragmentable(&self) -> (usize, usize) {
         (self.chain.fragmentable_at, self.chain.fragmentable_named_at)
     }

@@ -1,8 +1,8 @@
 //! The packet that an ICMP error quotes: enough of it to find whose it was.
 //!
-//! A quote is cut anywhere from 8 bytes after the IP header on (RFC 792), so the views, which want whole packets,
-//! do not take it. A receiver of errors should also see that a quoted sequence number is one in flight (RFC
-//! 5927, section 4.1); the number is here, the check is the connection's.
+//! A quote is cut anywhere from 8 bytes after the IP header on (RFC 792), so the views, which want whole
+//! packets, do not take it. A receiver of errors should also see that a quoted sequence number is one in
+//! flight (RFC 5927, section 4.1); the number is here, the check is the connection's.
 
 use crate::field::{array_at, u16_at, u32_at};
 use crate::ip::{Addresses, Protocol};
@@ -25,10 +25,11 @@ pub struct Quote {
 }
 
 impl Quote {
-    /// Reads the quoted front of a packet that carries TCP, UDP, or anything else whose first 8 bytes came along.
+    /// Reads the quoted front of a packet that carries TCP, UDP, or anything else whose first 8 bytes came
+    /// along.
     ///
-    /// `None` if it is cut before that, is a later fragment, or has IPv6 extension headers (which are not walked
-    /// here: our own clients send none).
+    /// `None` if it is cut before that, is a later fragment, or has IPv6 extension headers (which are not
+    /// walked here: our own clients send none).
     pub fn parse(bytes: &[u8]) -> Option<Quote> {
         let (addresses, protocol, carried) = match bytes.first()? >> 4 {
             4 => quoted_v4(bytes)?,

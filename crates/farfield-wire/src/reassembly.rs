@@ -1,8 +1,9 @@
-//! Fragments put together again (RFC 791 section 3.2, RFC 8200 section 4.5), within bounds that no sender moves.
+//! Fragments put together again (RFC 791 section 3.2, RFC 8200 section 4.5), within bounds that no sender
+//! moves.
 //!
 //! Fragments that overlap are an attack or an accident, and either way the datagram is given up, with what is
-//! still to come of it (RFC 5722; RFC 8200 has it for IPv6, and we do the same for IPv4, as Linux does). An exact
-//! repetition is what networks do, and does no harm. Time is handed in: the owner calls
+//! still to come of it (RFC 5722; RFC 8200 has it for IPv6, and we do the same for IPv4, as Linux does). An
+//! exact repetition is what networks do, and does no harm. Time is handed in: the owner calls
 //! [`Reassembler::poll_expired`] when [`Reassembler::next_timeout`] comes.
 
 use crate::checksum::Sum;
@@ -63,14 +64,15 @@ pub enum FragmentFault {
     /// The first fragment of an IPv6 packet must hold all headers (RFC 7112).
     #[error("a first fragment without all headers")]
     HeadersMissing,
-    /// It contradicts others: overlaps them with other bytes or bounds, or ends elsewhere. The datagram is given up.
+    /// It contradicts others: overlaps them with other bytes or bounds, or ends elsewhere. The datagram is
+    /// given up.
     #[error("a fragment that contradicts others")]
     Contradiction,
     /// Its datagram was given up before.
     #[error("a fragment of a datagram that was given up")]
     GivenUp,
-    /// What it makes whole is a fragment again: a fragment header behind the first one, which no host sends, and which
-    /// would make the receiver of the packet reassemble it once more, thousands of times over.
+    /// What it makes whole is a fragment again: a fragment header behind the first one, which no host sends,
+    /// and which would make the receiver of the packet reassemble it once more, thousands of times over.
     #[error("a fragment header inside a fragmented packet")]
     Nested,
     /// It alone is more than may be held.

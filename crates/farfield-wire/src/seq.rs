@@ -6,14 +6,15 @@ use std::ops::{Add, AddAssign, Sub};
 
 /// A TCP sequence number: a place on a circle of 2^32.
 ///
-/// `<` and its kin compare as the RFC does, modulo 2^32, so that `snd_una < seg_ack && seg_ack <= snd_nxt` reads as
-/// it is written there. That is an order only among numbers less than 2^31 apart, as the numbers of one window
-/// are; two that are exactly 2^31 apart do not compare, and there is deliberately no `Ord` to sort with.
+/// `<` and its kin compare as the RFC does, modulo 2^32, so that `snd_una < seg_ack && seg_ack <= snd_nxt`
+/// reads as it is written there. That is an order only among numbers less than 2^31 apart, as the numbers of
+/// one window are; two that are exactly 2^31 apart do not compare, and there is deliberately no `Ord` to sort
+/// with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct SeqNumber(pub u32);
 
-/// A place in one direction of a connection, which does not wrap: the SYN is at 0, the first byte of data at 1. Negative
-/// for a number that lies before the connection (an old duplicate).
+/// A place in one direction of a connection, which does not wrap: the SYN is at 0, the first byte of data at
+/// 1. Negative for a number that lies before the connection (an old duplicate).
 pub type Position = i64;
 
 impl SeqNumber {
@@ -37,8 +38,8 @@ impl SeqNumber {
         SeqNumber(self.0.wrapping_add(position as u32)) // `as` keeps the low 32 bits: modulo 2³²
     }
 
-    /// The position of this number in a direction whose SYN has number `origin`: the one of its possible places
-    /// that is nearest to `near`, at most 2³¹ away.
+    /// The position of this number in a direction whose SYN has number `origin`: the one of its possible
+    /// places that is nearest to `near`, at most 2³¹ away.
     pub const fn position(self, origin: SeqNumber, near: Position) -> Position {
         near + self.0.wrapping_sub(origin.at(near).0) as i32 as i64
     }

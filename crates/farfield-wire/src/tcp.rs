@@ -192,8 +192,8 @@ pub struct TcpRepr {
 }
 
 impl TcpRepr {
-    /// What the header of `packet` says. Options end where they stop making sense (RFC 9293, MUST-7, leaves open what
-    /// to do; this is what Linux does).
+    /// What the header of `packet` says. Options end where they stop making sense (RFC 9293, MUST-7, leaves
+    /// open what to do; this is what Linux does).
     pub fn parse(packet: &TcpPacket<'_>) -> TcpRepr {
         TcpRepr {
             source_port: packet.source_port(),
@@ -217,8 +217,8 @@ impl TcpRepr {
         HEADER_LEN + self.options.len()
     }
 
-    /// Writes the header of a segment with this payload to the front of `out`, with its whole checksum; returns
-    /// its length. The payload stays where it is.
+    /// Writes the header of a segment with this payload to the front of `out`, with its whole checksum;
+    /// returns its length. The payload stays where it is.
     pub fn emit(&self, addresses: &Addresses, payload: &[u8], out: &mut [u8]) -> usize {
         let header_len = self.emit_partial(addresses, payload.len(), out);
         let header = &mut out[..header_len];
@@ -227,8 +227,9 @@ impl TcpRepr {
         header_len
     }
 
-    /// As [`emit`](Self::emit), for checksum offload: the checksum field holds the sum of the pseudo-header alone, and
-    /// the receiver of the segment with [`ChecksumNeed::Partial`](crate::ChecksumNeed) does the rest.
+    /// As [`emit`](Self::emit), for checksum offload: the checksum field holds the sum of the pseudo-header
+    /// alone, and the receiver of the segment with [`ChecksumNeed::Partial`](crate::ChecksumNeed) does the
+    /// rest.
     pub fn emit_partial(&self, addresses: &Addresses, payload_len: usize, out: &mut [u8]) -> usize {
         let header_len = self.header_len();
         let header = &mut out[..header_len];

@@ -186,8 +186,8 @@ impl TcpOptions {
         self.len() == 0
     }
 
-    /// Each option is padded in front so that its 32-bit fields lie aligned, as RFC 7323 appendix A recommends;
-    /// SACK-permitted takes the place of the timestamps' padding.
+    /// Each option is padded in front so that its 32-bit fields lie aligned, as RFC 7323 appendix A
+    /// recommends; SACK-permitted takes the place of the timestamps' padding.
     fn len_but_sack(&self) -> usize {
         let permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };

@@ -1,9 +1,10 @@
-//! TCP segmentation as views: one large segment stays in its buffer, and each of its MSS-sized packets is a header
-//! written elsewhere and a range of the large one's payload.
+//! TCP segmentation as views: one large segment stays in its buffer, and each of its MSS-sized packets is a
+//! header written elsewhere and a range of the large one's payload.
 //!
-//! What each packet gets is what a network card's segmentation gives it (Linux, `tcp_gso_segment`): its own sequence
-//! number, IPv4 identification, lengths and checksums; FIN and PSH on the last alone, CWR on the first alone.
-//! A [`Tso`] holds numbers only, so it can lie beside the buffer for as long as packets of it are under way.
+//! What each packet gets is what a network card's segmentation gives it (Linux, `tcp_gso_segment`): its own
+//! sequence number, IPv4 identification, lengths and checksums; FIN and PSH on the last alone, CWR on the
+//! first alone. A [`Tso`] holds numbers only, so it can lie beside the buffer for as long as packets of it
+//! are under way.
 
 use crate::checksum::Sum;
 use crate::field::{put_u16, put_u32, u16_at, u32_at};
@@ -39,7 +40,8 @@ pub struct Tso {
 }
 
 impl Tso {
-    /// The most bytes that [`write_header`](Self::write_header) writes for packets without IPv6 extension headers.
+    /// The most bytes that [`write_header`](Self::write_header) writes for packets without IPv6 extension
+    /// headers.
     pub const HEADER_LEN_MAX: usize = 120;
 
     /// How `packet`, an IP packet, is cut into packets of at most `size` bytes of payload. One that is not larger
@@ -112,8 +114,9 @@ impl Tso {
         flags
     }
 
-    /// Writes all headers of packet `index` to the front of `out`, checksums whole; returns their length. `packet` is
-    /// the one that this was made from; whether its own checksum is whole or partial does not matter.
+    /// Writes all headers of packet `index` to the front of `out`, checksums whole; returns their length.
+    /// `packet` is the one that this was made from; whether its own checksum is whole or partial does not
+    /// matter.
     pub fn write_header(&self, packet: &[u8], index: usize, out: &mut [u8]) -> usize {
         let header_len = self.header_len();
         let payload = &packet[self.payload(index)];
@@ -125,7 +128,8 @@ impl Tso {
         put_u32(tcp, 4, self.seq(index).0);
         tcp[13] = self.flags(index).0;
         put_u16(tcp, CHECKSUM_AT, 0);
-        // With a routing header the final destination would count (RFC 8200, section 8.1); no TCP of ours uses one.
+        // With a routing header the final destination would count (RFC 8200, section 8.1); no TCP of ours
+        // uses one.
         let addresses = if self.is_v4 { &ip[12..20] } else { &ip[8..40] };
         let length = (tcp.len() + payload.len()) as u16;
         let pseudo = Sum::of(addresses).word(length).word(u16::from(Protocol::TCP.0));

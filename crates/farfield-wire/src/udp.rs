@@ -45,7 +45,8 @@ impl<'a> UdpPacket<'a> {
         &self.bytes[HEADER_LEN..]
     }
 
-    /// True if its checksum is right between these addresses; one of zero means none, which IPv6 does not allow.
+    /// True if its checksum is right between these addresses; one of zero means none, which IPv6 does not
+    /// allow.
     pub fn checksum_is_valid(&self, addresses: &Addresses) -> bool {
         if u16_at(self.bytes, 6) == 0 {
             return matches!(addresses, Addresses::V4 { .. });

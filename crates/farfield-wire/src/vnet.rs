@@ -1,8 +1,8 @@
-//! The header that TUN puts before each packet when offload is on (`IFF_VNET_HDR`): virtio 1.2, section 5.1.6, in its
-//! legacy form, whose fields are in the machine's order of bytes.
+//! The header that TUN puts before each packet when offload is on (`IFF_VNET_HDR`): virtio 1.2, section
+//! 5.1.6, in its legacy form, whose fields are in the machine's order of bytes.
 //!
-//! A checksum that is still to do: the checksum field holds the sum of the pseudo-header, and someone sums from
-//! `start` on. A segment that is still to cut: see [`Tso`](crate::Tso).
+//! A checksum that is still to do: the checksum field holds the sum of the pseudo-header, and someone sums
+//! from `start` on. A segment that is still to cut: see [`Tso`](crate::Tso).
 
 use crate::ip::ParseError;
 

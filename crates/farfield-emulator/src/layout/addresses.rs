@@ -1,8 +1,8 @@
 //! Which address each client has.
 //!
-//! The gateway finds a packet's shard by the address alone: its offset in the block around all clients, modulo the
-//! number of shards. So the address of client n stands at an offset that leaves the same remainder as n does; where
-//! there are several shards, some addresses in between may stay free.
+//! The gateway finds a packet's shard by the address alone: its offset in the block around all clients,
+//! modulo the number of shards. So the address of client n stands at an offset that leaves the same remainder
+//! as n does; where there are several shards, some addresses in between may stay free.
 
 use super::{Block, Class, Frame, LayoutError};
 use std::net::IpAddr;
@@ -32,7 +32,8 @@ pub(super) fn assign(classes: &[Class], member_of: &[u16], frame: Frame) -> Resu
     Ok(Addressing { first, ranks, clients_v4, clients_v6 })
 }
 
-/// The rank of each client, which leaves the remainder of its number, and how many addresses each class spans.
+/// The rank of each client, which leaves the remainder of its number, and how many addresses each class
+/// spans.
 fn rank(classes: usize, member_of: &[u16], shards: u32) -> (Vec<u32>, Vec<u128>) {
     let mut taken = vec![0_u32; classes * shards as usize];
     let mut spans = vec![0_u128; classes];
@@ -123,7 +124,8 @@ impl Pools {
                 });
             }
             if !own {
-                // Classes may have pools of their own within the default block, where these addresses are not.
+                // Classes may have pools of their own within the default block, where these addresses are
+                // not.
                 let meets = |other: &usize| {
                     let of = &self.of[*other];
                     let (from, count) = (around.offset(of.network()), of.size());

@@ -75,8 +75,9 @@ impl Block {
         Block::around(self.network, bits).expect("no more bits than before")
     }
 
-    /// The first address that a client may have, as a number within the block, and how many follow from it on: in
-    /// IPv4 all but the network's and the broadcast address, in IPv6 all but the subnet routers' anycast address.
+    /// The first address that a client may have, as a number within the block, and how many follow from it
+    /// on: in IPv4 all but the network's and the broadcast address, in IPv6 all but the subnet routers'
+    /// anycast address.
     pub(super) fn usable(&self) -> (u128, u128) {
         let size = self.size();
         match (size, self.is_v6()) {

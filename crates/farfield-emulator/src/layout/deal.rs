@@ -2,9 +2,9 @@
 
 /// The class of each of `count` things, as an index of `weights`, all of which are above zero.
 ///
-/// Among the first n, class i has n·wᵢ within less than one: the schedule of Tijdeman (1980, "The chairman assignment
-/// problem", Discrete Mathematics 32), which serves the class whose next thing is due first among those whose turn
-/// may have come. So any run of consecutive things has the shares within less than two.
+/// Among the first n, class i has n·wᵢ within less than one: the schedule of Tijdeman (1980, "The chairman
+/// assignment problem", Discrete Mathematics 32), which serves the class whose next thing is due first among
+/// those whose turn may have come. So any run of consecutive things has the shares within less than two.
 pub fn deal(weights: &[f64], count: u32) -> Vec<u16> {
     let total: f64 = weights.iter().sum();
     let parts: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
@@ -16,7 +16,8 @@ pub fn deal(weights: &[f64], count: u32) -> Vec<u16> {
         // The last instant at which the class may have its next thing and stay within the bound.
         let due = |class: usize| (f64::from(dealt[class]) + 1.0 - slack) / parts[class];
         let lacks = |class: usize| n * parts[class] - f64::from(dealt[class]);
-        // The sum of what classes lack is one, so some class lacks its part of that; rounding must not hide it.
+        // The sum of what classes lack is one, so some class lacks its part of that; rounding must not hide
+        // it.
         let may = (0..parts.len()).filter(|&class| lacks(class) >= slack - 1e-9);
         let class = may.min_by(|&a, &b| due(a).total_cmp(&due(b))).unwrap_or(0);
         dealt[class] += 1;

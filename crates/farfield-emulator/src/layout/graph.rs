@@ -1,8 +1,9 @@
 //! A graph of hosts, routers, switches and links into routes.
 //!
-//! A link that one client alone uses is its own, as far as its first router: routers count hops, and a packet must
-//! meet each of them. If all clients of a class have the same links of their own, these become the class's; if not,
-//! they are links of the clients' routes like all others, which costs an event more and nothing else.
+//! A link that one client alone uses is its own, as far as its first router: routers count hops, and a packet
+//! must meet each of them. If all clients of a class have the same links of their own, these become the
+//! class's; if not, they are links of the clients' routes like all others, which costs an event more and
+//! nothing else.
 
 use super::{CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
 use crate::plan::{HopPlan, NodePlan, RoutePlan, Servers};
@@ -73,8 +74,8 @@ impl Graph<'_> {
     }
 }
 
-/// The clients of IP-TNE's backbone by class: one for each subnetwork or, where there are too many of them to be told
-/// apart in results, one for all, subnetwork after subnetwork in turn.
+/// The clients of IP-TNE's backbone by class: one for each subnetwork or, where there are too many of them to
+/// be told apart in results, one for all, subnetwork after subnetwork in turn.
 pub fn subnets<L>(topology: &Topology<L>, backbone: &Backbone) -> Vec<(String, Vec<NodeId>)> {
     // The first host is the server; the others follow subnetwork by subnetwork.
     let hosts = topology.nodes().filter(|(_, node)| node.kind == NodeKind::Host).skip(1);
@@ -145,8 +146,8 @@ fn end_at_router<L>(topology: &Topology<L>, (up, down): &mut Way) {
     down.private = 0;
 }
 
-/// The links that every client of a class has alike; where they differ, a class has none, and its clients' ways become
-/// all shared.
+/// The links that every client of a class has alike; where they differ, a class has none, and its clients'
+/// ways become all shared.
 fn own_links(
     topology: &Topology<Arc<LinkModel>>,
     member_of: &[u16],

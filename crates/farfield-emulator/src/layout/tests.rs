@@ -157,8 +157,8 @@ fn lay_out_graph(topology: &Topology<Arc<LinkSpec>>, members: Vec<(String, Vec<N
     Graph { topology: &topology, routes: &routes, server, members }.lay_out(number(1), SERVERS).unwrap()
 }
 
-/// Four subnetworks of two hosts. A host's own link is its own; those of its switch and of the routers between it and
-/// the server are shared, and from subnetwork i there are i of the latter.
+/// Four subnetworks of two hosts. A host's own link is its own; those of its switch and of the routers
+/// between it and the server are shared, and from subnetwork i there are i of the latter.
 #[test]
 fn the_backbone_of_four_by_two() {
     let backbone = Backbone::new(4, 2);
@@ -215,8 +215,8 @@ const HOMES: &str = "
         { from = 'home', to = 'alone', link = { delay = '32ms' } },
     ]";
 
-/// Clients of one class with different links have them on their routes; a router that one client alone is behind
-/// still stands on its way.
+/// Clients of one class with different links have them on their routes; a router that one client alone is
+/// behind still stands on its way.
 #[test]
 fn a_graph_keeps_its_routers() {
     let spec: TopologySpec = toml::from_str(HOMES).unwrap();

@@ -93,7 +93,8 @@ pub(crate) struct Core {
     pub begun: u32,
     /// Connections whose handshake is under way.
     pub half_open: u32,
-    /// Established connections that wait to be accepted, by slot and serial number. Those that died stay until then.
+    /// Established connections that wait to be accepted, by slot and serial number. Those that died stay
+    /// until then.
     pub accept_queue: VecDeque<Owner<ServedSlot>>,
     /// Connections with a request that waits for an event loop.
     pub ready: VecDeque<Owner<ServedSlot>>,

@@ -1,7 +1,8 @@
-//! Replies that a server model gives word for word: a token, a form, a cookie or a redirect for users in sessions.
+//! Replies that a server model gives word for word: a token, a form, a cookie or a redirect for users in
+//! sessions.
 //!
-//! They are written as bytes once, before the run, and no request for one allocates. The model does not look at what it
-//! was asked with: a wrong token gets the same reply.
+//! They are written as bytes once, before the run, and no request for one allocates. The model does not look
+//! at what it was asked with: a wrong token gets the same reply.
 
 use super::http::Keeping;
 use bytes::Bytes;
@@ -49,7 +50,8 @@ impl FixedReplies {
         self.by_path.entry(path.into()).or_default().push(numbered);
     }
 
-    /// The number of the reply to `method` at `path`: the method's own rather than any's. HEAD is answered as GET.
+    /// The number of the reply to `method` at `path`: the method's own rather than any's. HEAD is answered as
+    /// GET.
     pub fn find(&self, method: &str, path: &str) -> Option<u32> {
         let method = if method == "HEAD" { "GET" } else { method };
         let replies = self.by_path.get(path)?;

@@ -10,7 +10,8 @@ use farfield_tcp::{Segment, SeqNumber, State};
 use std::sync::Arc;
 
 impl Core {
-    /// A SYN for no connection. `beyond` is where the sequence numbers of an earlier connection on the port ended.
+    /// A SYN for no connection. `beyond` is where the sequence numbers of an earlier connection on the port
+    /// ended.
     pub fn listen(&mut self, now: Instant, client: ClientId, tcp: &Tcp, beyond: Option<SeqNumber>) {
         self.counters.syns += 1;
         if self.accept_queue_is_full() || self.half_open >= self.plan.syn_backlog {

@@ -15,7 +15,8 @@ pub struct Known {
     pub cost: Duration,
 }
 
-/// Objects by their paths. Whatever they are, `/bytes/N` is an object of N bytes, as it is at the built-in server.
+/// Objects by their paths. Whatever they are, `/bytes/N` is an object of N bytes, as it is at the built-in
+/// server.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     by_path: BTreeMap<Box<str>, Known>,
@@ -29,13 +30,14 @@ impl FromIterator<(Box<str>, Known)> for Objects {
 }
 
 impl Objects {
-    /// Adds a reply that requests for `path` with `method`, or with any, get word for word, whatever object is there.
+    /// Adds a reply that requests for `path` with `method`, or with any, get word for word, whatever object
+    /// is there.
     pub fn add_reply(&mut self, path: &str, method: Option<&str>, reply: &FixedReply) {
         self.replies.add(path, method, reply);
     }
 
-    /// The number of the reply that a request gets word for word, if it gets one; what stands behind a `?` matters only
-    /// where a reply is named so.
+    /// The number of the reply that a request gets word for word, if it gets one; what stands behind a `?`
+    /// matters only where a reply is named so.
     pub(crate) fn reply_to(&self, method: &str, path: &str) -> Option<u32> {
         self.replies.find(method, path).or_else(|| self.replies.find(method, bare(path)))
     }
@@ -45,7 +47,8 @@ impl Objects {
         self.replies.bytes(number, keeping, head_only)
     }
 
-    /// The object at `path`, if it is known; what stands behind a `?` matters only where an object is named so.
+    /// The object at `path`, if it is known; what stands behind a `?` matters only where an object is named
+    /// so.
     pub fn of(&self, path: &str) -> Option<Known> {
         let bare = bare(path);
         let named = || self.by_path.get(path).or_else(|| self.by_path.get(bare)).copied();

@@ -18,8 +18,8 @@ pub(crate) struct Waiting {
 }
 
 impl Core {
-    /// Takes over a connection, and lets those go whose time is over. No alarm is set for that: one that is over answers no
-    /// more.
+    /// Takes over a connection, and lets those go whose time is over. No alarm is set for that: one that is
+    /// over answers no more.
     pub fn begin_wait(&mut self, now: Instant, client: ClientId, port: u16, wait: TimeWait) {
         while let Some((_, owner)) = self.waiting_order.pop_front_if(|(until, _)| *until <= now) {
             let waiting = self.waiting.get(owner.slot.index()).filter(|own| own.serial == owner.serial);

@@ -172,8 +172,8 @@ impl Core {
         }
     }
 
-    /// Closes; a process is free for the next connection once the client has closed too, or it has waited for that
-    /// long enough.
+    /// Closes; a process is free for the next connection once the client has closed too, or it has waited for
+    /// that long enough.
     fn close(&mut self, now: Instant, slot: ServedSlot) {
         let linger = self.plan.linger;
         let connection = &mut self.connections[slot.index()];
@@ -199,7 +199,8 @@ impl Core {
         }
     }
 
-    /// The connection is idle from now on: what happens to it before its next request makes the wait no longer.
+    /// The connection is idle from now on: what happens to it before its next request makes the wait no
+    /// longer.
     fn await_request(&mut self, now: Instant, slot: ServedSlot) {
         let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
         let connection = &mut self.connections[slot.index()];

@@ -1,5 +1,5 @@
-//! The hub: shared links and the server. And the far side: shared links away from the server, where they can be a partition
-//! of their own.
+//! The hub: shared links and the server. And the far side: shared links away from the server, where they can
+//! be a partition of their own.
 
 use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};

@@ -17,8 +17,8 @@ pub struct Batch {
     pub now: Instant,
     /// Gauges of what is under way.
     pub standing: Standing,
-    /// The requests that ended since the last batch, in order of their end, their user and their number on their
-    /// connection. All ended before `now`, or are cut off at the end of the simulation.
+    /// The requests that ended since the last batch, in order of their end, their user and their number on
+    /// their connection. All ended before `now`, or are cut off at the end of the simulation.
     pub samples: Vec<Sample>,
     /// Notes of sessions since the last batch, in the order of time, user and session.
     pub notes: Vec<Note>,
@@ -40,14 +40,14 @@ pub trait Sink: Send {
     /// Takes the next one. Meanwhile time stands still.
     fn take(&mut self, batch: Batch);
 
-    /// The virtual time from which on it is next asked whether to go on, which is so often as it names another; never, if
-    /// it does not say.
+    /// The virtual time from which on it is next asked whether to go on, which is so often as it names
+    /// another; never, if it does not say.
     fn next_look(&self) -> Instant {
         Instant::MAX
     }
 
-    /// Whether time goes on from `now`. All that ended before `now` was taken, so that the answer, and with it the end of
-    /// the simulation, need depend on nothing but virtual time.
+    /// Whether time goes on from `now`. All that ended before `now` was taken, so that the answer, and with
+    /// it the end of the simulation, need depend on nothing but virtual time.
     fn goes_on(&mut self, _now: Instant) -> bool {
         true
     }
@@ -139,7 +139,8 @@ impl<'a> Outlet<'a> {
         self.hand_on_ordered(samples, notes, standing, now);
     }
 
-    /// Hands on the samples and notes of all partitions, in an order that does not depend on what the partitions are.
+    /// Hands on the samples and notes of all partitions, in an order that does not depend on what the
+    /// partitions are.
     pub fn hand_on_ordered(
         &mut self,
         mut samples: Vec<Sample>,

@@ -1,8 +1,8 @@
 //! Turning the partitions, window by window, on as many threads as are asked for.
 //!
-//! In a window a thread that has nothing to do takes the next partition that is free, the hub first and then the
-//! far side, for they are the largest. Partitions are handed over by locks that are never waited for; packets between partitions lie in
-//! boxes that are filled in one window and emptied in the next.
+//! In a window a thread that has nothing to do takes the next partition that is free, the hub first and then
+//! the far side, for they are the largest. Partitions are handed over by locks that are never waited for;
+//! packets between partitions lie in boxes that are filled in one window and emptied in the next.
 
 use super::barrier::{Barrier, Guard};
 use super::hub::{Hub, Links};
@@ -203,8 +203,8 @@ impl<T: Tap> Machine<'_, T> {
         now.reports[FAR].set(next, true);
     }
 
-    /// Puts packets that have left shared links into the boxes of the partitions of their clients, or, where there are more
-    /// shared links before them, into `other`; returns whether there were any.
+    /// Puts packets that have left shared links into the boxes of the partitions of their clients, or, where
+    /// there are more shared links before them, into `other`; returns whether there were any.
     fn deal<O: Copy>(
         &self,
         links: &mut Links<O>,

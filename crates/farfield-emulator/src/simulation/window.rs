@@ -1,16 +1,18 @@
 //! Windows: how far each partition may go before it must wait for the others.
 //!
-//! A packet takes at least `u` from the client that sends it to the end of the client's own links, where the hub
-//! takes it over, and at least `d` over the last shared link on its way back. In window `k` clients go through
-//! `[kL, (k+1)L)` and the hub through `[kL + D, (k+1)L + D)`. What clients send in it comes after the hub's window if
-//! `u ≥ L + D`, and what the hub sends after theirs if `D + d ≥ L`. Both hold for `L ≤ (u + d) / 2` and
-//! `D = u − L`: the delay of both directions is shared, so that one of them may be zero.
+//! A packet takes at least `u` from the client that sends it to the end of the client's own links, where the
+//! hub takes it over, and at least `d` over the last shared link on its way back. In window `k` clients go
+//! through `[kL, (k+1)L)` and the hub through `[kL + D, (k+1)L + D)`. What clients send in it comes after the
+//! hub's window if `u ≥ L + D`, and what the hub sends after theirs if `D + d ≥ L`. Both hold for `L ≤ (u +
+//! d) / 2` and `D = u − L`: the delay of both directions is shared, so that one of them may be zero.
 //!
-//! Where there is a *far side*, packets go from clients to the hub (`u`), over the first link away from the server to
-//! the far side (`a`), and over the last shared link to clients (`d`). The far side goes through `[kL + F, (k+1)L + F)`,
-//! and in the same way `u ≥ L + D`, `D + a ≥ L + F` and `F + d ≥ L`: `L ≤ (u + a + d) / 3`, `D = u − L`, `F = L − d`.
+//! Where there is a *far side*, packets go from clients to the hub (`u`), over the first link away from the
+//! server to the far side (`a`), and over the last shared link to clients (`d`). The far side goes through
+//! `[kL + F, (k+1)L + F)`, and in the same way `u ≥ L + D`, `D + a ≥ L + F` and `F + d ≥ L`: `L ≤ (u + a + d)
+//! / 3`, `D = u − L`, `F = L − d`.
 //!
-//! Windows lie on this grid whatever happens; empty ones are skipped. Where they lie depends on nothing but the plan.
+//! Windows lie on this grid whatever happens; empty ones are skipped. Where they lie depends on nothing but
+//! the plan.
 
 use crate::plan::{HopPlan, NetworkPlan};
 use farfield_base::{Duration, Instant};
@@ -57,9 +59,9 @@ impl Windows {
         parted.filter(|parted| whole.is_none_or(|whole| parted.length >= whole.length)).or(whole)
     }
 
-    /// The grid with a far side, for least delays `up` from clients to the hub, `across` from there to the far side and
-    /// `down` to the clients, and `direct` from the hub to clients that have no far side. `None` if they make up less
-    /// than 3 ns.
+    /// The grid with a far side, for least delays `up` from clients to the hub, `across` from there to the
+    /// far side and `down` to the clients, and `direct` from the hub to clients that have no far side. `None`
+    /// if they make up less than 3 ns.
     pub fn parted(
         up: Duration,
         across: Duration,
@@ -72,7 +74,8 @@ impl Windows {
         (!length.is_zero()).then_some(Windows { length, up, far: Some(down) })
     }
 
-    /// The grid for least delays `up` from clients to the hub and `down` back; `None` if they make up less than 2 ns.
+    /// The grid for least delays `up` from clients to the hub and `down` back; `None` if they make up less
+    /// than 2 ns.
     pub fn new(up: Duration, down: Duration) -> Option<Windows> {
         let half = Duration::from_ns((up + down).as_ns() / 2);
         let length = half.min(LENGTH_MAX);

@@ -1,8 +1,8 @@
 //! The chunked transfer coding, taken apart (RFC 9112, 7.1).
 //!
-//! A byte at a time through what stands between the chunks' data, with no buffer: sizes are added up as they come,
-//! extensions and trailer fields are checked and dropped (7.1.1 and 7.1.2 let a recipient ignore both). Data is
-//! not looked at. How long all this may go on is the caller's to limit.
+//! A byte at a time through what stands between the chunks' data, with no buffer: sizes are added up as they
+//! come, extensions and trailer fields are checked and dropped (7.1.1 and 7.1.2 let a recipient ignore both).
+//! Data is not looked at. How long all this may go on is the caller's to limit.
 //!
 //! Lines of chunks end with CRLF and nothing else: the leave to take a bare LF for a line end (2.2) is for
 //! start-lines and fields, so trailer fields have it.
@@ -66,8 +66,8 @@ impl Chunked {
     /// At the beginning of a body.
     pub(super) const START: Chunked = Chunked { left: 0, step: Step::SizeFirst };
 
-    /// Reads framing up to the next data, the end of the body or the end of `bytes`: the bytes it took, and what
-    /// comes after them.
+    /// Reads framing up to the next data, the end of the body or the end of `bytes`: the bytes it took, and
+    /// what comes after them.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
         let mut taken = 0;
         loop {

@@ -2,7 +2,8 @@
 
 use memchr::{memchr, memchr_iter};
 
-/// The fields of a head that was read, in order: names and values as they came, without the blanks around values.
+/// The fields of a head that was read, in order: names and values as they came, without the blanks around
+/// values.
 ///
 /// A folded value (RFC 9112, 5.2) is given with its line ends in it. Nothing is allocated.
 #[derive(Debug, Clone, Copy)]

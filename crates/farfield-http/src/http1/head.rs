@@ -62,8 +62,8 @@ pub struct Head {
     pub sets_cookie: bool,
 }
 
-/// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it says;
-/// or nothing if its end is not among them.
+/// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it
+/// says; or nothing if its end is not among them.
 ///
 /// An interim head (100 to 199 without 101) has no body and its fields mean nothing here. A head of more than
 /// `fields_max` fields is too large.
@@ -83,8 +83,8 @@ pub(super) fn parse(
     parse_into(bytes, answering, &mut vec![MaybeUninit::uninit(); fields_max])
 }
 
-/// A head of HTTP/1.2 to HTTP/1.9, none of which there is yet, as one of HTTP/1.1: a recipient reads what has a
-/// higher minor version than it knows as the highest that it knows (RFC 9110, 2.5).
+/// A head of HTTP/1.2 to HTTP/1.9, none of which there is yet, as one of HTTP/1.1: a recipient reads what has
+/// a higher minor version than it knows as the highest that it knows (RFC 9110, 2.5).
 fn with_known_version(bytes: &[u8]) -> Option<Vec<u8>> {
     const PREFIX: &[u8] = b"HTTP/1.";
     let minor = *bytes.strip_prefix(PREFIX)?.first()?;
@@ -240,8 +240,8 @@ impl Length {
 impl Coding {
     /// RFC 9112, 6.1 and 7: codings in the order in which they were applied, names without regard to case.
     ///
-    /// A comma in a quoted parameter also ends an element here. That makes no coding the last that was not: what
-    /// follows the comma would still have its closing quote.
+    /// A comma in a quoted parameter also ends an element here. That makes no coding the last that was not:
+    /// what follows the comma would still have its closing quote.
     fn and(self, element: &[u8]) -> Coding {
         let name = element.split(|&byte| byte == b';').next().unwrap_or(element);
         let chunked = trim(name).eq_ignore_ascii_case(b"chunked");
@@ -270,7 +270,8 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The number, if it is digits alone and fits (RFC 9110, 8.6: `1*DIGIT`; a recipient MUST guard against overflow).
+/// The number, if it is digits alone and fits (RFC 9110, 8.6: `1*DIGIT`; a recipient MUST guard against
+/// overflow).
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,12 +1,12 @@
 //! The head that was read last, so that the same bytes need not be parsed again.
 //!
-//! A server that sends one object over and over sends the same head until its date changes, once a second. To compare
-//! 250 bytes takes a tenth of the time of parsing them. What a head says follows from its bytes, its request's method and
-//! the limit of fields alone, and what comes behind its blank line has no part in it; so a head that begins with a known
-//! one, blank line included, is that one.
+//! A server that sends one object over and over sends the same head until its date changes, once a second. To
+//! compare 250 bytes takes a tenth of the time of parsing them. What a head says follows from its bytes, its
+//! request's method and the limit of fields alone, and what comes behind its blank line has no part in it; so
+//! a head that begins with a known one, blank line included, is that one.
 //!
-//! One head is kept for all connections of a worker. Where replies differ from one to the next it costs a comparison that
-//! ends at the first difference, and a copy.
+//! One head is kept for all connections of a worker. Where replies differ from one to the next it costs a
+//! comparison that ends at the first difference, and a copy.
 
 use super::head::{Answering, Head};
 

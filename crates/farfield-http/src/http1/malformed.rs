@@ -8,8 +8,8 @@ pub enum Malformed {
     /// The bytes are not the head of an HTTP/1.0 or HTTP/1.1 reply.
     #[error("the reply's head cannot be read")]
     BadHead,
-    /// The heads have more bytes than [`Limits::head_bytes`](super::Limits::head_bytes), or one has more fields
-    /// than [`Limits::head_fields`](super::Limits::head_fields).
+    /// The heads have more bytes than [`Limits::head_bytes`](super::Limits::head_bytes), or one has more
+    /// fields than [`Limits::head_fields`](super::Limits::head_fields).
     #[error("the reply's head exceeds the limit")]
     HeadTooLarge,
     /// Content-Length is not a number or says two things, or Transfer-Encoding contradicts itself.

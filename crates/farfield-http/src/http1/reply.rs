@@ -1,11 +1,11 @@
 //! The reader of replies: the bytes of one connection go in, in pieces of any size; events come out.
 //!
-//! It keeps no body: the bytes of one are handed on as slices of what came in, and only counted. It keeps a head
-//! only while the head is split over pieces, and releases it with the next step. When a reply comes in one piece nothing is
-//! allocated or copied. However a stream is cut into pieces, its events are the same.
+//! It keeps no body: the bytes of one are handed on as slices of what came in, and only counted. It keeps a
+//! head only while the head is split over pieces, and releases it with the next step. When a reply comes in
+//! one piece nothing is allocated or copied. However a stream is cut into pieces, its events are the same.
 //!
-//! It does not match replies to requests, and does not refuse what comes after a reply that was to be the last:
-//! the caller knows what it asked for, and closes.
+//! It does not match replies to requests, and does not refuse what comes after a reply that was to be the
+//! last: the caller knows what it asked for, and closes.
 //!
 //! Sources: RFC 9112 for messages, RFC 9110 for what they mean.
 
@@ -19,8 +19,8 @@ use super::scan::{Found, Scan};
 /// How much of a reply is put up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a reply that may pass without a byte of body, whatever they are: interim heads and head, the line
-    /// of a chunk, the trailer section.
+    /// Bytes of a reply that may pass without a byte of body, whatever they are: interim heads and head, the
+    /// line of a chunk, the trailer section.
     pub head_bytes: u32,
     /// Fields of a head.
     pub head_fields: u16,
@@ -66,12 +66,14 @@ pub struct Reply {
 /// Reads the replies of one connection, one after another.
 #[derive(Debug)]
 pub struct ReplyReader {
-    /// A head whose end has not come, or came with the last step, if it was split; else empty, and without memory.
+    /// A head whose end has not come, or came with the last step, if it was split; else empty, and without
+    /// memory.
     gathered: Vec<u8>,
     state: State,
     body_bytes: u64,
     reply_bytes: u64,
-    /// Bytes since the reply began or, if later, since the last byte of body: what `Limits::head_bytes` limits.
+    /// Bytes since the reply began or, if later, since the last byte of body: what `Limits::head_bytes`
+    /// limits.
     bodiless_bytes: u32,
     /// Of the last head, interim or final; 0 before the first.
     status: u16,
@@ -119,9 +121,10 @@ impl ReplyReader {
 
     /// Takes the next step through `bytes`: how many of them it took, and the event that they made.
     ///
-    /// Call again with the rest, be it empty, until the event is [`Event::NeedMore`]; the end of a reply may be
-    /// reported by a call that takes nothing. `answering` is about the request whose reply is being read, and looked
-    /// at when the reply's head is. After an error the reader is of no further use, but for [`so_far`].
+    /// Call again with the rest, be it empty, until the event is [`Event::NeedMore`]; the end of a reply may
+    /// be reported by a call that takes nothing. `answering` is about the request whose reply is being read,
+    /// and looked at when the reply's head is. After an error the reader is of no further use, but for
+    /// [`so_far`].
     ///
     /// [`so_far`]: ReplyReader::so_far
     pub fn read<'b>(
@@ -133,7 +136,8 @@ impl ReplyReader {
         self.read_with(&mut KnownHead::forgetful(), bytes, answering, limits)
     }
 
-    /// Does what [`read`](Self::read) does, faster where the head is the one in `known`, which keeps the last head.
+    /// Does what [`read`](Self::read) does, faster where the head is the one in `known`, which keeps the last
+    /// head.
     pub fn read_with<'b>(
         &mut self,
         known: &mut KnownHead,
@@ -177,14 +181,14 @@ impl ReplyReader {
         Fields::of(if self.gathered.is_empty() { taken } else { &self.gathered })
     }
 
-    /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a body,
-    /// though it should not.
+    /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a
+    /// body, though it should not.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Between) && self.status == 0
     }
 
-    /// Whether a byte of a reply was read that is not over: of its head or of what follows. Neither the blank lines
-    /// before a head nor interim heads count.
+    /// Whether a byte of a reply was read that is not over: of its head or of what follows. Neither the blank
+    /// lines before a head nor interim heads count.
     pub fn is_in_reply(&self) -> bool {
         !matches!(self.state, State::Between | State::BlankLine)
     }
@@ -208,8 +212,9 @@ impl ReplyReader {
 
     /// Skips blank lines, then reads a head.
     ///
-    /// RFC 9112, 2.2 asks a server to skip a blank line before a request; a client that meets one before a reply
-    /// does well to do likewise, since old servers end a body with a line end that its length does not count.
+    /// RFC 9112, 2.2 asks a server to skip a blank line before a request; a client that meets one before a
+    /// reply does well to do likewise, since old servers end a body with a line end that its length does not
+    /// count.
     fn begin<'b>(
         &mut self,
         known: &mut KnownHead,
@@ -252,8 +257,9 @@ impl ReplyReader {
 
     /// Goes on with a head whose beginning is gathered.
     ///
-    /// It is scanned as it comes and parsed when its end is there: so a head costs time in proportion to its length,
-    /// however small the pieces, and what is wrong with a line is found out with the byte that is wrong.
+    /// It is scanned as it comes and parsed when its end is there: so a head costs time in proportion to its
+    /// length, however small the pieces, and what is wrong with a line is found out with the byte that is
+    /// wrong.
     fn go_on_with_head<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -332,8 +338,8 @@ impl ReplyReader {
     }
 
     /// Counts the body's bytes at the beginning of `bytes`, which are not empty: at most `left`, and what the
-    /// limit leaves room for. The byte that has none is the error, so that where it is found does not depend on
-    /// how the stream was cut.
+    /// limit leaves room for. The byte that has none is the error, so that where it is found does not depend
+    /// on how the stream was cut.
     fn take_body<'b>(&mut self, bytes: &'b [u8], left: u64, limits: &Limits) -> Result<&'b [u8], Malformed> {
         let room = limits.body_bytes.saturating_sub(self.body_bytes);
         let taken = (bytes.len() as u64).min(left).min(room);

@@ -1,8 +1,8 @@
 //! The writer of requests: a head becomes bytes once, ahead of time, and is then sent any number of times.
 //!
-//! Whatever could split or end the head before its time is refused here (RFC 9110, 5.5; RFC 9112, 11.1), so that
-//! a scenario's typing error is found before the run and not by the server. The body is the caller's to send
-//! behind the head.
+//! Whatever could split or end the head before its time is refused here (RFC 9110, 5.5; RFC 9112, 11.1), so
+//! that a scenario's typing error is found before the run and not by the server. The body is the caller's to
+//! send behind the head.
 //!
 //! Only origins are spoken to: a target begins with `/`, or is the `*` of OPTIONS; CONNECT is refused.
 
@@ -73,7 +73,8 @@ impl RequestHead<'_> {
                 head.extend_from_slice(part.as_bytes());
             }
         };
-        // RFC 9110, 7.2: Host SHOULD be the first field. HTTP/1.0 has none, but servers with many sites need it.
+        // RFC 9110, 7.2: Host SHOULD be the first field. HTTP/1.0 has none, but servers with many sites need
+        // it.
         push("Host", self.given("host").unwrap_or(self.host));
         if self.given("user-agent").is_none() {
             push("User-Agent", concat!("farfield/", env!("CARGO_PKG_VERSION")));
@@ -150,8 +151,8 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(in_token)
 }
 
-/// Visible ASCII from a slash on, without a fragment (RFC 9110, 4.2.5: it is never sent). What stands between is
-/// not held against RFC 3986: servers are also tested with targets that stretch it.
+/// Visible ASCII from a slash on, without a fragment (RFC 9110, 4.2.5: it is never sent). What stands between
+/// is not held against RFC 3986: servers are also tested with targets that stretch it.
 fn is_target(text: &str) -> bool {
     text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
 }

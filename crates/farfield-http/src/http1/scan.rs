@@ -1,10 +1,10 @@
-//! The head of a reply that comes in pieces, byte by byte: where it ends, and the first byte that cannot stand where
-//! it stands (RFC 9112, 4 and 5).
+//! The head of a reply that comes in pieces, byte by byte: where it ends, and the first byte that cannot
+//! stand where it stands (RFC 9112, 4 and 5).
 //!
-//! A head that is whole is parsed by httparse (see `head`), which reads nothing of what a server holds back. This scan
-//! says of each byte as it comes whether any head can have it there, so that a reply that is no HTTP is found out
-//! even if the server then falls silent and keeps the connection open. It takes and refuses what httparse does (a
-//! test holds the one against the other), allocates nothing, and costs a step a byte.
+//! A head that is whole is parsed by httparse (see `head`), which reads nothing of what a server holds back.
+//! This scan says of each byte as it comes whether any head can have it there, so that a reply that is no
+//! HTTP is found out even if the server then falls silent and keeps the connection open. It takes and refuses
+//! what httparse does (a test holds the one against the other), allocates nothing, and costs a step a byte.
 
 use super::chunked::{in_text, in_token};
 

@@ -1,9 +1,9 @@
-//! A deterministic link, in 40 bytes: a rate or none, a drop-tail queue or none, and propagation, as most clients' own
-//! links are. It does what a [`Link`](crate::Link) of the same model does.
+//! A deterministic link, in 40 bytes: a rate or none, a drop-tail queue or none, and propagation, as most
+//! clients' own links are. It does what a [`Link`](crate::Link) of the same model does.
 //!
-//! Its model is kept apart from its state, for its owner keeps one for all alike. So are packets that wait: one is
-//! remembered here, and more than one in a [pool](Lines), for there are many such links and hardly any has packets
-//! waiting.
+//! Its model is kept apart from its state, for its owner keeps one for all alike. So are packets that wait:
+//! one is remembered here, and more than one in a [pool](Lines), for there are many such links and hardly any
+//! has packets waiting.
 
 use super::Cause;
 use super::model::LinkModel;
@@ -20,8 +20,8 @@ pub struct PlainLink {
     busy_until: Instant,
     owed: u64,
     waiting: Waiting,
-    /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several, the
-    /// index of their backlog in the pool.
+    /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several,
+    /// the index of their backlog in the pool.
     lead_ns_or_backlog: u32,
     /// Of the one that waits, with the link's overhead.
     size: u32,
@@ -74,7 +74,8 @@ impl Default for PlainLink {
 }
 
 impl PlainLink {
-    /// Offers a packet of `bytes` at `now` to the link, which is of this plain model: when it arrives, or why it does not.
+    /// Offers a packet of `bytes` at `now` to the link, which is of this plain model: when it arrives, or why
+    /// it does not.
     pub fn offer(
         &mut self,
         model: &LinkModel,
@@ -138,7 +139,8 @@ impl PlainLink {
         if self.waiting != Waiting::Several {
             let backlog = lines.take();
             if self.waiting == Waiting::One {
-                // It led to what was the end of the link's work before this packet, which is where this one starts.
+                // It led to what was the end of the link's work before this packet, which is where this one
+                // starts.
                 let first = start.as_ns() - u64::from(self.lead_ns_or_backlog);
                 lines.backlogs[backlog as usize].push(Instant::from_ns(first), self.size);
             }

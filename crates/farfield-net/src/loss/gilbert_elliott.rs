@@ -1,9 +1,10 @@
 //! Bursty loss from a chain of two states (Gilbert 1960, Elliott 1963), a step a packet.
 //!
-//! The step comes before the verdict: a good connection turns bad with probability `to_bad` and the very packet on
-//! which it turned is lost. That is how WASP reads its table (Nahum et al. 2001, section 3.4, figure 5 and table
-//! 1): "a 4 percent chance of having each packet dropped. If a packet is dropped, the connection transitions to
-//! the bad state", where the next is lost with probability 0.35 and the chain else returns to good.
+//! The step comes before the verdict: a good connection turns bad with probability `to_bad` and the very
+//! packet on which it turned is lost. That is how WASP reads its table (Nahum et al. 2001, section 3.4,
+//! figure 5 and table 1): "a 4 percent chance of having each packet dropped. If a packet is dropped, the
+//! connection transitions to the bad state", where the next is lost with probability 0.35 and the chain else
+//! returns to good.
 
 use super::Memory;
 use crate::probability::Probability;
@@ -24,8 +25,8 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// Turns bad with probability `to_bad` and good again with `to_good`, each packet. Refuses (`None`) a chain
-    /// that turns bad and never good again, for after a while it carries nothing.
+    /// Turns bad with probability `to_bad` and good again with `to_good`, each packet. Refuses (`None`) a
+    /// chain that turns bad and never good again, for after a while it carries nothing.
     pub fn new(to_bad: Share, to_good: Share) -> Option<GilbertElliott> {
         let model = GilbertElliott {
             to_bad,
@@ -51,8 +52,8 @@ impl GilbertElliott {
         }
     }
 
-    /// A row of WASP's table 1: leaving good with 0.02, 0.04 or 0.07 and bad with 0.65. `percent` is the loss rate
-    /// that the paper gives the row, 3, 6 or 9; the chains' own are 2.99, 5.80 and 9.72 %.
+    /// A row of WASP's table 1: leaving good with 0.02, 0.04 or 0.07 and bad with 0.65. `percent` is the loss
+    /// rate that the paper gives the row, 3, 6 or 9; the chains' own are 2.99, 5.80 and 9.72 %.
     pub fn wasp(percent: u32) -> Option<GilbertElliott> {
         let to_bad = match percent {
             3 => 0.02,

@@ -1,4 +1,5 @@
-//! Packets that wait before a transmitter whose departures are known: a ring of when each will start to leave.
+//! Packets that wait before a transmitter whose departures are known: a ring of when each will start to
+//! leave.
 
 use farfield_base::Instant;
 use std::collections::VecDeque;

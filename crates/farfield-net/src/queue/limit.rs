@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most that may wait before a link, at least one byte or packet. The packet in transmission does not count.
+/// The most that may wait before a link, at least one byte or packet. The packet in transmission does not
+/// count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Limit {

@@ -1,9 +1,9 @@
-//! Random Early Detection (Floyd and Jacobson 1993, figure 2), with the gentle slope above the upper threshold
-//! (Floyd 2000, "Recommendation on using the gentle_ variant of RED").
+//! Random Early Detection (Floyd and Jacobson 1993, figure 2), with the gentle slope above the upper
+//! threshold (Floyd 2000, "Recommendation on using the gentle_ variant of RED").
 //!
-//! Thresholds are in bytes or packets. A packet's size does not change its probability of being dropped, not even in bytes (RFC 7141). A
-//! packet that finds the link idle is dropped too if the average says so, as in the paper. The queue counts as idle
-//! from when its last packet started to leave.
+//! Thresholds are in bytes or packets. A packet's size does not change its probability of being dropped, not
+//! even in bytes (RFC 7141). A packet that finds the link idle is dropped too if the average says so, as in
+//! the paper. The queue counts as idle from when its last packet started to leave.
 
 use super::Limit;
 use crate::probability::Probability;
@@ -57,8 +57,8 @@ impl Red {
         Red { average: 0.0, count: -1 }
     }
 
-    /// Updates the average with a queue of `length`, or, if that is zero, with the time that it has been empty;
-    /// `packet_time` is that of a packet of mean size at the link's rate.
+    /// Updates the average with a queue of `length`, or, if that is zero, with the time that it has been
+    /// empty; `packet_time` is that of a packet of mean size at the link's rate.
     pub fn observe(&mut self, parameters: &Parameters, length: u64, idle: Duration, packet_time: Duration) {
         if length > 0 {
             self.average += parameters.weight * (length as f64 - self.average);
@@ -72,7 +72,8 @@ impl Red {
     pub fn strikes(&mut self, parameters: &Parameters, rng: &mut Stream) -> bool {
         let base = parameters.base_probability(self.average);
         if base <= 0.0 {
-            // At `min_th` itself the probability is 0 and the paper counts; that one packet makes no difference.
+            // At `min_th` itself the probability is 0 and the paper counts; that one packet makes no
+            // difference.
             self.count = -1;
             return false;
         }
@@ -118,8 +119,8 @@ mod tests {
         assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} is not {b}");
     }
 
-    /// The definition, summed: avg after n lengths q_i is Σ w (1 - w)^(n-i) q_i, and an idle time worth m packets
-    /// multiplies by (1 - w)^m.
+    /// The definition, summed: avg after n lengths q_i is Σ w (1 - w)^(n-i) q_i, and an idle time worth m
+    /// packets multiplies by (1 - w)^m.
     #[test]
     fn the_average_is_its_definition() {
         let (parameters, packet_time) = (parameters(), Duration::from_us(100));
@@ -151,8 +152,8 @@ mod tests {
         check(30.0, 1.0, 1.0);
     }
 
-    /// At a standing average the packets from one drop to the next are uniform (the paper's method 2), and fewer than
-    /// 1/p_b.
+    /// At a standing average the packets from one drop to the next are uniform (the paper's method 2), and
+    /// fewer than 1/p_b.
     #[test]
     fn gaps_between_drops_are_uniform() {
         let parameters = parameters();
@@ -168,7 +169,8 @@ mod tests {
         }
         let drops: u64 = gaps.iter().sum();
         let expected = drops as f64 / 100.0;
-        // The first packet after a drop has count 1, so that gaps are 1 … 99 with 1/(100 - count) left: uniform.
+        // The first packet after a drop has count 1, so that gaps are 1 … 99 with 1/(100 - count) left:
+        // uniform.
         let shares = &gaps[1..=99];
         assert_eq!(shares.iter().sum::<u64>(), drops);
         let expected = expected * 100.0 / 99.0;

@@ -121,8 +121,9 @@ impl Backbone {
         }
     }
 
-    /// The graph: `server`, routers `r1` …, switches `s1` …, hosts `h1-1` … (subnetwork, host). Links that are alike
-    /// share their specification. Subnetwork by subnetwork, nodes and links are added in the order of that list.
+    /// The graph: `server`, routers `r1` …, switches `s1` …, hosts `h1-1` … (subnetwork, host). Links that
+    /// are alike share their specification. Subnetwork by subnetwork, nodes and links are added in the order
+    /// of that list.
     pub fn topology<J>(&self) -> Result<Topology<Arc<LinkSpec<J>>>, BackboneError> {
         for (key, given) in [("subnets", self.subnets), ("hosts", self.hosts)] {
             if !(1..=65_536).contains(&given) {
@@ -212,8 +213,8 @@ mod tests {
         assert_eq!(refused(65_536, 257), Some(BackboneError::TooMany { given: 65_536 * 257 }));
     }
 
-    /// A host's own link is private; where a subnetwork has but one host, so is the way to its router; and with one
-    /// subnetwork, everything.
+    /// A host's own link is private; where a subnetwork has but one host, so is the way to its router; and
+    /// with one subnetwork, everything.
     #[test]
     fn what_one_host_uses_is_its_own() {
         let private = |backbone: Backbone| {

@@ -1,4 +1,5 @@
-//! The hops of a client's path that no other client uses, so that they can be one [`Compound`](crate::Compound).
+//! The hops of a client's path that no other client uses, so that they can be one
+//! [`Compound`](crate::Compound).
 
 use super::{LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
@@ -8,8 +9,8 @@ use std::collections::BTreeMap;
 pub struct Stretch {
     /// All links in the order in which a packet takes them.
     pub links: Vec<LinkId>,
-    /// The number of links at the client's end that only this client uses: the first ones on the way up, the last ones on the
-    /// way down.
+    /// The number of links at the client's end that only this client uses: the first ones on the way up, the
+    /// last ones on the way down.
     pub private: usize,
 }
 
@@ -25,8 +26,8 @@ impl Stretch {
     }
 }
 
-/// For each flow of a client and its server, the way up and the way down. A link is a client's own if no other
-/// client's flows take it, in either direction.
+/// For each flow of a client and its server, the way up and the way down. A link is a client's own if no
+/// other client's flows take it, in either direction.
 pub fn collapse<L>(
     topology: &Topology<L>,
     routes: &Routes,

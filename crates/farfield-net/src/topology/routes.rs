@@ -1,10 +1,12 @@
 //! Shortest paths from everywhere to everywhere, computed once (Dijkstra 1959).
 //!
-//! Among equally short paths the one with fewer hops (by delay) or less delay (by hops) is taken, and among those
-//! the one whose next link was added first: the same topology has the same routes wherever it is computed.
+//! Among equally short paths the one with fewer hops (by delay) or less delay (by hops) is taken, and among
+//! those the one whose next link was added first: the same topology has the same routes wherever it is
+//! computed.
 //!
-//! Hosts forward nothing. A host that hangs on one switch or router by a link each way is no row and no column of
-//! the table: it has the routes of where it hangs. So ten thousand clients behind ten routers cost ten squared.
+//! Hosts forward nothing. A host that hangs on one switch or router by a link each way is no row and no
+//! column of the table: it has the routes of where it hangs. So ten thousand clients behind ten routers cost
+//! ten squared.
 
 use super::{LinkId, NodeId, Topology};
 use crate::hop::NodeKind;
@@ -298,7 +300,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against Floyd and Warshall: every pair of nodes, on random graphs of routers with hosts hanging on them.
+        /// Against Floyd and Warshall: every pair of nodes, on random graphs of routers with hosts hanging on
+        /// them.
         #[test]
         fn paths_are_as_short_as_floyd_and_warshall_find_them(
             links in prop::collection::vec((0usize..7, 0usize..7, 1u64..20), 0..25),

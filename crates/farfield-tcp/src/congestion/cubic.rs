@@ -46,8 +46,8 @@ struct Epoch {
 
 impl Epoch {
     fn begin(now: Instant, cwnd: f64, w_max: f64) -> Epoch {
-        // RFC 9438 §4.2 eq. (2): K = cbrt((W_max - cwnd_epoch) / C); §4.8: after a timeout or with no loss yet, the
-        // plateau is where we are
+        // RFC 9438 §4.2 eq. (2): K = cbrt((W_max - cwnd_epoch) / C); §4.8: after a timeout or with no loss
+        // yet, the plateau is where we are
         let w_max = w_max.max(cwnd);
         Epoch { start: now, grown_at: now, k: ((w_max - cwnd) / C).cbrt(), w_max, w_est: cwnd, cwnd }
     }
@@ -61,7 +61,8 @@ impl Epoch {
     fn grow(&mut self, now: Instant, segments: f64, rtt: Duration, prior: f64) {
         let gap = now.since(self.grown_at);
         if gap > rtt.times(2) {
-            // A window in use brings an ACK each round trip: the application paused, and §4.2 leaves that time out
+            // A window in use brings an ACK each round trip: the application paused, and §4.2 leaves that
+            // time out
             self.start += gap;
         }
         self.grown_at = now;
@@ -73,7 +74,8 @@ impl Epoch {
             // RFC 9438 §4.3: the Reno-friendly region
             self.cwnd = self.cwnd.max(self.w_est);
         } else {
-            // RFC 9438 §4.2: target within [cwnd, 1.5 cwnd]; §4.4, §4.5: cwnd += (target - cwnd) / cwnd an ACK
+            // RFC 9438 §4.2: target within [cwnd, 1.5 cwnd]; §4.4, §4.5: cwnd += (target - cwnd) / cwnd an
+            // ACK
             let target = self.w_cubic(t + rtt.as_secs_f64()).clamp(self.cwnd, 1.5 * self.cwnd);
             self.cwnd += (target - self.cwnd) / self.cwnd * segments;
         }

@@ -1,7 +1,7 @@
 //! The congestion window: how it grows and what a loss makes of it.
 //!
-//! A [`CongestionControl`] decides by how much; *when* is the affair of loss recovery, which also moves the window
-//! within a recovery (inflation and deflation of RFC 6582).
+//! A [`CongestionControl`] decides by how much; *when* is the affair of loss recovery, which also moves the
+//! window within a recovery (inflation and deflation of RFC 6582).
 
 mod cubic;
 mod reno;

@@ -1,7 +1,7 @@
 //! An open load: pages arrive whatever became of those before, each taken by a visitor of its own.
 //!
-//! A visitor whose page is over is kept with its connections for a later arrival, unless connections are for one
-//! request each.
+//! A visitor whose page is over is kept with its connections for a later arrival, unless connections are for
+//! one request each.
 
 use super::arrivals::Arrivals;
 use super::{Announced, Model, Taken, Taker, Worker};

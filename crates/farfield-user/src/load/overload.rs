@@ -51,8 +51,8 @@ impl SClient {
         number.wrapping_add(self.global(descriptor)).into()
     }
 
-    /// The instant of a descriptor's `attempt`-th attempt when paced: the D descriptors are spread over T (Banga and
-    /// Druschel 1999, section 4.2), so attempts leave at exactly D/T.
+    /// The instant of a descriptor's `attempt`-th attempt when paced: the D descriptors are spread over T
+    /// (Banga and Druschel 1999, section 4.2), so attempts leave at exactly D/T.
     fn paced_at(&self, descriptor: u32, attempt: u32) -> Instant {
         let (timeout, all) = (self.overload.timeout(), self.overload.descriptors.get());
         let offset = fraction(timeout, self.global(descriptor).into(), all.into());

@@ -53,7 +53,8 @@ impl Cache {
         Ask::With(lines)
     }
 
-    /// Keeps an object that came, or was said not to have changed: then it keeps validators that were not said again.
+    /// Keeps an object that came, or was said not to have changed: then it keeps validators that were not
+    /// said again.
     pub fn keep(&mut self, key: u64, kept: Kept, unchanged: bool) {
         if let Some((_, own)) = self.objects.iter_mut().find(|(own, _)| *own == key) {
             let Kept { fresh_until, etag, modified } = kept;

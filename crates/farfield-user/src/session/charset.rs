@@ -1,7 +1,8 @@
 //! The character encoding of a reply's text, and the text as UTF-8.
 //!
-//! It is named by, in this order: a byte order mark, the charset of Content-Type, and for HTML a `<meta>` with a
-//! charset among its first bytes (WHATWG HTML section 13.2.3.2). A text that says nothing is taken as it is.
+//! It is named by, in this order: a byte order mark, the charset of Content-Type, and for HTML a `<meta>`
+//! with a charset among its first bytes (WHATWG HTML section 13.2.3.2). A text that says nothing is taken as
+//! it is.
 
 use encoding_rs::{Encoding, UTF_8};
 use std::borrow::Cow;
@@ -75,7 +76,8 @@ fn said_by_page(body: &[u8]) -> Option<&'static Encoding> {
     let rest = start[at..].trim_ascii_start();
     let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
     let end = rest.iter().position(|byte| b"\"' ;>/".contains(byte))?;
-    // A page whose charset could be read here is in none of two bytes a letter (WHATWG HTML, the same section).
+    // A page whose charset could be read here is in none of two bytes a letter (WHATWG HTML, the same
+    // section).
     Encoding::for_label(&rest[..end]).map(Encoding::output_encoding)
 }
 

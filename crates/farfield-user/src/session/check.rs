@@ -25,8 +25,8 @@ pub(super) struct UnmetInWords {
     pub instead: Option<String>,
 }
 
-/// The checks that do not hold of `body`, in the order of their keys. Each is looked at, so that all draw the same random
-/// numbers in every session.
+/// The checks that do not hold of `body`, in the order of their keys. Each is looked at, so that all draw the
+/// same random numbers in every session.
 pub(super) fn unmet(check: &Check, body: &[u8], filling: &mut Filling<'_>) -> Vec<Unmet> {
     let mut unmet = Vec::new();
     let mut hold = |key, place, holds: bool| {

@@ -1,9 +1,10 @@
-//! Content codings taken off (RFC 9110 section 8.4.1; zstd: RFC 8878 and 9659): gzip, deflate, br and zstd, as they come.
+//! Content codings taken off (RFC 9110 section 8.4.1; zstd: RFC 8878 and 9659): gzip, deflate, br and zstd,
+//! as they come.
 //!
-//! Only what a session looks at is decoded, piece by piece, and never more than was asked for: a few bytes can stand for
-//! gigabytes, and what a user does with a reply must not take longer than the reply. What lies beyond is not looked at, as
-//! with a body that is longer than `body-limit`. Several codings on top of each other are not taken off: no server is asked
-//! for them.
+//! Only what a session looks at is decoded, piece by piece, and never more than was asked for: a few bytes
+//! can stand for gigabytes, and what a user does with a reply must not take longer than the reply. What lies
+//! beyond is not looked at, as with a body that is longer than `body-limit`. Several codings on top of each
+//! other are not taken off: no server is asked for them.
 
 use farfield_http::http1::Fields;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -186,9 +187,10 @@ fn through<D: Write>(
     read.map_err(|_| Wrong)
 }
 
-/// RFC 9110 section 8.4.1.2: deflate is the zlib format (RFC 1950), and some send the bare deflate format (RFC 1951). A first
-/// byte of zlib says 8 in its low bits, with a window of 32 KiB at most; of deflate that would be a block of a kind which
-/// no encoder begins with: not the last, stored, with bits set that encoders leave at nought.
+/// RFC 9110 section 8.4.1.2: deflate is the zlib format (RFC 1950), and some send the bare deflate format
+/// (RFC 1951). A first byte of zlib says 8 in its low bits, with a window of 32 KiB at most; of deflate that
+/// would be a block of a kind which no encoder begins with: not the last, stored, with bits set that encoders
+/// leave at nought.
 fn is_zlib(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x8f == 8)
 }
@@ -262,7 +264,8 @@ mod tests {
         }
     }
 
-    /// Brotli without compression (RFC 7932 section 9.2): uncompressed meta-blocks of up to 64 KiB, then an empty last one.
+    /// Brotli without compression (RFC 7932 section 9.2): uncompressed meta-blocks of up to 64 KiB, then an
+    /// empty last one.
     fn brotli_of(content: &[u8]) -> Vec<u8> {
         let mut bits: Vec<bool> = Vec::new();
         let push = |bits: &mut Vec<bool>, value: u32, count: u32| {
@@ -337,7 +340,8 @@ mod tests {
         }
     }
 
-    /// A gigabyte of noughts is a megabyte when coded: no more comes out than there is room for, and memory stays small.
+    /// A gigabyte of noughts is a megabyte when coded: no more comes out than there is room for, and memory
+    /// stays small.
     #[test]
     fn a_bomb_stops_at_the_limit() {
         const ROOM: usize = 300_000;

@@ -1,7 +1,8 @@
-//! Filled-in forms as bytes: the three encodings that a form may ask for (WHATWG HTML section 4.10.22.4 to 4.10.22.8, RFC 7578).
+//! Filled-in forms as bytes: the three encodings that a form may ask for (WHATWG HTML section 4.10.22.4 to
+//! 4.10.22.8, RFC 7578).
 //!
-//! Line breaks of names and values become CR LF in all of them, whatever they were in the page or the scenario; a file's
-//! bytes stay as they are. Text is UTF-8, whatever the page is in.
+//! Line breaks of names and values become CR LF in all of them, whatever they were in the page or the
+//! scenario; a file's bytes stay as they are. Text is UTF-8, whatever the page is in.
 
 use super::text::form_encoded;
 use bytes::{BufMut, BytesMut};

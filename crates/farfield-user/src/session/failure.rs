@@ -1,9 +1,9 @@
-//! Failures in sessions, as notes: which check of which state, what came instead and, of the first failures, the
-//! request and the reply.
+//! Failures in sessions, as notes: which check of which state, what came instead and, of the first failures,
+//! the request and the reply.
 //!
-//! Names of checks are made before the run. What came instead is put into words once for each kind of failure, and
-//! replies are kept only until as many failures as [`KeptExchange::MOST`] were noted: a server that fails everything
-//! costs no more from then on than the note itself.
+//! Names of checks are made before the run. What came instead is put into words once for each kind of
+//! failure, and replies are kept only until as many failures as [`KeptExchange::MOST`] were noted: a server
+//! that fails everything costs no more from then on than the note itself.
 
 use super::mask::Mask;
 use super::request::Written;
@@ -149,7 +149,8 @@ pub(crate) fn write_head(head: Head, fields: Fields<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The beginning of `text` in one line of at most `most` bytes: blanks are one, and no control character is left.
+/// The beginning of `text` in one line of at most `most` bytes: blanks are one, and no control character is
+/// left.
 pub(crate) fn one_line(text: &[u8], most: usize) -> String {
     // Four bytes are the longest character; more than that of blanks is no reason to look further.
     let looked_at = &text[..text.len().min(4 * most)];
@@ -215,7 +216,8 @@ mod tests {
         }
     }
 
-    /// Exchanges are kept of the first failures, two of a kind at most, and what came instead is said once for each.
+    /// Exchanges are kept of the first failures, two of a kind at most, and what came instead is said once
+    /// for each.
     #[test]
     fn the_first_of_each_kind_are_kept() {
         let mut failures = Failures::default();

@@ -1,4 +1,5 @@
-//! Values that a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or cookie.
+//! Values that a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or
+//! cookie.
 
 use super::text::Filling;
 use farfield_base::random::Stream;

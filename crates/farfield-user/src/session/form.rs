@@ -1,6 +1,7 @@
 //! Forms of a page: what a browser would send for one that is filled in (WHATWG HTML section 4.10.22).
 //!
-//! Not done: images as buttons, buttons that say how or where to send, fields that stand outside of their form.
+//! Not done: images as buttons, buttons that say how or where to send, fields that stand outside of their
+//! form.
 
 use super::encoding::{Encoding, Entry, FileHeader};
 use super::find::parse;
@@ -143,8 +144,8 @@ impl Form {
         (forms >= wanted).then_some(form)
     }
 
-    /// The entries that are sent, in order, with what was `given` in place of what it has, without the fields `left_out`, and with
-    /// the button that is pressed.
+    /// The entries that are sent, in order, with what was `given` in place of what it has, without the fields
+    /// `left_out`, and with the button that is pressed.
     pub fn entries<'a>(
         &'a self,
         given: &[Entry<'a>],

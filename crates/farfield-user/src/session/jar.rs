@@ -1,9 +1,10 @@
 //! A user's cookies (RFC 6265).
 //!
-//! Users talk to one server over plain HTTP, so that a cookie's host is always the same: a Domain that is not the server's
-//! refuses the cookie, and so does Secure, as browsers have it. What is left is name, value, path and when it ends. Time is
-//! the run's; an Expires counts from the reply's own Date or, without one, is only distinguished from the distant past, by which
-//! servers delete. A jar takes a cookie's bytes and 40 more for each.
+//! Users talk to one server over plain HTTP, so that a cookie's host is always the same: a Domain that is not
+//! the server's refuses the cookie, and so does Secure, as browsers have it. What is left is name, value,
+//! path and when it ends. Time is the run's; an Expires counts from the reply's own Date or, without one, is
+//! only distinguished from the distant past, by which servers delete. A jar takes a cookie's bytes and 40
+//! more for each.
 
 use farfield_base::calendar::days_since_1970;
 use farfield_base::{Duration, Instant};
@@ -355,7 +356,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set, what is sent is one `name=value` a cookie, without a byte that would end the field.
+        /// Whatever is set, what is sent is one `name=value` a cookie, without a byte that would end the
+        /// field.
         #[test]
         fn any_field_leaves_a_jar_that_can_be_sent(fields in prop::collection::vec("\\PC{0,40}|[a-c]=[a-z; =]{0,9}(; (path|max-age|expires|domain)=\\PC{0,12})?", 0..80)) {
             let mut jar = Jar::default();

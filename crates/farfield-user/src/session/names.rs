@@ -60,7 +60,8 @@ impl CheckNames {
     }
 }
 
-/// The value that a reply has in place of what a check asks for, in one line; nothing where the reply as a whole is all there is to say.
+/// The value that a reply has in place of what a check asks for, in one line; nothing where the reply as a
+/// whole is all there is to say.
 pub(super) fn instead(
     unmet: &Unmet,
     check: &Check,
@@ -83,7 +84,8 @@ pub(super) fn instead(
     }
 }
 
-/// The field that a reply has in place of a value that is taken from its head; nothing where it is taken from the body.
+/// The field that a reply has in place of a value that is taken from its head; nothing where it is taken from
+/// the body.
 pub(super) fn missing(from: &ValueSource) -> Option<String> {
     match from {
         ValueSource::Header(name) => Some(format!("there is no header field `{name}`")),

@@ -1,7 +1,8 @@
-//! Objects that a page embeds, found as its HTML arrives, as a browser does it: images, scripts, style sheets, icons, frames, media.
+//! Objects that a page embeds, found as its HTML arrives, as a browser does it: images, scripts, style
+//! sheets, icons, frames, media.
 //!
-//! A kept parser (lol_html) reads the pieces as they come, wherever they are cut. Not done: what style sheets and scripts
-//! ask for, `srcset` beside `src`, and what frames embed in their turn.
+//! A kept parser (lol_html) reads the pieces as they come, wherever they are cut. Not done: what style sheets
+//! and scripts ask for, `srcset` beside `src`, and what frames embed in their turn.
 
 use farfield_traffic::session::query::Css;
 use lol_html::html_content::Element as AnyElement;

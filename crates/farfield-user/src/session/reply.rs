@@ -1,4 +1,5 @@
-//! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it leads to.
+//! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it
+//! leads to.
 
 use super::cache::{self, Ask, Kept};
 use super::charset::Charset;
@@ -199,8 +200,8 @@ impl Sessions {
         user.visit.as_mut().expect("the user is in a session").base = Some(base);
     }
 
-    /// A request is over, with a reply of this `status` or, without one, with `outcome`: what became of it, and what it
-    /// led to, which is queued.
+    /// A request is over, with a reply of this `status` or, without one, with `outcome`: what became of it,
+    /// and what it led to, which is queued.
     pub(crate) fn over(
         &mut self,
         user: &mut User,
@@ -440,7 +441,8 @@ impl Sessions {
     }
 }
 
-/// The judgement of a page's own reply: its outcome and, if it failed, what failed of it and what came instead.
+/// The judgement of a page's own reply: its outcome and, if it failed, what failed of it and what came
+/// instead.
 struct Judged {
     outcome: Outcome,
     what: Arc<str>,

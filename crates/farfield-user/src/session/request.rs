@@ -1,4 +1,5 @@
-//! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled in.
+//! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled
+//! in.
 
 use super::encoding::{Encoding, Entry, FileHeader};
 use super::form::Form;
@@ -63,7 +64,8 @@ impl Written {
         })
     }
 
-    /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that said.
+    /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that
+    /// said.
     pub fn on(&self, persistent: bool) -> Option<Bytes> {
         let line: &[u8] = match (self.version, persistent) {
             (Version::Http11, false) => b"Connection: close\r\n",
@@ -192,8 +194,8 @@ fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<
     entries
 }
 
-/// The lines that every request has, and those of `constant`: Host, User-Agent and Accept are left to a field of `varying`
-/// that has their name.
+/// The lines that every request has, and those of `constant`: Host, User-Agent and Accept are left to a field
+/// of `varying` that has their name.
 fn common_lines(
     target: &Target,
     constant: &[(String, String)],
@@ -242,12 +244,14 @@ impl Writer {
         self.fields = Some(Vec::new());
     }
 
-    /// The fields of the form that was written since this was called last: names and values, of a file its name and size.
+    /// The fields of the form that was written since this was called last: names and values, of a file its
+    /// name and size.
     pub fn take_fields(&mut self) -> Vec<(String, String)> {
         self.fields.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Writes the request of a state on the page `base`, with the user's cookies; nothing if it leads elsewhere.
+    /// Writes the request of a state on the page `base`, with the user's cookies; nothing if it leads
+    /// elsewhere.
     pub fn state(
         &mut self,
         recipe: &Recipe,
@@ -273,8 +277,8 @@ impl Writer {
         Some(written)
     }
 
-    /// The target of a path with holes on the page `base`. One that begins with a hole is a reference, as a page has it;
-    /// nothing if that leads to another server or is no matter of HTTP.
+    /// The target of a path with holes on the page `base`. One that begins with a hole is a reference, as a
+    /// page has it; nothing if that leads to another server or is no matter of HTTP.
     fn target(&mut self, path: &Text, base: &Url, filling: &mut Filling<'_>) -> Option<String> {
         self.scratch.clear();
         if !matches!(path.0.first(), Some(Piece::Value(..))) {
@@ -285,7 +289,8 @@ impl Writer {
         self.server.resolve(base, &String::from_utf8_lossy(&self.scratch))
     }
 
-    /// Writes the request of an object that the page `referer` embeds, with these header `lines` and the user's cookies.
+    /// Writes the request of an object that the page `referer` embeds, with these header `lines` and the
+    /// user's cookies.
     pub fn object(
         &mut self,
         target: &str,
@@ -308,8 +313,8 @@ impl Writer {
         self.finish(&Method::GET, (start, end), None)
     }
 
-    /// Writes the request that a redirect leads to (Fetch standard, section 4.5): with the state's own fields, and with its
-    /// body where it keeps its method.
+    /// Writes the request that a redirect leads to (Fetch standard, section 4.5): with the state's own
+    /// fields, and with its body where it keeps its method.
     pub fn redirected(
         &mut self,
         from: &Written,
@@ -350,8 +355,8 @@ impl Writer {
         self.finish(method, (start, end), has_body.then(|| from.parts().1))
     }
 
-    /// Writes a form of the page `base` as it is filled in, sent where it says or where the state does; nothing if that
-    /// leads elsewhere.
+    /// Writes a form of the page `base` as it is filled in, sent where it says or where the state does;
+    /// nothing if that leads elsewhere.
     pub fn form(
         &mut self,
         recipe: &Recipe,
@@ -372,7 +377,8 @@ impl Writer {
         };
         let mut target = match &recipe.path {
             Some(path) => self.target(path, base, &mut filling)?,
-            // An action that is empty or absent is the page itself, whatever its base (WHATWG HTML section 4.10.22.3).
+            // An action that is empty or absent is the page itself, whatever its base (WHATWG HTML section
+            // 4.10.22.3).
             None => match form.action.as_deref().filter(|action| !action.is_empty()) {
                 Some(action) => self.server.resolve(base, action)?,
                 None => filling.visit.location.clone(),
@@ -391,8 +397,8 @@ impl Writer {
         Some(self.finish(&method, at, form.post.then_some(&body[..])))
     }
 
-    /// Writes the head of a state's request, with the state's own fields in place of those that it would have otherwise:
-    /// where its target stands.
+    /// Writes the head of a state's request, with the state's own fields in place of those that it would have
+    /// otherwise: where its target stands.
     fn recipe_head(
         &mut self,
         method: &Method,
@@ -435,8 +441,8 @@ impl Writer {
         self.arena.extend_from_slice(lines);
     }
 
-    /// The fields that a browser sends beside those that all requests have, but for the state's own. The codings are those
-    /// that browsers ask for over HTTP without TLS.
+    /// The fields that a browser sends beside those that all requests have, but for the state's own. The
+    /// codings are those that browsers ask for over HTTP without TLS.
     fn browser_lines(&mut self, referer: &str, own: Own) {
         if !self.browser {
             return;

@@ -76,7 +76,8 @@ impl Filling<'_> {
         }
     }
 
-    /// Writes `text` as a reference: what it begins with may be a link as a page had it, whose parts are its own.
+    /// Writes `text` as a reference: what it begins with may be a link as a page had it, whose parts are its
+    /// own.
     pub fn write_reference(&mut self, text: &Text, out: &mut BytesMut) {
         for (index, piece) in text.0.iter().enumerate() {
             match piece {

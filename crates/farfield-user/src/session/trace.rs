@@ -1,7 +1,7 @@
 //! Events of a session, for those who write one and watch it go once through.
 //!
-//! The events come from the session machine that every run uses, at the places where it acts. A run that is not watched
-//! has no [`Tracer`], and does nothing here.
+//! The events come from the session machine that every run uses, at the places where it acts. A run that is
+//! not watched has no [`Tracer`], and does nothing here.
 
 use super::check::UnmetInWords;
 use super::coding::{Coding, Decoder};

@@ -1,8 +1,9 @@
-//! References in pages and heads, made into what is asked of the one server that users talk to (RFC 3986 section 5).
+//! References in pages and heads, made into what is asked of the one server that users talk to (RFC 3986
+//! section 5).
 //!
-//! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed). What leads to
-//! another server, another port or another scheme is nothing that can be asked for here, and is not turned into
-//! something that can.
+//! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed).
+//! What leads to another server, another port or another scheme is nothing that can be asked for here, and is
+//! not turned into something that can.
 
 use url::{Position, Url};
 
@@ -34,8 +35,8 @@ impl Server {
         Url::parse(&[self.origin(), location].concat()).unwrap_or_else(|_| self.root.clone())
     }
 
-    /// The target to ask for at `url`: path and query, without the fragment; nothing if it is another server's, or no matter
-    /// of HTTP without TLS.
+    /// The target to ask for at `url`: path and query, without the fragment; nothing if it is another
+    /// server's, or no matter of HTTP without TLS.
     pub fn target<'u>(&self, url: &'u Url) -> Option<&'u str> {
         let here = url.scheme() == self.root.scheme()
             && url.host() == self.root.host()
@@ -52,7 +53,8 @@ impl Server {
 
 pub(crate) const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Whether a byte may stand in a request's target: what RFC 3986 allows, and what servers are known to be sent besides.
+/// Whether a byte may stand in a request's target: what RFC 3986 allows, and what servers are known to be
+/// sent besides.
 pub(crate) fn is_sendable(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'}')
 }

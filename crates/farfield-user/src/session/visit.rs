@@ -1,6 +1,7 @@
 //! Where one user is in its session, and what it knows.
 //!
-//! A user who thinks keeps its variables, its cookies and the forms that the next page may need: hundreds of bytes.
+//! A user who thinks keeps its variables, its cookies and the forms that the next page may need: hundreds of
+//! bytes.
 
 use super::cache::Cache;
 use super::form::Form;

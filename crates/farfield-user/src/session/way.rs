@@ -1,7 +1,9 @@
-//! The way of a user through the states of its session: which comes next, which are left out, and where it ends.
+//! The way of a user through the states of its session: which comes next, which are left out, and where it
+//! ends.
 //!
-//! A session begins with the states that all begin with, goes its way, and ends with the states that all end with. It comes
-//! to these from wherever it is when something fails for good, or when it has had as many pages as it may have.
+//! A session begins with the states that all begin with, goes its way, and ends with the states that all end
+//! with. It comes to these from wherever it is when something fails for good, or when it has had as many
+//! pages as it may have.
 
 use super::visit::{Stage, Visit};
 use super::{After, Sessions};

@@ -1,7 +1,7 @@
 //! Captures in pcapng (draft-ietf-opsawg-pcapng): what a run writes, and enough reading to check it.
 //!
-//! A file is one section with interfaces, packets and statistics, all times in nanoseconds. What a capture lost
-//! it says itself: packets carry the count of those lost before them, and statistics the sums.
+//! A file is one section with interfaces, packets and statistics, all times in nanoseconds. What a capture
+//! lost it says itself: packets carry the count of those lost before them, and statistics the sums.
 
 mod read;
 mod write;

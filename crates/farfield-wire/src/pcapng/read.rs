@@ -1,5 +1,6 @@
-//! Reading a capture, of either order of bytes, block by block. For tests and for checking what a run captured: it
-//! allocates for each packet, and of options reads those that the writer writes (so `if_tsoffset` is not added).
+//! Reading a capture, of either order of bytes, block by block. For tests and for checking what a run
+//! captured: it allocates for each packet, and of options reads those that the writer writes (so
+//! `if_tsoffset` is not added).
 
 use super::{
     BYTE_ORDER, Direction, INTERFACE, Interface, InterfaceId, LinkType, PACKET, PacketFacts, SECTION,
