@@ -1,5 +1,5 @@
-//! Any bytes as the replies of a server, cut anywhere: the reader returns the same events for every cut, accounts for every
-//! byte, makes progress and comes to an end.
+//! Any bytes as the replies of a server, cut anywhere: the reader returns the same events for every cut,
+//! accounts for every byte, makes progress and comes to an end.
 //!
 //! The property is one that ordinary tests check, too, on this target's corpus.
 

@@ -1,4 +1,5 @@
-//! A TCP connection fed by an adversary: any segments, any timers, an application that does anything at any moment.
+//! A TCP connection fed by an adversary: any segments, any timers, an application that does anything at any
+//! moment.
 //!
 //! The property is one that ordinary tests check, too, on this target's corpus.
 

@@ -1,7 +1,7 @@
 //! The proleptic Gregorian calendar, as far as dates of logs and cookies need it.
 
-/// Days from 1970-01-01 to a day of the proleptic Gregorian calendar, negative before it. `month` counts from 1
-/// and `day` from 1; neither is checked. Years begin in March here, so that the leap day is the last
+/// Days from 1970-01-01 to a day of the proleptic Gregorian calendar, negative before it. `month` counts from
+/// 1 and `day` from 1; neither is checked. Years begin in March here, so that the leap day is the last
 /// (Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil).
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };

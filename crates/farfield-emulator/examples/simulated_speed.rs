@@ -1,18 +1,18 @@
-//! How fast the simulated plane is, and how much memory it takes: packet events a second and the resident set over
-//! the number of clients, and what a second thread adds.
+//! How fast the simulated plane is, and how much memory it takes: packet events a second and the resident set
+//! over the number of clients, and what a second thread adds.
 //!
 //! ```text
 //! cargo run --release -p farfield-emulator --example simulated_speed -- [what[:seconds] …]
 //! ```
 //!
-//! `1000` is so many clients behind links of their own and one router; `1000open` keeps their connections open;
-//! `1000backbone` puts them behind IP-TNE's backbone of four subnetworks; `shards` is one thread beside two. The seconds
-//! are virtual.
+//! `1000` is so many clients behind links of their own and one router; `1000open` keeps their connections
+//! open; `1000backbone` puts them behind IP-TNE's backbone of four subnetworks; `shards` is one thread beside
+//! two. The seconds are virtual.
 //!
-//! Users think for ten seconds in the mean and then ask for 1 KB, one request a connection, at 50 ms of round trip and
-//! more. A packet event is a packet taken from the event store at the end of a hop. Rates on one thread are by processor time, so that
-//! others on the machine count only for what they take of the caches; what a second thread adds is by the clock, in
-//! alternating pairs, and needs a quiet machine.
+//! Users think for ten seconds in the mean and then ask for 1 KB, one request a connection, at 50 ms of round
+//! trip and more. A packet event is a packet taken from the event store at the end of a hop. Rates on one
+//! thread are by processor time, so that others on the machine count only for what they take of the caches;
+//! what a second thread adds is by the clock, in alternating pairs, and needs a quiet machine.
 
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Window};
@@ -48,8 +48,8 @@ fn far_away(clients: u32) -> NetworkPlan {
     network(clients, own, vec![RoutePlan::direct(0)], Vec::new())
 }
 
-/// IP-TNE's backbone of four subnetworks, the server's link shared by all: `delay` on clients' own links, `rate` on all
-/// others.
+/// IP-TNE's backbone of four subnetworks, the server's link shared by all: `delay` on clients' own links,
+/// `rate` on all others.
 fn backbone(clients: u32, delay: &str, rate: &str) -> NetworkPlan {
     let trunk = link(&format!("delay = '1ms'\nrate = '{rate}'\nqueue = '1MiB'"));
     let stem = link(&format!("rate = '{rate}'\nqueue = '1MiB'"));

@@ -226,8 +226,9 @@ impl LayoutError {
     }
 }
 
-/// Lays out clients that each have a way of their own to an edge router, a router for each class; behind the edges
-/// stands the server or, where there is one, a bottleneck that all of them share, with a router at its far end.
+/// Lays out clients that each have a way of their own to an edge router, a router for each class; behind the
+/// edges stands the server or, where there is one, a bottleneck that all of them share, with a router at its
+/// far end.
 ///
 /// Clients are dealt to classes so that among any first clients each class has its part within one client.
 ///

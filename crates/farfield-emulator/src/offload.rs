@@ -26,7 +26,8 @@ pub enum IncomingError {
     NotTcp,
 }
 
-/// Hands each packet of what the gateway handed over to `each`: the one, or those that a large segment is cut into.
+/// Hands each packet of what the gateway handed over to `each`: the one, or those that a large segment is cut
+/// into.
 ///
 /// # Errors
 /// When it is no IP packet, or a large one of another kind than TCP.

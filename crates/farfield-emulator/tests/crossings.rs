@@ -144,7 +144,8 @@ fn a_shared_bottleneck() {
     );
 }
 
-/// Between links that take no time there is no notice at all; routers that count hops and cut packets are on either side.
+/// Between links that take no time there is no notice at all; routers that count hops and cut packets are on
+/// either side.
 #[test]
 fn links_without_delay_and_queues_that_tell_later() {
     let mut scene = visitors();
@@ -156,8 +157,8 @@ fn links_without_delay_and_queues_that_tell_later() {
     assert!(samples.len() > 500 && drops.damaged > 10, "{} samples, {drops:?}", samples.len());
 }
 
-/// What comes back to the gateway when it sends a datagram of each TTL to client 2, with when that is: routers on
-/// either side of a crossing count hops and answer, and the client, whose port is closed.
+/// What comes back to the gateway when it sends a datagram of each TTL to client 2, with when that is:
+/// routers on either side of a crossing count hops and answer, and the client, whose port is closed.
 fn traced(scene: &Scene, count: u32) -> Vec<(Instant, Vec<u8>)> {
     let mut cut = Cut::of(scene, count);
     let network = scene.network();

@@ -1,8 +1,8 @@
-//! The keep-alive advice against the simulated server: m processes, each of which holds one connection while its user
-//! thinks (Liu et al. 1999, section 5.2).
+//! The keep-alive advice against the simulated server: m processes, each of which holds one connection while
+//! its user thinks (Liu et al. 1999, section 5.2).
 //!
-//! While users wait for a process, all m are held, so that what a click or a session holds one for in the mean says how many
-//! of them a second there are: m over that.
+//! While users wait for a process, all m are held, so that what a click or a session holds one for in the
+//! mean says how many of them a second there are: m over that.
 
 mod scene;
 
@@ -82,8 +82,8 @@ impl Tap for Watch {
     }
 }
 
-/// An idle connection is closed the timeout after its reply, to the nanosecond: neither the reply's ACK nor a timer
-/// that has outlived its purpose makes the wait any longer.
+/// An idle connection is closed the timeout after its reply, to the nanosecond: neither the reply's ACK nor a
+/// timer that has outlived its purpose makes the wait any longer.
 #[test]
 fn an_idle_connection_is_closed_when_its_time_is_over() {
     for timeout in [ms(10), ms(30), ms(150), ms(199), ms(500), Duration::from_secs(5)] {
@@ -115,8 +115,8 @@ fn a_click_holds_a_process_as_long_as_the_model_says() {
     }
 }
 
-/// The printed equation has ∫F where the time that processes are held for is ∫(1 − F): too little for short timeouts and too
-/// much for long ones.
+/// The printed equation has ∫F where the time that processes are held for is ∫(1 − F): too little for short
+/// timeouts and too much for long ones.
 #[test]
 fn the_printed_equation_is_not_what_a_server_does() {
     const LENGTH_S: u64 = 100;

@@ -9,8 +9,8 @@ use farfield_traffic::request::RequestSetSpec;
 use farfield_user::{Itinerary, Target};
 use scene::{Scene, ms, with};
 
-/// Users think for about as long as the server waits, and have two connections that it closes at about the same time:
-/// a request that finds one closed must not be sent again on the other, whose FIN is on its way.
+/// Users think for about as long as the server waits, and have two connections that it closes at about the
+/// same time: a request that finds one closed must not be sent again on the other, whose FIN is on its way.
 #[test]
 fn what_is_sent_again_goes_where_nobody_is_closing() {
     let mut scene = Scene::crowd(500, ms(40)).policy("parallel = 2");

@@ -11,8 +11,8 @@ use scene::{Scene, count, link, ms, ok, with};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-/// Williamson, Simmonds and Arlitt 2004, section 4: a transaction of 1 KB takes three round trips, here one for the
-/// handshake and two for three segments of 536 bytes from a window of one.
+/// Williamson, Simmonds and Arlitt 2004, section 4: a transaction of 1 KB takes three round trips, here one
+/// for the handshake and two for three segments of 536 bytes from a window of one.
 #[test]
 fn one_client_makes_a_transaction_every_three_round_trips() {
     for rtt in [2, 8, 32, 64, 256] {
@@ -42,7 +42,8 @@ fn what_clients_saw_is_what_the_server_saw() {
     assert!(ok(&played).all(|sample| sample.body_bytes == 1024));
 }
 
-/// A link carries its rate, its own headers accounted for: of each 1500 bytes 1448 are the reply's, with timestamps.
+/// A link carries its rate, its own headers accounted for: of each 1500 bytes 1448 are the reply's, with
+/// timestamps.
 #[test]
 fn a_link_carries_its_rate() {
     for (rate, bits, size) in [
@@ -53,7 +54,8 @@ fn a_link_carries_its_rate() {
         ("1Gbit", 1e9, 400_000_000),
     ] {
         let mut scene = Scene::at(ms(2)).policy("request-timeout = '300s'");
-        // A queue that holds the whole window delays by more than the least timeout: nothing is to be sent twice.
+        // A queue that holds the whole window delays by more than the least timeout: nothing is to be sent
+        // twice.
         let rto = RtoLimits { min: Duration::from_secs(100), ..Config::linux().rto };
         scene.tcp = Config { receive_buffer: 4 << 20, rto, ..Config::linux() };
         scene.server.tcp = Arc::new(scene.tcp.clone());
@@ -82,8 +84,8 @@ fn processes_bound_the_rate() {
     assert!(played.server.accept_queue_most >= 30);
 }
 
-/// A process that closes first is free a round trip later, when the client has closed as well, or when it has waited for
-/// long enough: with S of service m/(S + R) replies a second, or m/(S + linger).
+/// A process that closes first is free a round trip later, when the client has closed as well, or when it has
+/// waited for long enough: with S of service m/(S + R) replies a second, or m/(S + linger).
 #[test]
 fn lingering_processes_wait_for_the_client() {
     for (linger, held) in [(ms(2000), ms(40)), (ms(10), ms(10)), (ms(0), ms(0))] {
@@ -120,7 +122,8 @@ fn kept_connections_hold_processes() {
     assert!(freed.server.idle_closes > 0);
 }
 
-/// An S-Client beyond the accept queue: what the server cannot take is dropped, and its rate stays its capacity.
+/// An S-Client beyond the accept queue: what the server cannot take is dropped, and its rate stays its
+/// capacity.
 #[test]
 fn overload_fills_the_accept_queue_and_not_the_server() {
     let mut scene = Scene::crowd(200, ms(10)).policy("policy = 'one-request'");
@@ -133,8 +136,8 @@ fn overload_fills_the_accept_queue_and_not_the_server() {
     assert!(server.accept_queue_most <= 5);
     assert!(with(&played, Outcome::ConnectAbandoned) > 1000);
     let rate = server.busy.as_secs_f64() / 0.05 / 10.0;
-    // A client whose last ACK was dropped is let in by the next SYN-ACK and leaves a process waiting for the request,
-    // which TCP sends again much later: overload costs capacity.
+    // A client whose last ACK was dropped is let in by the next SYN-ACK and leaves a process waiting for the
+    // request, which TCP sends again much later: overload costs capacity.
     assert!((40.0..=81.0).contains(&rate), "{rate} served a second of 80");
 }
 
@@ -156,14 +159,12 @@ fn pipelined_requests_are_answered_in_order() {
     let played = scene.play();
     assert_eq!(with(&played, Outcome::Ok) + with(&played, Outcome::Unfinished), played.samples.len());
     assert!(ok(&played).all(|sample| sample.number < 12));
-    // A connection takes twelve requests. What is left of a page then is sent again, one at a time, on the next one: a round
-    // trip to connect, and one for each. With so many carried when a page goes out:
-    //   none: connect, 5, 5, 2 in four round trips, 3 again in four; then 3 are carried
-    //   3: 5, 4 in two, 1 again in two; then 1
-    //   1: 5, 5, 1 in three, 4 again in five; then 4
-    //   4: 5, 3 in two, 2 again in three; then 2
-    //   2: 5, 5 in two, and the connection is closed.
-    // That is 60 requests in 27 round trips, of which there are a hundred.
+    // A connection takes twelve requests. What is left of a page then is sent again, one at a time, on the
+    // next one: a round trip to connect, and one for each. With so many carried when a page goes out: none:
+    // connect, 5, 5, 2 in four round trips, 3 again in four; then 3 are carried 3: 5, 4 in two, 1 again in
+    // two; then 1 1: 5, 5, 1 in three, 4 again in five; then 4 4: 5, 3 in two, 2 again in three; then 2 2: 5,
+    // 5 in two, and the connection is closed. That is 60 requests in 27 round trips, of which there are a
+    // hundred.
     let expected = 100 * 60 / 27;
     assert!(ok(&played).count().abs_diff(expected) <= 15, "{} of {expected}", ok(&played).count());
 }

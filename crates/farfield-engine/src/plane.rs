@@ -65,8 +65,8 @@ impl<S, E, M> Plane<S, E, M> {
 }
 
 impl PreparedPlane {
-    /// Sets up the namespace, the gateway and the server of the emulated plane, which logs into `directory`. The other planes
-    /// need none.
+    /// Sets up the namespace, the gateway and the server of the emulated plane, which logs into `directory`.
+    /// The other planes need none.
     ///
     /// # Errors
     /// If the machine does not allow the one, or the server does not get ready in time.

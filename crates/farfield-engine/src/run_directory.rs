@@ -136,8 +136,9 @@ impl RunDirectory {
     }
 }
 
-/// Creates or empties the file at `path`, which its owner alone may read: the directory may be one that others made or
-/// may read. A symbolic link is refused, since it may lead to any file of whoever runs farfield.
+/// Creates or empties the file at `path`, which its owner alone may read: the directory may be one that
+/// others made or may read. A symbolic link is refused, since it may lead to any file of whoever runs
+/// farfield.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     let nofollow = OFlags::NOFOLLOW.bits() as i32;
     let options = &mut fs::OpenOptions::new();

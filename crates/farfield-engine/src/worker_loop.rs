@@ -1,5 +1,5 @@
-//! The scaffolding of a worker on the real-time planes: its start, its turns and heartbeats, its end, and what it reports
-//! of itself. What a turn does is each plane's own.
+//! The scaffolding of a worker on the real-time planes: its start, its turns and heartbeats, its end, and
+//! what it reports of itself. What a turn does is each plane's own.
 
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;

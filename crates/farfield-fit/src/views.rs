@@ -53,9 +53,9 @@ impl Views {
 /// Views that a page has at most.
 const VIEWS_MAX: u64 = 256;
 
-/// A page's distinct views, the most frequent first: all, or a systematic sample of [`VIEWS_MAX`] in which each
-/// view has the same probability. The sample goes along all views in the order of their numbers of objects, in
-/// equal steps, so that the distribution of these numbers stays.
+/// A page's distinct views, the most frequent first: all, or a systematic sample of [`VIEWS_MAX`] in which
+/// each view has the same probability. The sample goes along all views in the order of their numbers of
+/// objects, in equal steps, so that the distribution of these numbers stays.
 pub(crate) fn fewer(mut views: Vec<FittedView>) -> Vec<FittedView> {
     views.sort_unstable_by(|a, b| (a.embedded.len(), &a.embedded).cmp(&(b.embedded.len(), &b.embedded)));
     views.dedup_by(|next, kept| {

@@ -1,8 +1,9 @@
 //! Samples into histograms, series, a verdict and a summary.
 //!
-//! The collector [folds](fold::Fold) each [`Sample`](farfield_base::Sample) in constant time; folds merge. The fold and the
-//! engine's counters ([`EngineStats`]) give the [verdict](verdict::Verdict) (whether the run may be believed), the
-//! [thresholds](threshold::Threshold) (whether the server did what was asked), and the [`Summary`] with all of it.
+//! The collector [folds](fold::Fold) each [`Sample`](farfield_base::Sample) in constant time; folds merge.
+//! The fold and the engine's counters ([`EngineStats`]) give the [verdict](verdict::Verdict) (whether the run
+//! may be believed), the [thresholds](threshold::Threshold) (whether the server did what was asked), and the
+//! [`Summary`] with all of it.
 //!
 //! Nothing here reads a clock, opens a file or knows how the load was made: files are whatever
 //! `io::Write` the caller hands in.

@@ -206,8 +206,8 @@ fn a_full_queue_drops_what_comes() {
     assert_eq!([0, 1, 2, 3, 4, 5].map(full), [false, false, false, false, true, true]);
 }
 
-/// On a trace the head waits for the next opportunity: 1 ms apart here, so that 300 packets at once stand for 300 ms,
-/// and drops begin an interval after the first has waited for the target.
+/// On a trace the head waits for the next opportunity: 1 ms apart here, so that 300 packets at once stand for
+/// 300 ms, and drops begin an interval after the first has waited for the target.
 #[test]
 fn it_stands_before_a_trace_too() {
     let trace = Arc::new(Trace::parse("1\n").unwrap());

@@ -89,7 +89,8 @@ fn time_does_not_go_back() {
     assert_eq!(bench.offer(at(9_000_000), 1000), Ok(at(10_000_000)));
 }
 
-/// The average queue that RED sees makes it drop before the queue is full, and holds the queue below drop-tail's.
+/// The average queue that RED sees makes it drop before the queue is full, and holds the queue below
+/// drop-tail's.
 #[test]
 fn red_drops_early_and_shortens_the_queue() {
     let arrivals = poisson(200_000, Duration::from_us(990), &mut stream(82));

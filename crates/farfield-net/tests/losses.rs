@@ -59,9 +59,9 @@ fn independent_losses_remember_nothing() {
     }
 }
 
-/// WASP's table: runs of losses end with 0.65, runs without begin a loss with 0.02, 0.04, 0.07, and the rate is what
-/// the chain's stationary distribution says. A two-state chain's rate has the variance of an independent one times
-/// (1 + λ) / (1 - λ), with λ = 1 - to_bad - to_good.
+/// WASP's table: runs of losses end with 0.65, runs without begin a loss with 0.02, 0.04, 0.07, and the rate
+/// is what the chain's stationary distribution says. A two-state chain's rate has the variance of an
+/// independent one times (1 + λ) / (1 - λ), with λ = 1 - to_bad - to_good.
 #[test]
 fn bursts_are_as_long_and_as_many_as_wasps_table_says() {
     for (percent, to_bad) in [(3, 0.02), (6, 0.04), (9, 0.07)] {
@@ -75,8 +75,8 @@ fn bursts_are_as_long_and_as_many_as_wasps_table_says() {
     }
 }
 
-/// Two connections that take turns on one link: each is WASP's chain, and neither depends on the other. With one memory
-/// for the link, a loss of one foretells the other's.
+/// Two connections that take turns on one link: each is WASP's chain, and neither depends on the other. With
+/// one memory for the link, a loss of one foretells the other's.
 #[test]
 fn connections_with_memories_of_their_own_are_independent() {
     let model = GilbertElliott::wasp(9).unwrap();

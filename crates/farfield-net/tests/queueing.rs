@@ -1,4 +1,5 @@
-//! Links as queues, against queueing theory: Lindley's recursion to the nanosecond, M/D/1 and M/D/1/K in the mean.
+//! Links as queues, against queueing theory: Lindley's recursion to the nanosecond, M/D/1 and M/D/1/K in the
+//! mean.
 
 mod scene;
 

@@ -111,8 +111,8 @@ impl Connection {
         }
     }
 
-    /// Sends `bytes` after what was written before. They are held until acknowledged; how much may be held is the
-    /// owner's affair ([`unacknowledged`](Connection::unacknowledged)).
+    /// Sends `bytes` after what was written before. They are held until acknowledged; how much may be held is
+    /// the owner's affair ([`unacknowledged`](Connection::unacknowledged)).
     ///
     /// # Errors
     /// [`Closing`] after [`close`](Connection::close), or once the connection is gone.

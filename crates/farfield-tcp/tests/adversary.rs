@@ -1,4 +1,5 @@
-//! A hostile peer: whatever it sends, nothing panics, states follow the RFC's diagram, and data is that of the stream.
+//! A hostile peer: whatever it sends, nothing panics, states follow the RFC's diagram, and data is that of
+//! the stream.
 
 mod scene;
 
@@ -63,7 +64,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The arrows that one segment or timer can follow (RFC 9293 figure 5), several at once where it carries both ACK and FIN.
+/// The arrows that one segment or timer can follow (RFC 9293 figure 5), several at once where it carries both
+/// ACK and FIN.
 fn is_arrow(from: State, to: State) -> bool {
     use State::*;
     from == to

@@ -127,7 +127,8 @@ fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
     pair.write(A, &body(10_000));
     pair.run_for(Duration::from_secs(5));
     assert_eq!(pair.b.received.len(), 4000, "the window that was offered, and no more");
-    // The last ACK comes at 300 ms and closes the window. SRTT 100, RTTVAR 37.5 or less: RTO = 300 ms; then doubled.
+    // The last ACK comes at 300 ms and closes the window. SRTT 100, RTTVAR 37.5 or less: RTO = 300 ms; then
+    // doubled.
     let probes = pair.times_ms(A, |sent| sent.seq == 4001);
     assert_eq!(probes, [600, 1200, 2400, 4800]);
     pair.set_unread(B, 0);

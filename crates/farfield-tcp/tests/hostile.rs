@@ -1,5 +1,5 @@
-//! One connection against a peer that does what it likes: the properties of [`connections`], for the fuzzer's corpus and for
-//! bytes at random.
+//! One connection against a peer that does what it likes: the properties of [`connections`], for the fuzzer's
+//! corpus and for bytes at random.
 
 use farfield_testkit::{corpus, properties::connections};
 use proptest::prelude::*;

@@ -1,9 +1,10 @@
 //! Nothing is sent again where nothing was lost, and of what was lost nothing twice.
 //!
-//! The path keeps the order and has a queue without end. RFC 6298 itself allows a false timeout in two cases, which
-//! are kept apart here: a least timeout below its section 2.4's second, with segments or delayed ACKs that take longer
-//! than that; and a round trip that grows by more than `max (G, 4 RTTVAR)` between two samples, as for a side that
-//! speaks into a queue which the other has filled meanwhile. So the sides speak in turns here.
+//! The path keeps the order and has a queue without end. RFC 6298 itself allows a false timeout in two cases,
+//! which are kept apart here: a least timeout below its section 2.4's second, with segments or delayed ACKs
+//! that take longer than that; and a round trip that grows by more than `max (G, 4 RTTVAR)` between two
+//! samples, as for a side that speaks into a queue which the other has filled meanwhile. So the sides speak
+//! in turns here.
 
 mod scene;
 
@@ -105,8 +106,9 @@ proptest! {
     }
 }
 
-/// A timeout below RFC 6298's second is too early for a modem at first, and is learnt from: what the first flight takes
-/// no sample of (214 ms for a segment of 1,500 bytes at 56 kbit/s) is sent again, and nothing after it.
+/// A timeout below RFC 6298's second is too early for a modem at first, and is learnt from: what the first
+/// flight takes no sample of (214 ms for a segment of 1,500 bytes at 56 kbit/s) is sent again, and nothing
+/// after it.
 #[test]
 fn linux_learns_a_slow_path_at_its_beginning() {
     let path = Path { rtt_ms: 1, bits_per_s: 56_000 };

@@ -41,8 +41,8 @@ fn the_initial_window_and_slow_start() {
 #[test]
 fn fast_retransmit_after_limited_transmit() {
     let pair = transfer(patient(plain()), 20_000, &[2001]);
-    // Two ACKs open the window by two segments each; limited transmit sends one for each of two duplicates; the third
-    // sends the lost one again
+    // Two ACKs open the window by two segments each; limited transmit sends one for each of two duplicates;
+    // the third sends the lost one again
     assert_eq!(pair.data_at(A, 300), [10001, 11001, 12001, 13001, 14001, 15001, 2001]);
     let counters = pair.a.tcp.counters();
     assert_eq!((counters.retransmits, counters.recoveries, counters.timeouts), (1, 1, 0));
@@ -197,9 +197,11 @@ fn goodput(config: Config, period: usize) -> f64 {
 
 #[test]
 fn throughput_under_periodic_loss_is_that_of_mathis() {
-    // At windows of a dozen segments the round trip of recovery itself is felt; the formula is for rarer losses.
+    // At windows of a dozen segments the round trip of recovery itself is felt; the formula is for rarer
+    // losses.
     for period in [250, 500] {
-        // Mathis, Semke, Mahdavi and Ott 1997, equation 3: BW = MSS/RTT * sqrt(3/2) / sqrt(p), each segment ACKed
+        // Mathis, Semke, Mahdavi and Ott 1997, equation 3: BW = MSS/RTT * sqrt(3/2) / sqrt(p), each segment
+        // ACKed
         let expected = (1.5 * period as f64).sqrt() / 0.1;
         for config in [plain(), with_sack()] {
             let seen = goodput(patient(config), period);

@@ -1,4 +1,5 @@
-//! Clauses of the RFCs that a transfer between two of our own kind never meets: each against a peer made for it.
+//! Clauses of the RFCs that a transfer between two of our own kind never meets: each against a peer made for
+//! it.
 
 mod scene;
 
@@ -34,7 +35,8 @@ mod recovery {
 
     #[test]
     fn sack_news_on_an_ack_that_moves_on_begins_recovery() {
-        // RFC 6675 §2 and §5 step 2: one ACK, the earlier ones lost, acknowledges 1,000 bytes in order and 3,000 beyond a hole
+        // RFC 6675 §2 and §5 step 2: one ACK, the earlier ones lost, acknowledges 1,000 bytes in order and
+        // 3,000 beyond a hole
         let mut pair = alone(with_sack(), 10_000);
         pair.run_for(ms(100));
         pair.inject(A, sacking(&pair, 1001, &[(2001, 5001)]), &[]);
@@ -43,7 +45,8 @@ mod recovery {
 
     #[test]
     fn three_acks_that_move_on_and_tell_of_more_are_three_duplicates() {
-        // RFC 6675 §5: "regardless of its status as a cumulative acknowledgment", but each such resets DupAcks first
+        // RFC 6675 §5: "regardless of its status as a cumulative acknowledgment", but each such resets
+        // DupAcks first
         let mut pair = alone(with_sack(), 10_000);
         pair.run_for(ms(100));
         pair.inject(A, sacking(&pair, 1001, &[(2001, 3001)]), &[]);
@@ -55,8 +58,8 @@ mod recovery {
 
     #[test]
     fn a_fast_retransmission_has_a_timeout_of_its_own() {
-        // RFC 6675 §6 and RFC 6582 §4: the timer runs since 200 ms, for 300; duplicates at 450 ms; the ACK of what they
-        // bring cannot be back before 550
+        // RFC 6675 §6 and RFC 6582 §4: the timer runs since 200 ms, for 300; duplicates at 450 ms; the ACK of
+        // what they bring cannot be back before 550
         for config in [plain(), with_sack()] {
             let mut pair = alone(config, 5_000);
             pair.run_for(ms(250));
@@ -114,8 +117,8 @@ fn bytes_or_acks_open_the_window() {
 
 #[test]
 fn a_silly_window_gets_its_bytes_once() {
-    // RFC 9293 §3.8.6.2.1 (4): 300 bytes are less than a segment and than half the window; after the override timeout
-    // they are sent, and are sent again only if they are lost
+    // RFC 9293 §3.8.6.2.1 (4): 300 bytes are less than a segment and than half the window; after the override
+    // timeout they are sent, and are sent again only if they are lost
     let config = Config { window_scaling: false, ..plain() };
     let mut pair = Pair::new(config.clone(), config).connected().losing(|sent| sent.from == A);
     let narrow = Segment { window: 300, ..pair.forged(B, Flags::ACK, 1, 1) };
@@ -138,8 +141,8 @@ mod timestamps {
 
     #[test]
     fn what_is_refused_leaves_no_stamp() {
-        // RFC 7323 §5.3: an ACK of the unsent, or one of long ago, is dropped; its stamp of the future would make the
-        // peer's own segments old
+        // RFC 7323 §5.3: an ACK of the unsent, or one of long ago, is dropped; its stamp of the future would
+        // make the peer's own segments old
         for ack in [90_000, -3_000_000] {
             let mut pair = Pair::new(stamps(), stamps()).connected();
             pair.inject(A, stamped(pair.forged(B, Flags::ACK, 1, ack), 1_000_000), b"forged");
@@ -198,7 +201,8 @@ mod syns {
 
     #[test]
     fn a_syn_without_stamps_is_challenged() {
-        // RFC 5961 §4.2, where RFC 7323 §3.2 would drop: a peer that has begun anew must be answered, or hangs
+        // RFC 5961 §4.2, where RFC 7323 §3.2 would drop: a peer that has begun anew must be answered, or
+        // hangs
         let mut pair = Pair::new(stamps(), stamps()).connected();
         for syn in [
             pair.forged(B, Flags::SYN, 5_000, 0),

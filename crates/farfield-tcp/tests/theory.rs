@@ -1,9 +1,10 @@
 //! Throughput under loss against the formulas of the field, in virtual time.
 //!
-//! Mathis, Semke, Mahdavi and Ott 1997 count congestion avoidance alone: `B = C / (RTT sqrt (p))` segments a second.
-//! Padhye, Firoiu, Towsley and Kurose 1998 add what recovery and timeouts cost; their `p` counts losses of which each
-//! takes the rest of its round with it, and their `b`, segments for each ACK, slows the growth of the window to 1/b
-//! a round. Here bytes are counted (RFC 5681 §3.1), so that delayed ACKs do not slow the growth: b is 1.
+//! Mathis, Semke, Mahdavi and Ott 1997 count congestion avoidance alone: `B = C / (RTT sqrt (p))` segments a
+//! second. Padhye, Firoiu, Towsley and Kurose 1998 add what recovery and timeouts cost; their `p` counts
+//! losses of which each takes the rest of its round with it, and their `b`, segments for each ACK, slows the
+//! growth of the window to 1/b a round. Here bytes are counted (RFC 5681 §3.1), so that delayed ACKs do not
+//! slow the growth: b is 1.
 
 mod scene;
 
@@ -137,7 +138,8 @@ fn sack_under_losses_of_rounds_is_that_of_padhye() {
 
 #[test]
 fn rare_independent_losses_are_those_of_mathis() {
-    // Above one in a hundred, timeouts and the rounds of recovery, which the formula leaves out, take their share
+    // Above one in a hundred, timeouts and the rounds of recovery, which the formula leaves out, take their
+    // share
     for (p, sack) in [(0.003, false), (0.01, false), (0.003, true), (0.01, true)] {
         let seen = transfer(&config(LossRecovery::NewReno, sack), Losses::Independent, p);
         is_within_15_percent(seen.goodput, mathis(p), p, &seen);

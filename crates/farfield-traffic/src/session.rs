@@ -361,7 +361,8 @@ impl Session {
         self.found_first() + u32::from(state)
     }
 
-    /// Leaves think times out, and ends a session that would not end by itself after as many pages as there are states.
+    /// Leaves think times out, and ends a session that would not end by itself after as many pages as there
+    /// are states.
     pub fn go_once(&mut self) {
         self.think = None;
         for state in &mut self.states {

@@ -1,9 +1,11 @@
-//! How fast sessions are, without a server: a host that answers each request at once, and the time that the users take.
+//! How fast sessions are, without a server: a host that answers each request at once, and the time that the
+//! users take.
 //!
-//! `cargo run --release -p farfield-user --example session_speed` prints, on one thread, requests a second of plain pages,
-//! of a session whose requests are all the same, and of one that takes a token by regular expression, a cookie and a row
-//! of data along in path, header and body, where every other reply sets a cookie and has a token. Reading the replies and
-//! the host's own part are in all of them. `pages`, `fixed`, `taken` or `checked` behind `--` runs that alone.
+//! `cargo run --release -p farfield-user --example session_speed` prints, on one thread, requests a second of
+//! plain pages, of a session whose requests are all the same, and of one that takes a token by regular
+//! expression, a cookie and a row of data along in path, header and body, where every other reply sets a
+//! cookie and has a token. Reading the replies and the host's own part are in all of them. `pages`, `fixed`,
+//! `taken` or `checked` behind `--` runs that alone.
 
 use bytes::Bytes;
 use farfield_base::random::Seed;

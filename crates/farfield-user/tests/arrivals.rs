@@ -1,5 +1,5 @@
-//! Every arrival that was due has a row and an outcome, whatever the worker and the server do: none is lost because the worker
-//! wakes late, above all not at the end of the load.
+//! Every arrival that was due has a row and an outcome, whatever the worker and the server do: none is lost
+//! because the worker wakes late, above all not at the end of the load.
 
 mod scene;
 
@@ -91,8 +91,8 @@ proptest! {
     }
 }
 
-/// The arrival that is due just before the end, to which the worker comes just after it, is begun and answered: a moment's sleep
-/// of the worker is no error of the server's.
+/// The arrival that is due just before the end, to which the worker comes just after it, is begun and
+/// answered: a moment's sleep of the worker is no error of the server's.
 #[test]
 fn a_late_wake_at_the_end_loses_no_arrival() {
     let load = "{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }";

@@ -35,8 +35,8 @@ fn a_limit_of_requests_a_connection_is_kept() {
     assert!(requests.len() > 100 && requests.iter().all(|requests| *requests == 4));
 }
 
-/// The embedded objects of a page go over as many connections as the policy allows, and begin when the page's own
-/// reply is there.
+/// The embedded objects of a page go over as many connections as the policy allows, and begin when the page's
+/// own reply is there.
 #[test]
 fn a_page_is_fetched_over_parallel_connections() {
     let stage = play("parallel = 6", PAGE, Server::default());
@@ -69,8 +69,8 @@ fn pipelined_requests_go_ahead_of_their_replies() {
     );
 }
 
-/// A page of ten over one connection: a round trip to connect, one for the page's own reply, one for all ten, which are
-/// served one after the other.
+/// A page of ten over one connection: a round trip to connect, one for the page's own reply, one for all ten,
+/// which are served one after the other.
 #[test]
 fn a_page_is_pipelined_and_its_connection_closed_early() {
     let stage = play("policy = 'pipelined-early-close'\npipeline-depth = 10", PAGE, Server::default());
@@ -84,8 +84,8 @@ fn a_page_is_pipelined_and_its_connection_closed_early() {
     assert!(stage.attempts.len().abs_diff(whole) <= 1, "{} connections", stage.attempts.len());
 }
 
-/// Objects of a page that is pipelined over several connections go over all of these: four in the first round, and
-/// the other six behind them.
+/// Objects of a page that is pipelined over several connections go over all of these: four in the first
+/// round, and the other six behind them.
 #[test]
 fn pipelines_are_spread_over_parallel_connections() {
     let stage = play("policy = 'pipelined'\nparallel = 4", PAGE, Server::default());
@@ -99,15 +99,17 @@ fn pipelines_are_spread_over_parallel_connections() {
     assert_eq!(objects, [2, 2, 3, 3]);
 }
 
-/// A server that closes after three replies, and says so, has not served the requests behind: they are sent again.
+/// A server that closes after three replies, and says so, has not served the requests behind: they are sent
+/// again.
 #[test]
 fn pipelined_requests_that_were_not_served_are_sent_again() {
     let server = Server { replies_a_connection: Some(3), ..Server::default() };
     let stage = play("policy = 'pipelined'\npipeline-depth = 8", ROOT, server);
     assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
-    // Eight requests a round. What is sent again goes three on a connection, one after the other: 10 + 3 · 15 ms, or less
-    // where fewer are left. Of three rounds the first has a new connection: 10 + 10 + 3 · 5 ms, and five again; the second
-    // the place that is left on the last one: 10 + 5 ms, and seven again; the third two places: 10 + 2 · 5 ms, and six.
+    // Eight requests a round. What is sent again goes three on a connection, one after the other: 10 + 3 · 15
+    // ms, or less where fewer are left. Of three rounds the first has a new connection: 10 + 10 + 3 · 5 ms,
+    // and five again; the second the place that is left on the last one: 10 + 5 ms, and seven again; the
+    // third two places: 10 + 2 · 5 ms, and six.
     let cycle = (35 + 55 + 40) + (15 + 55 + 55 + 25) + (20 + 55 + 55);
     let expected = 24 * 10_000 / cycle;
     assert!(stage.count(Outcome::Ok).abs_diff(expected) <= 24, "{} ok", stage.count(Outcome::Ok));
@@ -121,7 +123,8 @@ fn a_request_that_meets_a_closed_connection_is_sent_again() {
     let stage = play("", ROOT, server);
     assert_eq!(stage.count(Outcome::ClosedUnanswered), 0);
     assert_eq!(stage.tally.resent as usize, stage.requests.len() - 1, "what was sent again is counted");
-    // Two replies of 15 ms, one lost round trip of 10 ms, and 10 ms to connect: from due to done of the repeated one.
+    // Two replies of 15 ms, one lost round trip of 10 ms, and 10 ms to connect: from due to done of the
+    // repeated one.
     let repeated = stage.ok().filter(|sample| sample.number == 0).nth(1).expect("a second connection");
     assert_eq!(repeated.response_time(), ms(10 + 10 + 15));
 }
@@ -187,8 +190,8 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
     }
 }
 
-/// Where the connection was to be closed after the reply, by either side, what is behind it is of no matter: the reply is
-/// what it is, however it and that were cut.
+/// Where the connection was to be closed after the reply, by either side, what is behind it is of no matter:
+/// the reply is what it is, however it and that were cut.
 #[test]
 fn bytes_behind_a_last_reply_are_of_no_matter() {
     for (policy, reply) in [
@@ -217,8 +220,8 @@ fn bytes_on_an_idle_connection_are_counted() {
     assert_eq!(stage.tally.resent, 0);
 }
 
-/// A line end behind a body is no reply, whenever it comes: it neither is the first byte of the next reply nor
-/// closes the connection (RFC 9112 section 2.2).
+/// A line end behind a body is no reply, whenever it comes: it neither is the first byte of the next reply
+/// nor closes the connection (RFC 9112 section 2.2).
 #[test]
 fn line_ends_behind_a_body_are_no_reply() {
     for later in [Duration::ZERO, ms(1), ms(5), ms(12)] {
@@ -247,8 +250,8 @@ fn a_reset_behind_a_reply_is_not_the_replys() {
     }
 }
 
-/// What a pipeline that failed leaves unanswered is sent once more, one request at a time (RFC 9112 sections 9.3.1 and
-/// 9.3.2).
+/// What a pipeline that failed leaves unanswered is sent once more, one request at a time (RFC 9112 sections
+/// 9.3.1 and 9.3.2).
 #[test]
 fn what_a_failed_pipeline_leaves_is_sent_one_at_a_time_and_once() {
     for server in [
@@ -274,7 +277,8 @@ fn what_a_failed_pipeline_leaves_is_sent_one_at_a_time_and_once() {
     }
 }
 
-/// It goes on one new connection, as long as the server keeps that: the first takes ten, of which two are answered.
+/// It goes on one new connection, as long as the server keeps that: the first takes ten, of which two are
+/// answered.
 #[test]
 fn what_a_failed_pipeline_leaves_goes_on_one_connection_that_is_kept() {
     let closing: fn(&str) -> String = |request| {
@@ -322,7 +326,8 @@ fn an_unanswered_attempt_is_abandoned() {
     assert_eq!((answered.abandoned, answered.count(Outcome::Ok)), (0, 400));
 }
 
-/// An order must not be placed twice: a POST whose connection closed without a word has failed (RFC 9110 section 9.2.2).
+/// An order must not be placed twice: a POST whose connection closed without a word has failed (RFC 9110
+/// section 9.2.2).
 #[test]
 fn what_is_not_idempotent_is_never_sent_again() {
     let server = Server { closes_silently_after: Some(2), ..Server::default() };

@@ -6,14 +6,14 @@ use farfield_base::{Duration, Instant, Outcome, Sample};
 use farfield_user::Tally;
 use scene::{Scene, Server, ms};
 
-/// A closed user's cycle is a round trip for the connection the first time, then reply and think time: N users
-/// complete N / (R + Z) a second (the interactive response time law).
+/// A closed user's cycle is a round trip for the connection the first time, then reply and think time: N
+/// users complete N / (R + Z) a second (the interactive response time law).
 #[test]
 fn closed_users_follow_the_response_time_law() {
     let scene = Scene::of("{ model = 'closed', users = 20, think = '85ms' }");
     let stage = scene.play();
-    // R = 10 ms of path and 5 ms of service, Z = 85 ms; a user's first page takes 10 ms more, so that its pages
-    // begin at 0, 110, 210 … ms.
+    // R = 10 ms of path and 5 ms of service, Z = 85 ms; a user's first page takes 10 ms more, so that its
+    // pages begin at 0, 110, 210 … ms.
     let pages_a_user = 1 + (10_000_usize - 110).div_ceil(100);
     assert_eq!(stage.samples.len(), 20 * pages_a_user);
     for sample in stage.ok() {
@@ -124,7 +124,8 @@ fn a_count_of_requests_ends_the_load() {
     }
 }
 
-/// ARCHITECTURE.md, invariants: what a user does belongs to the user, so three workers together do what one does.
+/// ARCHITECTURE.md, invariants: what a user does belongs to the user, so three workers together do what one
+/// does.
 #[test]
 fn workers_share_a_load_without_changing_it() {
     for load in [
@@ -198,7 +199,8 @@ fn came_of(scene: &Scene) -> (u64, u64, u64) {
     (scheduled, begun, dropped)
 }
 
-/// The pages of a walk follow its links, however long it is: here each page links to the next alone, round a ring.
+/// The pages of a walk follow its links, however long it is: here each page links to the next alone, round a
+/// ring.
 #[test]
 fn a_walk_goes_on_from_page_to_page() {
     let objects: Vec<String> =

@@ -172,7 +172,8 @@ fn forms_are_filled_in_and_redirects_followed() {
     assert_eq!(stage.samples[2].due, stage.samples[1].done, "a redirect is followed at once");
 }
 
-/// How many pages of each state were asked for until 2 s, each taking 15 ms (25 the first) and 100 ms of thought.
+/// How many pages of each state were asked for until 2 s, each taking 15 ms (25 the first) and 100 ms of
+/// thought.
 fn failing(on_failure: &str, check: &str) -> (Vec<Sample>, Vec<String>) {
     let session = format!(
         "on-failure = '{on_failure}'\n[[state]]\nname = 'a'\npath = '/a'\n{check}\n[[state]]\nname = 'b'\npath = '/b'"
@@ -306,7 +307,8 @@ fn three_workers_do_what_one_does() {
     }
 }
 
-/// A page of four pieces, a millisecond apart, that names an object in its second and one, twice, in its third.
+/// A page of four pieces, a millisecond apart, that names an object in its second and one, twice, in its
+/// third.
 fn browsed(request: &str) -> String {
     let piece = |text: &str| format!("{text:<100}");
     let page = piece("<p>")
@@ -372,7 +374,8 @@ fn led_by(session: &str, script: fn(&str) -> String) -> (Vec<Outcome>, Vec<Strin
     (outcomes, lines(&stage).into_iter().map(str::to_owned).collect())
 }
 
-/// A redirect that is not followed is no success: behind as many as are followed, to another server, to another scheme.
+/// A redirect that is not followed is no success: behind as many as are followed, to another server, to
+/// another scheme.
 #[test]
 fn redirects_that_lead_nowhere_are_named() {
     const STATE: &str = "redirects = 3\non-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/a'\n";
@@ -410,7 +413,8 @@ const LINK: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/
 const FORM: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
     [[state]]\nname = 'b'\nform = {}\n";
 
-/// A link or form that leads to another server, or to what is not HTTP, is not asked for, and least of all `/`.
+/// A link or form that leads to another server, or to what is not HTTP, is not asked for, and least of all
+/// `/`.
 #[test]
 fn links_that_lead_elsewhere_are_not_asked_for() {
     macro_rules! case {
@@ -457,7 +461,8 @@ fn links_are_resolved() {
     case!("/a?b=c&d=%20e", "/a?b=c&d=%20e");
 }
 
-/// The first `<base>` of a page counts for what it embeds and for its links, even where it is another server's.
+/// The first `<base>` of a page counts for what it embeds and for its links, even where it is another
+/// server's.
 #[test]
 fn the_base_of_a_page_counts() {
     let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\nextract.link = { css = 'a', attribute = 'href' }\n\
@@ -475,8 +480,8 @@ fn the_base_of_a_page_counts() {
     assert_eq!(outcomes[1], Outcome::LinkElsewhere);
 }
 
-/// A browser says what codings and languages it takes, and where it comes from; a state that says so itself is not
-/// contradicted.
+/// A browser says what codings and languages it takes, and where it comes from; a state that says so itself
+/// is not contradicted.
 #[test]
 fn a_browser_sends_what_browsers_send() {
     let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\n\
@@ -522,7 +527,8 @@ fn coded(coding: &str, content: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {length}\r\n\r\n{body}")
 }
 
-/// Checks, extractions and what a page embeds are found in what the coding stands for; both sizes are counted.
+/// Checks, extractions and what a page embeds are found in what the coding stands for; both sizes are
+/// counted.
 #[test]
 fn content_is_decoded_for_what_looks_at_it() {
     const PAGE: &str =

@@ -41,8 +41,8 @@ fn draw(times: &Distribution, rng: &mut Stream) -> Duration {
     times.sample_duration(rng)
 }
 
-/// Each request is due when the user's own stream says, to the nanosecond: an active OFF time after each of a page's
-/// requests but the last, an inactive one after that.
+/// Each request is due when the user's own stream says, to the nanosecond: an active OFF time after each of a
+/// page's requests but the last, an inactive one after that.
 #[test]
 fn on_and_off_begin_exactly_as_drawn() {
     let scene = surge(4, "policy = 'one-request'");
@@ -66,7 +66,8 @@ fn on_and_off_begin_exactly_as_drawn() {
     }
 }
 
-/// Without an inactive OFF time the page follows at once, as WASP's users do (Nahum et al. 2001, section 3.3).
+/// Without an inactive OFF time the page follows at once, as WASP's users do (Nahum et al. 2001, section
+/// 3.3).
 #[test]
 fn without_think_time_only_active_off_times_are_left() {
     let mut scene = Scene::of("{ model = 'closed', users = 1, active-off = '100ms' }");
@@ -82,9 +83,8 @@ fn without_think_time_only_active_off_times_are_left() {
     assert_eq!(stage.samples.len(), 27 * 4 + 3, "the 28th page is cut short 9960 ms after the begin");
 }
 
-/// Renewal reward: a user that embeds E objects completes (1 + E) / (R₀ + E (A + R) + Z) a second, A and Z being the
-/// means of its OFF times. Within five standard errors of so
-/// many cycles, and the two at the ends.
+/// Renewal reward: a user that embeds E objects completes (1 + E) / (R₀ + E (A + R) + Z) a second, A and Z
+/// being the means of its OFF times. Within five standard errors of so many cycles, and the two at the ends.
 #[test]
 fn the_rate_of_a_user_is_that_of_its_mean_times() {
     let (users, seconds, embedded) = (100, 10_000, 3.0);
@@ -94,7 +94,8 @@ fn the_rate_of_a_user_is_that_of_its_mean_times() {
     scene.load = Scene::of(&load).load;
     scene.length = Duration::from_secs(seconds);
     let completed = scene.play().ok().count() as f64;
-    // Weibull's mean is a Γ(1 + 1/k), and Γ(1 + 1/0.382) = 3.7931; its second moment a² Γ(1 + 2/k), Γ(6.2356) = 180.26.
+    // Weibull's mean is a Γ(1 + 1/k), and Γ(1 + 1/0.382) = 3.7931; its second moment a² Γ(1 + 2/k), Γ(6.2356)
+    // = 180.26.
     let (mean, second) = (1.46 * 3.793_1, 1.46 * 1.46 * 180.26);
     let variance = second - mean * mean;
     // Pareto's are α / (α - 1), and α / ((α - 1)² (α - 2)).
@@ -111,8 +112,8 @@ fn the_rate_of_a_user_is_that_of_its_mean_times() {
     assert!(relative < 0.01);
 }
 
-/// Each of a user's connections takes OFF times by itself: six at once behind the page's own request, and then each after what
-/// it carried.
+/// Each of a user's connections takes OFF times by itself: six at once behind the page's own request, and
+/// then each after what it carried.
 #[test]
 fn each_connection_takes_times_of_its_own() {
     let mut scene = Scene::of("{ model = 'closed', users = 1, active-off = '100ms' }");
@@ -130,7 +131,8 @@ fn each_connection_takes_times_of_its_own() {
     assert_eq!(stage.open_most, 6);
 }
 
-/// A redirection is no embedded object; those that are found while the page comes have OFF times where there is room.
+/// A redirection is no embedded object; those that are found while the page comes have OFF times where there
+/// is room.
 #[test]
 fn sessions_wait_before_what_their_pages_embed() {
     let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/moved'";

@@ -50,8 +50,8 @@ impl<'a> Fragments<'a> {
     /// The most bytes that a header needs for IPv4, and for IPv6 packets without extension headers.
     pub const HEADER_LEN_MAX: usize = 60;
 
-    /// Cuts `packet` into fragments of at most `mtu` bytes, one if it fits. `ident` is what IPv6 fragments will
-    /// share, not used before between these addresses; IPv4 packets bring their own. That routers do not
+    /// Cuts `packet` into fragments of at most `mtu` bytes, one if it fits. `ident` is what IPv6 fragments
+    /// will share, not used before between these addresses; IPv4 packets bring their own. That routers do not
     /// fragment IPv6 is for the caller to know.
     ///
     /// # Errors

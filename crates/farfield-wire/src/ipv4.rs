@@ -23,7 +23,8 @@ impl<'a> Ipv4Packet<'a> {
     /// Views the packet at the front of `bytes`.
     ///
     /// # Errors
-    /// `Version` if it is not IPv4, `Length` if header and total length contradict, `Truncated` if bytes are missing.
+    /// `Version` if it is not IPv4, `Length` if header and total length contradict, `Truncated` if bytes are
+    /// missing.
     pub fn parse(bytes: &'a [u8]) -> Result<Ipv4Packet<'a>, ParseError> {
         if bytes.len() < HEADER_LEN {
             return Err(ParseError::Truncated);
@@ -205,7 +206,8 @@ impl<'a> Ipv4Repr<'a> {
         HEADER_LEN + self.options.len().next_multiple_of(4)
     }
 
-    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its length.
+    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its
+    /// length.
     ///
     /// # Panics
     /// If the packet would be longer than 65,535 bytes, the options longer than 40, or `out` is too short.

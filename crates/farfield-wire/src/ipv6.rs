@@ -201,7 +201,8 @@ impl Ipv6Repr {
         HEADER_LEN
     }
 
-    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its length.
+    /// Writes the header of a packet with `payload_len` bytes of payload to the front of `out`; returns its
+    /// length.
     ///
     /// # Panics
     /// If the payload is longer than 65,535 bytes or `out` is too short.

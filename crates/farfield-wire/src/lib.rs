@@ -2,8 +2,9 @@
 //!
 //! Each protocol has two types. A *view* (`Ipv4Packet`, `TcpPacket` …) is a slice whose lengths were checked
 //! once, by `parse`: its accessors read fields and cannot fail, whatever the bytes hold. A *representation*
-//! (`Ipv4Repr`, `TcpRepr` …) is the valid content: plain values that `emit` writes with every length and checksum
-//! right. Bytes go view → representation, and a representation goes to bytes that read back as itself.
+//! (`Ipv4Repr`, `TcpRepr` …) is the valid content: plain values that `emit` writes with every length and
+//! checksum right. Bytes go view → representation, and a representation goes to bytes that read back as
+//! itself.
 //!
 //! `parse` never looks at checksums, because with offload they are not there yet: `checksum_is_valid` does.
 //! `emit` panics if the caller's buffer is too short for `header_len`: that is a bug, not an input.
@@ -17,7 +18,8 @@
 //! | put fragments together | [`Reassembler`] |
 //! | write and read captures | [`pcapng`] |
 //!
-//! Nothing here allocates, except reassembly (fragments are rare) and reading captures (which tests and reports do).
+//! Nothing here allocates, except reassembly (fragments are rare) and reading captures (which tests and
+//! reports do).
 
 mod checksum;
 mod field;

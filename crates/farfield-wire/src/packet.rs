@@ -41,8 +41,8 @@ impl Message<'_> {
     }
 }
 
-/// Writes a packet to the front of `out`, all checksums whole; returns its length. The header's protocol is set
-/// to the message's.
+/// Writes a packet to the front of `out`, all checksums whole; returns its length. The header's protocol is
+/// set to the message's.
 ///
 /// # Panics
 /// If `out` is shorter than `ip.header_len() + message.wire_len()`, or that is more than IP can say.

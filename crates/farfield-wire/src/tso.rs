@@ -44,8 +44,8 @@ impl Tso {
     /// headers.
     pub const HEADER_LEN_MAX: usize = 120;
 
-    /// How `packet`, an IP packet, is cut into packets of at most `size` bytes of payload. One that is not larger
-    /// stays one.
+    /// How `packet`, an IP packet, is cut into packets of at most `size` bytes of payload. One that is not
+    /// larger stays one.
     ///
     /// # Errors
     /// When it is no whole TCP segment, or `size` is 0.

@@ -74,7 +74,8 @@ impl VnetHeader {
     /// Reads the header at the front of `bytes`.
     ///
     /// # Errors
-    /// `Truncated` below 10 bytes, `Unknown` for a kind of segmentation that is not here, `Length` for one of size 0.
+    /// `Truncated` below 10 bytes, `Unknown` for a kind of segmentation that is not here, `Length` for one of
+    /// size 0.
     pub fn parse(bytes: &[u8]) -> Result<VnetHeader, ParseError> {
         let bytes = bytes.first_chunk::<{ VnetHeader::LEN }>().ok_or(ParseError::Truncated)?;
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);

@@ -1,5 +1,5 @@
-//! The command line as a script meets it: exit codes, what is printed where, what a run leaves behind however it
-//! ends, and the one sentence that says what is wrong.
+//! The command line as a script meets it: exit codes, what is printed where, what a run leaves behind however
+//! it ends, and the one sentence that says what is wrong.
 
 mod common;
 

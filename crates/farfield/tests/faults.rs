@@ -1,5 +1,5 @@
-//! Servers that misbehave: what each does becomes an outcome with a name, the run goes on to its end, and nothing is
-//! lost.
+//! Servers that misbehave: what each does becomes an outcome with a name, the run goes on to its end, and
+//! nothing is lost.
 
 mod common;
 
@@ -253,8 +253,8 @@ fn more_than_was_asked_for() {
     }
 }
 
-/// A server that answers without having read the whole request and closes: the kernel resets the connection behind the reply,
-/// which is whole all the same.
+/// A server that answers without having read the whole request and closes: the kernel resets the connection
+/// behind the reply, which is whole all the same.
 #[test]
 fn a_whole_reply_with_a_reset_behind_it() {
     let samples = check(Outcome::Ok, |peer| {
@@ -287,7 +287,8 @@ fn a_refusal_of_a_large_body() {
     }
 }
 
-/// What is no head is one that cannot be read, even if it comes in pieces and the server then says nothing more.
+/// What is no head is one that cannot be read, even if it comes in pieces and the server then says nothing
+/// more.
 #[test]
 fn a_head_that_is_none_in_pieces_and_held_open() {
     check(Outcome::BadHead, |peer| {
@@ -300,8 +301,8 @@ fn a_head_that_is_none_in_pieces_and_held_open() {
     });
 }
 
-/// Pieces of a chunk each are read more slowly than they are written, so there is always more: neither the time limit of
-/// that reply nor the other user waits for its end.
+/// Pieces of a chunk each are read more slowly than they are written, so there is always more: neither the
+/// time limit of that reply nor the other user waits for its end.
 #[test]
 fn an_endless_reply_that_comes_faster_than_it_is_read() {
     let place = Place::new();
@@ -328,7 +329,8 @@ fn an_endless_reply_that_comes_faster_than_it_is_read() {
     }
 }
 
-/// Line ends behind a body belong to no reply, with and without a pause, and no instant of a sample is before another.
+/// Line ends behind a body belong to no reply, with and without a pause, and no instant of a sample is before
+/// another.
 #[test]
 fn line_ends_behind_a_body() {
     let samples = check(Outcome::Ok, |peer| {
@@ -370,8 +372,8 @@ fn a_slow_drip() {
     }
 }
 
-/// Who asks for what is not there, and says nothing of errors, hears that nothing was measured; what the scenario says
-/// of them stands.
+/// Who asks for what is not there, and says nothing of errors, hears that nothing was measured; what the
+/// scenario says of them stands.
 #[test]
 fn what_is_not_there() {
     let place = Place::new();
@@ -389,8 +391,8 @@ fn what_is_not_there() {
     place.run(&format!("{load} --set verdict.succeeded=0%")).exits(0);
 }
 
-/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it, and the verdict
-/// says from when on there was no server.
+/// The server is killed in the middle: every arrival until the end is accounted for, by what became of it,
+/// and the verdict says from when on there was no server.
 #[test]
 fn a_server_that_dies() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! `farfield fit` and `farfield advise` as people use them: a log in, a folder out that `farfield run` takes, with the built-in
-//! server and with nginx, on loopback and across the WAN.
+//! `farfield fit` and `farfield advise` as people use them: a log in, a folder out that `farfield run` takes,
+//! with the built-in server and with nginx, on loopback and across the WAN.
 
 mod common;
 
@@ -78,7 +78,8 @@ fn a_fit_writes_a_folder_that_a_run_takes() {
     assert!(shown.stdout.contains("model = \"hybrid\""), "{}", shown.stdout);
     let run = place.run("site/scenario.toml -d 3s --warm-up 1s").exits(0);
     let steady = run.summary().steady;
-    // 120 sessions of 3 clicks in 14 minutes, 60 times as fast, and as many pictures: about 50 requests a second.
+    // 120 sessions of 3 clicks in 14 minutes, 60 times as fast, and as many pictures: about 50 requests a
+    // second.
     let rate = steady.requests as f64 / 3.0;
     assert!((20.0..100.0).contains(&rate), "{rate} requests a second");
     assert_eq!(steady.error_share, Some(0.0));
@@ -181,7 +182,8 @@ fn a_wrong_date_is_set_aside_and_said() {
     assert_eq!((right.covers, &right.counts, right.arrivals), (wrong.covers, &wrong.counts, wrong.arrivals));
 }
 
-/// One request, and many at one instant: what the run shows is foretold as it is, and what nobody can know is said.
+/// One request, and many at one instant: what the run shows is foretold as it is, and what nobody can know is
+/// said.
 #[test]
 fn a_log_of_one_instant_makes_no_wonders() {
     let place = Place::new();
@@ -238,7 +240,8 @@ fn a_target_gets_the_logs_own_paths() {
     place.farfield("run site/scenario.toml --show-scenario").exits(0);
 }
 
-/// A log of what no folder of files has as it is: queries, escapes, `/a` beside `/a/b`, long names, other methods.
+/// A log of what no folder of files has as it is: queries, escapes, `/a` beside `/a/b`, long names, other
+/// methods.
 fn awkward_log() -> String {
     let long = "n".repeat(400);
     let requests = [
@@ -341,8 +344,9 @@ fn rate_of(place: &Place, folder: &str, speed: u32) -> f64 {
     report.popularity.requests as f64 / report.covers.as_secs_f64() * f64::from(speed)
 }
 
-/// The published logs, how much faster they are driven, and between what multiples of the log's rate a few seconds of it are:
-/// sessions come in bursts, and the one of 2025 has a page that was seen with hundreds of objects.
+/// The published logs, how much faster they are driven, and between what multiples of the log's rate a few
+/// seconds of it are: sessions come in bursts, and the one of 2025 has a page that was seen with hundreds of
+/// objects.
 const PUBLISHED: [(&str, u32, [f64; 2]); 3] = [
     ("nasa_jul95_first10k.clf.xz", 100, [0.6, 1.5]),
     ("nginx_2025_combined_10k.log.xz", 40_000, [0.3, 3.0]),

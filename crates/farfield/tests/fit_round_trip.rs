@@ -1,4 +1,5 @@
-//! Fit a log, generate its traffic on the simulated plane, fit that: what the second fit says against the first.
+//! Fit a log, generate its traffic on the simulated plane, fit that: what the second fit says against the
+//! first.
 
 mod common;
 
@@ -11,7 +12,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The published log of this name, where it lies beside the checkout or in the folder that `FARFIELD_LOGS` names.
+/// The published log of this name, where it lies beside the checkout or in the folder that `FARFIELD_LOGS`
+/// names.
 fn published(test: &str, name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/logs");
     let log = std::env::var_os("FARFIELD_LOGS").map_or(beside, Into::into).join(name);
@@ -189,8 +191,9 @@ fn lognormal_thinks(report: &FitReport) -> [f64; 2] {
 
 const SAME: [Variable; 3] = [Variable::SessionGap, Variable::Clicks, Variable::PageObjects];
 
-/// NASA's log of 1995: the same distributions of gaps, clicks and objects a page, or none that could be distinguished; the same
-/// popularity; Hurst parameters whose intervals meet. What does not come back, and why, stands in docs/models.md.
+/// NASA's log of 1995: the same distributions of gaps, clicks and objects a page, or none that could be
+/// distinguished; the same popularity; Hurst parameters whose intervals meet. What does not come back, and
+/// why, stands in docs/models.md.
 #[test]
 fn traffic_that_was_fitted_is_fitted_again() {
     let test = "traffic_that_was_fitted_is_fitted_again";
@@ -199,7 +202,8 @@ fn traffic_that_was_fitted_is_fitted_again() {
     print_table("NASA-HTTP", &reports);
     let [first, again] = &reports;
     are_alike(first, again, &SAME);
-    // The log's think times have its pages' transfers in them, and these have both: they grow longer, and the short ones fewer.
+    // The log's think times have its pages' transfers in them, and these have both: they grow longer, and the
+    // short ones fewer.
     let ([mu, sigma], [mu_again, sigma_again]) = (lognormal_thinks(first), lognormal_thinks(again));
     assert!((0.0..0.25).contains(&(mu_again - mu)), "mu: {mu} and {mu_again}");
     assert!((0.0..0.25).contains(&(sigma - sigma_again)), "sigma: {sigma} and {sigma_again}");

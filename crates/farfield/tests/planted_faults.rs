@@ -1,7 +1,7 @@
 //! Faults planted into whole runs: each is found by its own check, reported as the first cause, with advice.
 //!
-//! Limits on lateness are those of the other tests ([`common::CALM`]), so that this machine's slowness fails nothing;
-//! a fault here lasts a second or is exact, and its check keeps the default limit.
+//! Limits on lateness are those of the other tests ([`common::CALM`]), so that this machine's slowness fails
+//! nothing; a fault here lasts a second or is exact, and its check keeps the default limit.
 
 mod common;
 
@@ -73,7 +73,8 @@ fn warning(ended: &Ended, begins: &str) -> Option<String> {
 
 const SILENCE: &str = "nothing came from the server between second ";
 
-/// A server that pauses and goes on is slow, not silent: it is measured, and the pause is reported with its seconds.
+/// A server that pauses and goes on is slow, not silent: it is measured, and the pause is reported with its
+/// seconds.
 #[test]
 fn a_server_that_pauses_is_measured() {
     let place = Place::new();
@@ -94,7 +95,8 @@ fn a_server_that_pauses_is_measured() {
     assert!(seconds[0] >= 0.9 && seconds[1] - seconds[0] >= 0.8, "{silence}");
 }
 
-/// A server that is slowed down, by being stopped again and again: how often is reported, and for how long in all.
+/// A server that is slowed down, by being stopped again and again: how often is reported, and for how long in
+/// all.
 #[test]
 fn a_server_that_stutters_is_told_as_that() {
     let place = Place::new();
@@ -150,7 +152,8 @@ fn a_silence_in_virtual_time() {
     assert_eq!(check(&ended, "server-silent").state, CheckState::Skipped);
 }
 
-/// One second without a processor in a run of three: no percentile of the turns shows it, the longest stall does.
+/// One second without a processor in a run of three: no percentile of the turns shows it, the longest stall
+/// does.
 #[test]
 fn a_worker_that_is_held_for_a_second() {
     let _alone = common::alone();
@@ -187,8 +190,8 @@ fn a_shard_that_is_held_for_a_second() {
     assert!(cause.measured.expect("a time") >= 0.9e9, "{cause:?}");
 }
 
-/// A server that the run starts and that ends in its middle: how, when, and its last words, which may do nothing to
-/// the terminal.
+/// A server that the run starts and that ends in its middle: how, when, and its last words, which may do
+/// nothing to the terminal.
 #[test]
 fn a_started_server_that_ends() {
     let test = "a_started_server_that_ends";
@@ -223,7 +226,8 @@ fn a_server_that_goes_to_the_background_goes_on() {
     assert_eq!(check(&ended, "server-ended").state, CheckState::Passed);
 }
 
-/// A command that only its own folder has. The scenario that is kept names the folder, from wherever it is run again.
+/// A command that only its own folder has. The scenario that is kept names the folder, from wherever it is
+/// run again.
 #[test]
 fn a_server_runs_in_its_directory() {
     let command = vec!["/bin/sh".into(), "here.sh".into()];
@@ -256,7 +260,8 @@ fn too_few_descriptors_are_refused() {
     assert_eq!(check(&ended, "generator-lacked").state, CheckState::Passed);
 }
 
-/// How many connections an open load comes to is not known before: it lacks them in mid-run, and that is the run's fault.
+/// How many connections an open load comes to is not known before: it lacks them in mid-run, and that is the
+/// run's fault.
 #[test]
 fn descriptors_that_run_out_make_a_run_invalid() {
     let place = Place::new();
@@ -274,7 +279,8 @@ fn descriptors_that_run_out_make_a_run_invalid() {
     assert!(cause.advice.expect("advice").contains("ulimit -n"));
 }
 
-/// Ten local ports: 20 users who each keep a connection are refused; a load that opens one for each request runs out.
+/// Ten local ports: 20 users who each keep a connection are refused; a load that opens one for each request
+/// runs out.
 #[test]
 fn too_few_ports() {
     if !may_build("too_few_ports") {
@@ -309,7 +315,8 @@ fn too_little_memory_is_refused() {
     assert!(!refused.directory.exists());
 }
 
-/// Before a server that answers nobody, visitors of an open load are as many as memory holds, and not ever more.
+/// Before a server that answers nobody, visitors of an open load are as many as memory holds, and not ever
+/// more.
 #[test]
 fn memory_bounds_the_visitors_of_an_open_load() {
     let place = Place::new();
@@ -331,8 +338,8 @@ fn memory_bounds_the_visitors_of_an_open_load() {
     assert!(reported.contains("half of the free memory holds"), "{reported}");
 }
 
-/// One request is over in a millisecond, of which no share and no percentile is asked: VALID, ten times of ten, with the
-/// default limits.
+/// One request is over in a millisecond, of which no share and no percentile is asked: VALID, ten times of
+/// ten, with the default limits.
 #[test]
 fn one_request_is_valid() {
     let place = Place::new();
@@ -360,7 +367,8 @@ fn changed_limits_stand_beside_valid() {
     assert!(changed.iter().any(|limit| limit.key == "lateness-p99" && limit.default == "1ms"), "{changed:?}");
 }
 
-/// Other work on every processor: where the run is late for it, that is the first cause, and not the five symptoms.
+/// Other work on every processor: where the run is late for it, that is the first cause, and not the five
+/// symptoms.
 #[test]
 fn a_busy_machine_is_named() {
     let _alone = common::alone();

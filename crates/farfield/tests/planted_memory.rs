@@ -1,7 +1,7 @@
 //! Memory that runs out in mid-run: the server's, by its own limit or for others, and the generator's.
 //!
-//! What kills and what is short is decided by control groups that a test makes, and removes; without root, or where none can
-//! be made, it skips by name.
+//! What kills and what is short is decided by control groups that a test makes, and removes; without root, or
+//! where none can be made, it skips by name.
 
 mod common;
 

@@ -9,7 +9,8 @@ use farfield_measure::Summary;
 use std::fs;
 use std::path::PathBuf;
 
-/// The second from which on requests took longer, and the medians before and after in milliseconds, as the warning has them.
+/// The second from which on requests took longer, and the medians before and after in milliseconds, as the
+/// warning has them.
 #[track_caller]
 fn slowed(ended: &Ended) -> [f64; 3] {
     let warnings = ended.summary().warnings;
@@ -35,8 +36,8 @@ fn medians_ms(ended: &Ended) -> Vec<(f64, usize)> {
     seconds.into_iter().map(median).collect()
 }
 
-/// A link carries a kilobyte each millisecond until second 5, and a tenth of that from then on: for requests that are 20 ms
-/// apart that is a transfer of 10 ms more. In virtual time all is exact.
+/// A link carries a kilobyte each millisecond until second 5, and a tenth of that from then on: for requests
+/// that are 20 ms apart that is a transfer of 10 ms more. In virtual time all is exact.
 #[test]
 fn a_path_that_becomes_slow_in_virtual_time() {
     let place = Place::new();
@@ -55,15 +56,16 @@ fn a_path_that_becomes_slow_in_virtual_time() {
     assert!(before < 4.0 && after > 2.0 * before, "{before} ms, {after} ms");
 }
 
-/// A server whose processor time is cut from one processor to a thousandth of one in mid-run, by its control group. That its limit
-/// held it back is reported as well.
+/// A server whose processor time is cut from one processor to a thousandth of one in mid-run, by its control
+/// group. That its limit held it back is reported as well.
 #[test]
 fn a_server_that_loses_its_processor() {
     let test = "a_server_that_loses_its_processor";
     let farfield = env!("CARGO_BIN_EXE_farfield");
     let command = vec![farfield.to_owned(), "serve".into(), "0.0.0.0:80".into()];
     let Some(wan) = Wan::of(test, command) else { return };
-    // A thousandth of a processor serves fewer in a second than wait in it: all are late, whatever else the machine does.
+    // A thousandth of a processor serves fewer in a second than wait in it: all are late, whatever else the
+    // machine does.
     let scenario = "load = { model = 'closed', users = 200, think = '500ms', ramp = '500ms' }\n\
                     network = { clients = 200, rtt = '2ms' }\n\
                     requests.request = [{ path = '/bytes/1000' }]\nrun = { warm-up = '1s', duration = '11s' }";

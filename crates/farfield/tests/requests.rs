@@ -89,7 +89,8 @@ fn the_flags_count_where_the_url_comes_by_target() {
     assert!(sent.contains("\r\nx-one: 1\r\n"), "{sent}");
 }
 
-/// As browsers, curl and wrk do it: UTF-8, each byte that is not ASCII percent-encoded. What is encoded already stays.
+/// As browsers, curl and wrk do it: UTF-8, each byte that is not ASCII percent-encoded. What is encoded
+/// already stays.
 #[test]
 fn a_url_beyond_ascii_is_encoded() {
     let sent = request(&Place::new(), &["URL/käse/%C3%A4?q=ö&r=%20"]);

@@ -1,4 +1,5 @@
-//! What strangers can do: to a terminal by what they are called and say, to passwords, and to the machine by a scenario.
+//! What strangers can do: to a terminal by what they are called and say, to passwords, and to the machine by
+//! a scenario.
 
 mod common;
 
@@ -10,7 +11,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc;
 
-/// Colour, a title, the control sequence introducer of eight bits, a backspace, and writing from right to left.
+/// Colour, a title, the control sequence introducer of eight bits, a backspace, and writing from right to
+/// left.
 const HOSTILE: &str = "\x1b[31m\x1b]0;owned\x07\u{9b}5A\u{8}\u{202e}";
 
 /// That nothing which farfield printed is a control character, and that it did say the words.
@@ -95,8 +97,8 @@ fn a_strangers_summary_is_clean() {
     assert_eq!(read, summary, "and says the same");
 }
 
-/// A user and a password go to the server, with every request, and into the scenario that repeats the run, which is the
-/// owner's alone; nowhere else.
+/// A user and a password go to the server, with every request, and into the scenario that repeats the run,
+/// which is the owner's alone; nowhere else.
 #[test]
 fn a_password_is_sent_and_not_shown() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! A weak server on a strong machine: `[server] cpu` and `memory`, kept to by control groups, reported, and gone with
-//! the run.
+//! A weak server on a strong machine: `[server] cpu` and `memory`, kept to by control groups, reported, and
+//! gone with the run.
 
 mod common;
 
@@ -26,8 +26,8 @@ rtt = '1ms'
 path = '/1k'
 ";
 
-/// What the limits did, and requests answered in a second; `None`, and `test` is skipped, where this machine has no
-/// control groups to write.
+/// What the limits did, and requests answered in a second; `None`, and `test` is skipped, where this machine
+/// has no control groups to write.
 fn limited(test: &str, wan: &Wan, words: &str) -> Option<(Ended, ServerLimits, f64)> {
     let running = wan.begin(SATURATED, &format!("--set verdict.succeeded=0 {words}"));
     let id = running.id();
@@ -50,8 +50,9 @@ fn groups(owner: u32) -> Vec<OsString> {
     names.filter(|name| name.to_string_lossy().starts_with(&format!("farfield-{owner}-"))).collect()
 }
 
-/// Capacity follows the limit: a fifth of the processor time answers about a fifth of the requests. A machine that is
-/// busy with other work takes from the larger share, and wakes cost the smaller one more: hence 2 to 12, not 5.
+/// Capacity follows the limit: a fifth of the processor time answers about a fifth of the requests. A machine
+/// that is busy with other work takes from the larger share, and wakes cost the smaller one more: hence 2 to
+/// 12, not 5.
 #[test]
 fn a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity() {
     let test = "a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity";

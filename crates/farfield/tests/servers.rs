@@ -1,5 +1,5 @@
-//! Real servers, as Debian has them, driven by the program: every reply arrives whole, connections are used as the
-//! policy says, and the server's own log counts the requests that the samples have.
+//! Real servers, as Debian has them, driven by the program: every reply arrives whole, connections are used
+//! as the policy says, and the server's own log counts the requests that the samples have.
 
 mod common;
 
@@ -182,7 +182,8 @@ fn requests_per_connection(samples: &[Sample]) -> Vec<u32> {
     carried
 }
 
-/// Drives a server of `kind` in the ways that users do, and holds all that is known against the samples and its log.
+/// Drives a server of `kind` in the ways that users do, and holds all that is known against the samples and
+/// its log.
 fn drive(kind: Kind, test: &str) {
     let Some(program) = kind.find(test) else { return };
     let place = Place::new();
@@ -249,7 +250,8 @@ path = '/large.bin'
 embedded = ['/small.bin']
 ";
 
-/// A server that ends connections after ten requests, and says so, before users who would go on: no request fails.
+/// A server that ends connections after ten requests, and says so, before users who would go on: no request
+/// fails.
 fn limited(kind: Kind, test: &str) {
     let Some(program) = kind.find(test) else { return };
     for policy in ["persistent", "pipelined"] {
@@ -265,8 +267,8 @@ fn limited(kind: Kind, test: &str) {
         let logged = server.requests_logged(requests);
         match policy {
             "persistent" => assert_eq!(logged, requests),
-            // What was sent ahead to a connection that the server then closed may have it reset, and the replies on
-            // their way lost. The server has logged these; they are asked for again, once each.
+            // What was sent ahead to a connection that the server then closed may have it reset, and the
+            // replies on their way lost. The server has logged these; they are asked for again, once each.
             _ => assert!((requests..requests + requests / 5).contains(&logged), "{logged} of {requests}"),
         }
     }

@@ -1,5 +1,5 @@
-//! Sessions with dependencies, end to end on the kernel's sockets: a shop that refuses users who do not bring what they were
-//! given, and users that do.
+//! Sessions with dependencies, end to end on the kernel's sockets: a shop that refuses users who do not bring
+//! what they were given, and users that do.
 
 mod common;
 mod shop;
@@ -154,7 +154,8 @@ const AROUND: &str = "[session]\nset-up = ['make']\ntear-down = ['unmake']\nlast
     [[session.state]]\nname = 'out'\npath = '/out'\n\
     [[session.state]]\nname = 'unmake'\npath = '/unmake?${key}'\n";
 
-/// The set-up comes before all else and the tear-down behind it, each once; a run whose set-up fails is not begun.
+/// The set-up comes before all else and the tear-down behind it, each once; a run whose set-up fails is not
+/// begun.
 #[test]
 fn a_run_is_set_up_and_torn_down() {
     let run = |failing: &'static str, words: &str| {

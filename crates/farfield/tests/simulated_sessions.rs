@@ -1,5 +1,5 @@
-//! Sessions in virtual time: what they take from the replies of a modelled server, the ways that they go, recordings; the
-//! same seed leaves the same samples on any number of threads.
+//! Sessions in virtual time: what they take from the replies of a modelled server, the ways that they go,
+//! recordings; the same seed leaves the same samples on any number of threads.
 
 mod common;
 mod shop;
@@ -165,7 +165,8 @@ fn what_a_fixed_reply_lacks_is_missed() {
     assert!(passed(&ended, "POST /login/check") && !passed(&ended, "Cookie:"), "no cookie is brought");
 }
 
-/// A run says how its sessions ended, which check broke them off and what came instead; on one thread and on three.
+/// A run says how its sessions ended, which check broke them off and what came instead; on one thread and on
+/// three.
 #[test]
 fn sessions_that_break_off_say_where_and_why() {
     let session = format!("{}{REPLIES}", visit().replace("Welcome ${name}", "Welcome back ${name}"));
@@ -203,8 +204,8 @@ fn sessions_that_break_off_say_where_and_why() {
     assert_eq!((again.sessions, again.failures, kept_again), (Some(sessions), summary.failures, kept));
 }
 
-/// A run ends with the last of so many sessions; else those that are open at its end may finish; and a state has its own
-/// thresholds.
+/// A run ends with the last of so many sessions; else those that are open at its end may finish; and a state
+/// has its own thresholds.
 #[test]
 fn sessions_are_counted_to_their_end() {
     let place = Place::new();
@@ -230,8 +231,8 @@ fn sessions_are_counted_to_their_end() {
     run(&place, &session, "--threshold p99{logn}<1s").exits(2).says(&["no state `logn`", "`login`"]);
 }
 
-/// One session, once through, by the same machine: what is sent, extracted and checked, and an exit code that says whether
-/// all went well.
+/// One session, once through, by the same machine: what is sent, extracted and checked, and an exit code that
+/// says whether all went well.
 #[test]
 fn a_session_is_tried_once() {
     let tried = |session: &str, words: &str| {
@@ -279,7 +280,8 @@ fn a_session_is_tried_once() {
     tried("[[requests.request]]\npath = '/'\n", "").exits(2).says(&["[[session.state]]"]);
 }
 
-/// A value of the environment is sent, and stands in no file that a run leaves and in nothing that is printed.
+/// A value of the environment is sent, and stands in no file that a run leaves and in nothing that is
+/// printed.
 #[test]
 fn what_the_environment_has_is_not_written_out() {
     let place = Place::new();
@@ -340,8 +342,8 @@ fn values_of_replies_are_checked() {
     tried("check.css = 'b'", "check.json = '/x'", 99, "    instead: nothing there\n");
 }
 
-/// Ways by table, by weight and by list, cookies and pages as a browser loads them: twice the same, on one thread and on
-/// three.
+/// Ways by table, by weight and by list, cookies and pages as a browser loads them: twice the same, on one
+/// thread and on three.
 #[test]
 fn the_same_seed_leaves_the_same_samples() {
     let browser = "
@@ -386,8 +388,9 @@ embedded = ['/bytes/10']
     }
 }
 
-/// A table of transitions is gone through as often as its probabilities say. From h the next is h with 0.5 and i with
-/// 0.3, from i it is h with 0.6: the visits of a session are 1/(1 − 0.5 − 0.3·0.6) of h and 0.3 times as many of i.
+/// A table of transitions is gone through as often as its probabilities say. From h the next is h with 0.5
+/// and i with 0.3, from i it is h with 0.6: the visits of a session are 1/(1 − 0.5 − 0.3·0.6) of h and 0.3
+/// times as many of i.
 #[test]
 fn a_table_is_gone_through_as_it_says() {
     let place = Place::new();
@@ -416,7 +419,8 @@ path = '/i'
     assert!((i / h - 0.3).abs() < 4.0 * (0.21 / h).sqrt(), "{i} of i after {h} of h");
 }
 
-/// What a model of a server cannot give is reported when the scenario is read, with its key, its line and what would do.
+/// What a model of a server cannot give is reported when the scenario is read, with its key, its line and
+/// what would do.
 #[test]
 fn what_no_reply_could_give_is_refused() {
     let place = Place::new();
@@ -463,8 +467,8 @@ fn what_no_reply_could_give_is_refused() {
     }
 }
 
-/// Recordings of each format, asked for again in virtual time: as often as they have it, at their instants to the
-/// nanosecond, whatever was under way before.
+/// Recordings of each format, asked for again in virtual time: as often as they have it, at their instants to
+/// the nanosecond, whatever was under way before.
 #[test]
 fn recordings_are_asked_for_again() {
     let place = Place::new();

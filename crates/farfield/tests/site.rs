@@ -48,8 +48,8 @@ fn a_site_that_was_made_is_served_and_asked_for() {
     }
 }
 
-/// Without a target farfield serves the site itself, and it need not be made first: on each plane every reply has the bytes
-/// of its object.
+/// Without a target farfield serves the site itself, and it need not be made first: on each plane every reply
+/// has the bytes of its object.
 #[test]
 fn a_site_without_a_target_is_served_as_it_is() {
     let planes: &[&str] = match common::wan::may_build("a_site_without_a_target_is_served_as_it_is") {
@@ -176,8 +176,9 @@ fn a_model_that_is_shown_makes_the_same_site() {
     place.farfield("site make bad.toml other").exits(2).says(&["bad.toml: ", "times"]);
 }
 
-/// A server that is a stranger's: its page leads out of any folder, by encoded dots, through a path that no site has, and
-/// to an answer that breaks off. What it has is kept, and made into files inside the folder alone.
+/// A server that is a stranger's: its page leads out of any folder, by encoded dots, through a path that no
+/// site has, and to an answer that breaks off. What it has is kept, and made into files inside the folder
+/// alone.
 #[test]
 fn a_hostile_server_writes_nothing_outside_the_folder() {
     let place = Place::new();

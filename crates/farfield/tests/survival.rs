@@ -1,4 +1,5 @@
-//! What was measured survives: a full disk, a limit on files, a kill, a closed terminal, and a user who loses patience.
+//! What was measured survives: a full disk, a limit on files, a kill, a closed terminal, and a user who loses
+//! patience.
 
 mod common;
 
@@ -15,7 +16,8 @@ fn all_requests(summary: &Summary) -> u64 {
     summary.warm_up.requests + summary.steady.requests + summary.drained_requests
 }
 
-/// The run directory has all of its files, each of them whole and of the same run, and they agree with each other.
+/// The run directory has all of its files, each of them whole and of the same run, and they agree with each
+/// other.
 #[track_caller]
 fn is_whole(directory: &Path) -> Summary {
     let read = |name: &str| fs::read(directory.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -36,8 +38,8 @@ fn is_whole(directory: &Path) -> Summary {
     summary
 }
 
-/// The run ended as invalid with samples lost, and says how many, which are exactly those that the file does not have, and
-/// what to do.
+/// The run ended as invalid with samples lost, and says how many, which are exactly those that the file does
+/// not have, and what to do.
 #[track_caller]
 fn lost_some(ended: &Ended, why: &str) {
     assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
@@ -62,8 +64,8 @@ fn lost_some(ended: &Ended, why: &str) {
     assert!(advice.starts_with("free the disk") && check.follows_from.is_none(), "{check:?}");
 }
 
-/// A disk that only this run sees, and that something else fills once the run has kept its first samples. What is held in
-/// reserve is enough for the result.
+/// A disk that only this run sees, and that something else fills once the run has kept its first samples.
+/// What is held in reserve is enough for the result.
 #[test]
 fn a_full_disk_costs_what_came_after_it_was_full() {
     let place = Place::new();
@@ -87,8 +89,8 @@ fn a_full_disk_costs_what_came_after_it_was_full() {
     lost_some(&shell(&place, "exec unshare -m sh inside"), "No space left on device");
 }
 
-/// What setrlimit(2) and `ulimit -f` do: a write past the limit is refused, and a signal would end the process. The limit is
-/// set once the run has kept its first samples.
+/// What setrlimit(2) and `ulimit -f` do: a write past the limit is refused, and a signal would end the
+/// process. The limit is set once the run has kept its first samples.
 #[test]
 fn a_limit_on_files_costs_what_came_after_it() {
     let place = Place::new();
@@ -128,7 +130,8 @@ fn a_kill_leaves_all_files_of_the_last_second() {
     place.farfield_with(&["report", ended.directory.to_str().expect("UTF-8")]).exits(3);
 }
 
-/// Begins a run by a line of the shell in the place's folder, and waits for its first checkpoint. Its directory is `run`.
+/// Begins a run by a line of the shell in the place's folder, and waits for its first checkpoint. Its
+/// directory is `run`.
 fn begun(place: &Place, line: &str) -> std::process::Child {
     let line = line.replace("FARFIELD", env!("CARGO_BIN_EXE_farfield"));
     let mut command = Command::new("sh");
@@ -186,7 +189,8 @@ fn full_pipe() -> (PipeReader, Stdio) {
     (reader, writer.into())
 }
 
-/// Who stops reading the lines of progress does not stop the run: neither its samples nor Ctrl-C wait for him.
+/// Who stops reading the lines of progress does not stop the run: neither its samples nor Ctrl-C wait for
+/// him.
 #[test]
 fn a_paused_reader_of_the_progress_holds_up_nothing() {
     let place = Place::new();
@@ -210,7 +214,8 @@ fn a_paused_reader_of_the_progress_holds_up_nothing() {
     assert_eq!(status.code(), Some(130));
 }
 
-/// Two that begin in the same second each have a directory; of two that are to have the same one, one is refused.
+/// Two that begin in the same second each have a directory; of two that are to have the same one, one is
+/// refused.
 #[test]
 fn two_runs_never_share_a_directory() {
     let place = Place::new();
@@ -230,8 +235,8 @@ fn two_runs_never_share_a_directory() {
     third.says(&["it holds a run already"]);
 }
 
-/// Of a server that answers nothing: Ctrl-C while replies are awaited at the end keeps what there is, and the second one
-/// does not wait for it.
+/// Of a server that answers nothing: Ctrl-C while replies are awaited at the end keeps what there is, and the
+/// second one does not wait for it.
 #[test]
 fn ctrl_c_while_draining_keeps_the_partial_result() {
     let place = Place::new();
@@ -261,8 +266,8 @@ fn the_second_ctrl_c_ends_at_once_with_the_last_checkpoint() {
     assert!(!ended.summary().complete);
 }
 
-/// A scenario with files beside it, in virtual time: from its run directory alone and in another working directory it makes
-/// the same samples again, byte for byte. A directory that was changed is refused.
+/// A scenario with files beside it, in virtual time: from its run directory alone and in another working
+/// directory it makes the same samples again, byte for byte. A directory that was changed is refused.
 #[test]
 fn a_run_is_repeated_from_its_directory() {
     let place = Place::new();
@@ -347,8 +352,8 @@ fn the_length_of_a_simulation_takes_no_memory() {
     assert!(short > 0 && long * 10 < short * 12, "{short} KiB and {long} KiB");
 }
 
-/// A threshold that aborts is held against what came of each second of virtual time: where it is broken, the run ends at
-/// that second, and on any number of threads with the same samples.
+/// A threshold that aborts is held against what came of each second of virtual time: where it is broken, the
+/// run ends at that second, and on any number of threads with the same samples.
 #[test]
 fn a_broken_threshold_ends_a_simulation_at_its_second() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Figures against what is known: queues with a formula, laws that hold for any system, and a generator that is
-//! asked for more than it can do.
+//! Figures against what is known: queues with a formula, laws that hold for any system, and a generator that
+//! is asked for more than it can do.
 
 mod common;
 
@@ -11,8 +11,8 @@ fn ms(ms: f64) -> f64 {
     ms / 1e3
 }
 
-/// Mean response time in seconds of a queue with one server that takes `service` for each request, first come,
-/// first served, when requests come as they were due.
+/// Mean response time in seconds of a queue with one server that takes `service` for each request, first
+/// come, first served, when requests come as they were due.
 fn lindley(samples: &[Sample], service: f64) -> f64 {
     let mut due: Vec<f64> = samples.iter().map(|sample| sample.due.as_secs_f64()).collect();
     due.sort_by(f64::total_cmp);
@@ -27,9 +27,9 @@ fn lindley(samples: &[Sample], service: f64) -> f64 {
     total / due.len() as f64
 }
 
-/// M/D/1 at 60 %. What was offered is known to the nanosecond, so that the least mean that any server could have is
-/// exact; above it there is room for a busy machine. The arrivals themselves are held against Pollaczek and
-/// Khinchine's formula.
+/// M/D/1 at 60 %. What was offered is known to the nanosecond, so that the least mean that any server could
+/// have is exact; above it there is room for a busy machine. The arrivals themselves are held against
+/// Pollaczek and Khinchine's formula.
 #[test]
 fn an_open_load_on_one_server_is_m_d_1() {
     let _alone = alone();
@@ -67,7 +67,8 @@ fn a_closed_load_follows_the_response_time_law() {
     }
 }
 
-/// With 40 users and no thinking, two servers of 4 ms are never idle: 500 requests a second, and 80 ms for each.
+/// With 40 users and no thinking, two servers of 4 ms are never idle: 500 requests a second, and 80 ms for
+/// each.
 #[test]
 fn a_saturated_server_answers_at_its_capacity() {
     let _alone = alone();
@@ -103,7 +104,8 @@ fn a_generator_that_saturates_is_found_out() {
     assert!(ended.summary().complete);
 }
 
-/// The p99 of 100 requests is the 99th, and every other percentile the value at its rank, to the histogram's error.
+/// The p99 of 100 requests is the 99th, and every other percentile the value at its rank, to the histogram's
+/// error.
 #[test]
 fn percentiles_of_few_are_values_of_the_samples() {
     let place = Place::new();
@@ -134,7 +136,8 @@ fn instants_are_in_order() {
         "-R 300 --policy one-request",
         "-R 100 --parallel 6 --policy early-close --http 1.0",
     ] {
-        // In so short a window what is open when it ends counts for much in Little's law, if the machine halts just then.
+        // In so short a window what is open when it ends counts for much in Little's law, if the machine
+        // halts just then.
         let ended = place.run(&format!("{words} -d 500ms --set verdict.littles-law=1")).exits(0);
         let samples = ended.samples();
         assert!(samples.len() > 30, "{words}: {}", samples.len());
@@ -149,8 +152,8 @@ fn instants_are_in_order() {
     }
 }
 
-/// D descriptors that try for T each: D/T attempts a second, from a server that takes a twentieth of them as from
-/// one that takes all.
+/// D descriptors that try for T each: D/T attempts a second, from a server that takes a twentieth of them as
+/// from one that takes all.
 #[test]
 fn attempts_in_overload_are_d_over_t() {
     let _alone = alone();
@@ -180,7 +183,8 @@ fn attempts_in_overload_are_d_over_t() {
         let summary = run.summary();
         let rates = summary.steady.rates.expect("a window");
         assert_eq!(rates.connects_per_s, made / 2.0);
-        // An attempt lasts for T at most: of 60, one for each descriptor, the answer may lie beyond either end.
+        // An attempt lasts for T at most: of 60, one for each descriptor, the answer may lie beyond either
+        // end.
         let crossing = rates.completed_per_s * 2.0 - answered * made;
         assert!(crossing.abs() <= 60.0, "{crossing} answers more than attempts answered");
         assert!(summary.warnings.iter().any(|warning| warning.contains("round trip")), "T has a condition");

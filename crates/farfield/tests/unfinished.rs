@@ -1,8 +1,8 @@
-//! Servers that stop answering and never close: what is open at the end of the run is counted, breaks thresholds, and makes a
-//! run invalid where it could change the answer.
+//! Servers that stop answering and never close: what is open at the end of the run is counted, breaks
+//! thresholds, and makes a run invalid where it could change the answer.
 //!
-//! A machine that is busy makes these runs later, not other: the server is stopped after the first checkpoint, a second into
-//! the run, and what was asked of it in the seconds that are left stays open.
+//! A machine that is busy makes these runs later, not other: the server is stopped after the first
+//! checkpoint, a second into the run, and what was asked of it in the seconds that are left stays open.
 
 mod common;
 
@@ -12,8 +12,8 @@ use farfield_measure::Quantile;
 use farfield_measure::summary::{EstimatedTime, PartSummary};
 use farfield_measure::verdict::CheckState;
 
-/// A run on a server that is stopped after the first checkpoint, and never goes on. Where this process got no processor until
-/// the load was over, the server was stopped too late, and the run is made again.
+/// A run on a server that is stopped after the first checkpoint, and never goes on. Where this process got no
+/// processor until the load was over, the server was stopped too late, and the run is made again.
 fn stopped_in_mid_run(place: &Place, words: &str) -> Ended {
     let hangs = |ended: &Ended| {
         let open = |sample: &Sample| matches!(sample.outcome, Outcome::TimedOut | Outcome::Unfinished);
@@ -72,7 +72,8 @@ fn an_open_load_on_a_server_that_hangs_breaks_its_thresholds() {
     assert!(p99.is_lower_bound && p99.measured > Some(4.9e9), "a request that timed out took 5 s: {p99:?}");
 }
 
-/// With less time to drain than a request has, those that hang are unfinished, and the verdict says what is not known.
+/// With less time to drain than a request has, those that hang are unfinished, and the verdict says what is
+/// not known.
 #[test]
 fn what_is_open_after_the_drain_is_unfinished() {
     let place = Place::new();
@@ -117,7 +118,8 @@ fn a_plain_run_has_nothing_unfinished() {
     }
 }
 
-/// What the scenario says of unfinished requests stands: here of a server whose answers take longer than the drain.
+/// What the scenario says of unfinished requests stands: here of a server whose answers take longer than the
+/// drain.
 #[test]
 fn a_scenario_may_ignore_what_is_unfinished() {
     let place = Place::new();
@@ -131,9 +133,10 @@ fn a_scenario_may_ignore_what_is_unfinished() {
     assert_eq!(state(&ended, "unfinished"), CheckState::Skipped);
 }
 
-/// An open load on a server with room for all, whose service times are exponential with a mean of 500 ms, in virtual time. The run is
-/// made twice with the same seed: once it waits for all replies, which is the exact answer; once it ends with the load,
-/// when a quarter of all requests are open. The survivors' p90 and mean are far too low; the estimate is not.
+/// An open load on a server with room for all, whose service times are exponential with a mean of 500 ms, in
+/// virtual time. The run is made twice with the same seed: once it waits for all replies, which is the exact
+/// answer; once it ends with the load, when a quarter of all requests are open. The survivors' p90 and mean
+/// are far too low; the estimate is not.
 #[test]
 fn in_virtual_time_the_estimate_meets_the_exact_answer() {
     let place = Place::new();
@@ -178,9 +181,10 @@ fn in_virtual_time_the_estimate_meets_the_exact_answer() {
     assert!(mean.abs() < 0.06 && mean_seen < -0.2, "{mean} and {mean_seen}");
 }
 
-/// A closed load far past what a link carries, in virtual time: of 2,000 users some are served quickly all the time, the others wait
-/// all through the measured part for what they asked for before, and what is due in it are the quick ones' requests
-/// alone. None of these is unfinished after the drain; their mean is that of the survivors, and the law says so.
+/// A closed load far past what a link carries, in virtual time: of 2,000 users some are served quickly all
+/// the time, the others wait all through the measured part for what they asked for before, and what is due in
+/// it are the quick ones' requests alone. None of these is unfinished after the drain; their mean is that of
+/// the survivors, and the law says so.
 #[test]
 fn a_closed_load_far_past_capacity_does_not_report_the_quick_ones() {
     let place = Place::new();

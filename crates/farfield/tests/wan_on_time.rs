@@ -1,5 +1,5 @@
-//! What a user types first on the emulated plane is valid, and on time by what farfield chooses itself: who runs on which
-//! processor, and when users begin.
+//! What a user types first on the emulated plane is valid, and on time by what farfield chooses itself: who
+//! runs on which processor, and when users begin.
 
 mod common;
 
@@ -8,9 +8,10 @@ use common::{CALM, Ended};
 use farfield_base::{Duration, Instant};
 use farfield_engine::os::processors;
 
-/// The README's command, with a server of the test's own, for three seconds. This machine may be busy with other tests and
-/// other people's work: so late packets and a full processor make nothing invalid here. That packets are late by no
-/// more than a millisecond on a quiet machine is for `cargo xtask bench far-valid`; what decides it is held here.
+/// The README's command, with a server of the test's own, for three seconds. This machine may be busy with
+/// other tests and other people's work: so late packets and a full processor make nothing invalid here. That
+/// packets are late by no more than a millisecond on a quiet machine is for `cargo xtask bench far-valid`;
+/// what decides it is held here.
 fn typed(wan: &Wan, more: &str) -> Ended {
     let home = wan.place.path("");
     let home = home.to_str().expect("a plain path").trim_end_matches('/');
@@ -51,7 +52,8 @@ fn begun(ended: &Ended) -> Vec<Instant> {
 fn the_readmes_emulated_command_is_valid() {
     let Some(wan) = nginx("the_readmes_emulated_command_is_valid") else { return };
     let ended = typed(&wan, "").exits(0);
-    // Spread over two round trips, one to connect and one to ask: the model's own instants, however busy the machine is.
+    // Spread over two round trips, one to connect and one to ask: the model's own instants, however busy the
+    // machine is.
     let step = Duration::from_ms(160).as_ns() / 1000;
     let expected: Vec<Instant> = (0..1000).map(|user| Instant::from_ns(user * step)).collect();
     assert_eq!(begun(&ended), expected);

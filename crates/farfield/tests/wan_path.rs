@@ -1,5 +1,5 @@
-//! The network as the server sees it: what `ping`, `traceroute` and `tracepath`, run beside the server, find between
-//! it and the clients.
+//! The network as the server sees it: what `ping`, `traceroute` and `tracepath`, run beside the server, find
+//! between it and the clients.
 
 mod common;
 
@@ -28,8 +28,8 @@ drain = '0s'
 /// The round trips of classes of one client each, in milliseconds; class i is in 198.18.i.0/24.
 const ROUND_TRIPS: [u32; 5] = [1, 5, 20, 100, 500];
 
-/// Three ways that part at the second router: one that is long and narrows to 1,400 bytes on the way, one whose last
-/// link takes 576 bytes, and one of IPv6's least.
+/// Three ways that part at the second router: one that is long and narrows to 1,400 bytes on the way, one
+/// whose last link takes 576 bytes, and one of IPv6's least.
 const GRAPH: &str = "
 [[network.class]]
 name = 'far'
@@ -56,8 +56,8 @@ links = [
 ]
 ";
 
-/// Runs `scenario` with nginx, and `lines` of shell beside it once clients are there; returns what these said, and
-/// the run's summary.
+/// Runs `scenario` with nginx, and `lines` of shell beside it once clients are there; returns what these
+/// said, and the run's summary.
 fn say(test: &str, lines: &str, scenario: &str) -> Option<(String, Summary)> {
     let wan = Wan::new(test, Kind::Nginx)?;
     let [go, said, through] = ["go", "said", "through"].map(|name| wan.place.path(name));
@@ -80,8 +80,8 @@ fn milliseconds(line: &str) -> Vec<f64> {
     words.windows(2).filter(|pair| pair[1] == "ms").filter_map(|pair| pair[0].parse().ok()).collect()
 }
 
-/// The three times that a `ping -q -c 3` prints as `min/avg/max/mdev`, all to the microsecond. Of single times it
-/// prints three digits only.
+/// The three times that a `ping -q -c 3` prints as `min/avg/max/mdev`, all to the microsecond. Of single
+/// times it prints three digits only.
 fn three_times(line: &str) -> Option<[f64; 3]> {
     let figures = line.strip_prefix("rtt min/avg/max/mdev = ")?.split(' ').next()?;
     let figures: Vec<f64> = figures.split('/').filter_map(|figure| figure.parse().ok()).collect();
@@ -89,7 +89,8 @@ fn three_times(line: &str) -> Option<[f64; 3]> {
     Some([min, 3.0 * mean - min - max, max])
 }
 
-/// `ping` sees the configured round trip, and never less, whether shards sleep until something comes or wait awake.
+/// `ping` sees the configured round trip, and never less, whether shards sleep until something comes or wait
+/// awake.
 #[test]
 fn pings_take_the_configured_round_trip() {
     let test = "pings_take_the_configured_round_trip";
@@ -171,15 +172,16 @@ fn leads(lines: &[&str], expected: &[(&str, f64)]) {
     }
 }
 
-/// The topology is found by those who ask for it: routers in their order at their distances, what is left of the TTL,
-/// closed ports, and the MTU of each path, which the server's TCP finds as well.
+/// The topology is found by those who ask for it: routers in their order at their distances, what is left of
+/// the TTL, closed ports, and the MTU of each path, which the server's TCP finds as well.
 #[test]
 fn the_topology_is_seen_from_the_server() {
     let test = "the_topology_is_seen_from_the_server";
     let tools = ["ping", "traceroute", "tracepath"].map(|tool| find(test, tool));
     let [Some(ping), Some(traceroute), Some(tracepath)] = tools else { return };
     let [ping, traceroute, tracepath] = [ping, traceroute, tracepath].map(|path| path.display().to_string());
-    // Six probes a hop, one after another: the shortest of their times is what counts, and one of them meets no other work.
+    // Six probes a hop, one after another: the shortest of their times is what counts, and one of them meets
+    // no other work.
     let asks = [
         ("ping far", format!("{ping} -n -c 1 198.18.0.1")),
         ("ping six", format!("{ping} -6 -n -c 1 2001:2:0:1::1")),

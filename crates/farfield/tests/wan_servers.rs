@@ -1,5 +1,5 @@
-//! Real servers, as Debian has them, before a thousand emulated clients with losses: every request of the samples is
-//! in the server's log, from the client that sent it, and nothing is left behind.
+//! Real servers, as Debian has them, before a thousand emulated clients with losses: every request of the
+//! samples is in the server's log, from the client that sent it, and nothing is left behind.
 
 mod common;
 
@@ -174,8 +174,9 @@ fn the_built_in_server_across_the_wan() {
     assert_eq!(wan.processes(), Vec::<String>::new());
 }
 
-/// A server of two processes and a short accept queue, which more attempts reach than it can take: attempts stay D/T
-/// a second, and each is accounted for, by a reply that the server knows of or as one that was abandoned.
+/// A server of two processes and a short accept queue, which more attempts reach than it can take: attempts
+/// stay D/T a second, and each is accounted for, by a reply that the server knows of or as one that was
+/// abandoned.
 #[test]
 fn overload_past_the_accept_queue() {
     let narrow = |config: String| {
@@ -208,13 +209,15 @@ fn overload_past_the_accept_queue() {
     let ended = wan.run(load, "").exits(0);
     let (summary, samples) = (ended.summary(), ended.samples());
     let rates = summary.steady.rates.expect("a window");
-    // D/T, to the attempt; what is late is begun behind the window's end, or at the end of the run not at all.
+    // D/T, to the attempt; what is late is begun behind the window's end, or at the end of the run not at
+    // all.
     assert_eq!(summary.generator.arrivals.as_ref().expect("attempts").scheduled, 400 * 3);
     assert!((rates.connects_per_s / 400.0 - 1.0).abs() < 0.02, "{} attempts a second", rates.connects_per_s);
     let with = |outcome| samples.iter().filter(|sample| sample.outcome == outcome).count();
     let (ok, abandoned) = (with(Outcome::Ok), with(Outcome::ConnectAbandoned));
     assert!(ok > 20 && abandoned > samples.len() / 2, "{ok} served, {abandoned} of {}", samples.len());
-    // A process is held for a round trip at least by each, so that so many ends of 3 s fit in, and one at their beginning.
+    // A process is held for a round trip at least by each, so that so many ends of 3 s fit in, and one at
+    // their beginning.
     let most = 2.0 / 0.05 + 2.0 / 3.0;
     assert!(rates.completed_per_s <= most, "{} a second", rates.completed_per_s);
     let asked = wan.take_log().len();
@@ -234,8 +237,8 @@ fn records(owner: u32) -> Vec<PathBuf> {
         .collect()
 }
 
-/// farfield is killed in the middle of a run: its server goes with it, and what was written down of its place goes at
-/// the next start.
+/// farfield is killed in the middle of a run: its server goes with it, and what was written down of its place
+/// goes at the next start.
 #[test]
 fn a_kill_leaves_no_server() {
     let test = "a_kill_leaves_no_server";

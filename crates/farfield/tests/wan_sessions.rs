@@ -1,5 +1,5 @@
-//! Sessions with dependencies across the emulated network, before a shop that refuses users who do not bring what they were
-//! given: clients of two classes, some of whose packets are lost.
+//! Sessions with dependencies across the emulated network, before a shop that refuses users who do not bring
+//! what they were given: clients of two classes, some of whose packets are lost.
 
 mod common;
 mod shop;
@@ -24,7 +24,8 @@ fn shop_in_a_place(test: &str) -> Option<Wan> {
     Wan::of(test, [own].into_iter().chain(words).collect())
 }
 
-/// As a process of its own, the shop logs who sent each request, and how it ended. All other tests here need that.
+/// As a process of its own, the shop logs who sent each request, and how it ended. All other tests here need
+/// that.
 #[test]
 fn a_shop_tells_what_it_answered() {
     if let Ok(address) = std::env::var(LISTEN) {
@@ -64,7 +65,8 @@ down = { delay = '20ms', rate = '12Mbit', loss = '3%' }
 addresses = '198.19.0.0/16'
 ";
 
-/// Sixty users who visit the shop once and again, until 4 s are over; those that are under way then have time to finish.
+/// Sixty users who visit the shop once and again, until 4 s are over; those that are under way then have time
+/// to finish.
 const LOAD: &str = "
 load = { model = 'closed', users = 60, think = '100ms', ramp = '500ms' }
 server.environment = { FARFIELD_SHOP = '0.0.0.0:80' }
@@ -73,7 +75,8 @@ run = { warm-up = '0s', duration = '4s', drain = '30s' }
 
 const CLASSES: [(&str, Duration); 2] = [("dsl", Duration::from_ms(20)), ("lossy", Duration::from_ms(40))];
 
-/// The paths of the states, in order, as far as they are the same for all; then that of what the first embeds.
+/// The paths of the states, in order, as far as they are the same for all; then that of what the first
+/// embeds.
 const PATHS: [(&str, u32); 6] =
     [("/", 0), ("/login", 1), ("/login/check", 2), ("/api/items", 3), ("/cart", 4), ("/logo.png", 6)];
 

@@ -1,7 +1,8 @@
 //! Clients on two and three shards that share links, through the kernel: the same laws as on one.
 //!
-//! The network is IP-TNE's backbone of four subnetworks (Williamson, Simmonds and Arlitt 2004, figure 3), whose links
-//! next to the server are everybody's bottleneck. Each test prints what each number of shards measured.
+//! The network is IP-TNE's backbone of four subnetworks (Williamson, Simmonds and Arlitt 2004, figure 3),
+//! whose links next to the server are everybody's bottleneck. Each test prints what each number of shards
+//! measured.
 
 mod common;
 
@@ -84,7 +85,8 @@ impl Made {
     }
 }
 
-/// Prints both, and holds the second against the first: on a machine that does nothing else they differ by some percent.
+/// Prints both, and holds the second against the first: on a machine that does nothing else they differ by
+/// some percent.
 #[track_caller]
 fn agree(what: &str, one: f64, more: f64, within: f64) {
     println!("{what} | {one:.4} | {more:.4} | {:+.2} %", 100.0 * (more / one - 1.0));
@@ -100,13 +102,14 @@ fn agree_in_all([one, two, three]: &[Made; 3], within: f64) {
         let [one, more] = [one, more].map(Made::response_times);
         agree("response time at 10 %, s", one[0], more[0], within);
         agree("response time at 50 %, s", one[1], more[1], within);
-        // The longer ones are reported, and are the machine's where it has no processor to spare for another shard.
+        // The longer ones are reported, and are the machine's where it has no processor to spare for another
+        // shard.
         println!("response time at 90 %, s | {:.4} | {:.4}", one[2], more[2]);
     }
 }
 
-/// More users than the bottleneck can take: it carries its rate in sum, not once for each shard, and users wait as long as
-/// Little's law says.
+/// More users than the bottleneck can take: it carries its rate in sum, not once for each shard, and users
+/// wait as long as Little's law says.
 #[test]
 fn a_saturated_bottleneck_is_one_bottleneck() {
     let Some(wan) = Wan::new("a_saturated_bottleneck_is_one_bottleneck", Kind::Nginx) else { return };
@@ -117,8 +120,8 @@ fn a_saturated_bottleneck_is_one_bottleneck() {
     for made in &made {
         let share = made.bits() / RATE;
         println!("{share:.4} of the bottleneck's rate");
-        // At either end of the part there are replies of which some packets count and some do not. A machine that does much else
-        // leaves the link idle now and then.
+        // At either end of the part there are replies of which some packets count and some do not. A machine
+        // that does much else leaves the link idle now and then.
         assert!((0.8..1.05).contains(&share), "{share} of the bottleneck's rate");
     }
 }

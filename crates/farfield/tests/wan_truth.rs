@@ -1,8 +1,8 @@
-//! The emulated plane through the real kernel, against theory: rates that round trips and links allow, what losses
-//! leave to the server's TCP, and captures that a dissector finds nothing wrong with.
+//! The emulated plane through the real kernel, against theory: rates that round trips and links allow, what
+//! losses leave to the server's TCP, and captures that a dissector finds nothing wrong with.
 //!
-//! Each prints what it measured beside what theory has; the bounds that it asserts are for a machine that does much
-//! else meanwhile.
+//! Each prints what it measured beside what theory has; the bounds that it asserts are for a machine that
+//! does much else meanwhile.
 
 mod common;
 
@@ -40,8 +40,9 @@ fn compare(what: &str, theory: f64, measured: f64) -> f64 {
     off
 }
 
-/// 1 KB over a connection of its own, as Williamson, Simmonds and Arlitt 2004 have it (section 4): a round trip to
-/// connect, and two for three segments of 536 bytes from a window of one. One client at each distance.
+/// 1 KB over a connection of its own, as Williamson, Simmonds and Arlitt 2004 have it (section 4): a round
+/// trip to connect, and two for three segments of 536 bytes from a window of one. One client at each
+/// distance.
 #[test]
 fn a_transaction_takes_three_round_trips() {
     const ROUND_TRIPS: [u32; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
@@ -127,8 +128,8 @@ const LINKS: [Link; 5] = [
     ("1Gbit", 1e9, "/64m", 1500),
 ];
 
-/// A link of rate R carries R, headers of 52 bytes a packet accounted for: an object over each, the slower ones all at once,
-/// the fastest alone.
+/// A link of rate R carries R, headers of 52 bytes a packet accounted for: an object over each, the slower
+/// ones all at once, the fastest alone.
 #[test]
 fn a_link_carries_its_rate() {
     let Some(wan) = nginx("a_link_carries_its_rate") else { return };
@@ -138,8 +139,9 @@ fn a_link_carries_its_rate() {
     carry(&wan, &LINKS[4..]);
 }
 
-/// An object over each of the links at once. No object may be quicker than its link. Where a machine that does much else kept the
-/// server or the emulator waiting for longer than a link's queue lasts, the objects are asked for again, twice at most.
+/// An object over each of the links at once. No object may be quicker than its link. Where a machine that
+/// does much else kept the server or the emulator waiting for longer than a link's queue lasts, the objects
+/// are asked for again, twice at most.
 fn carry(wan: &Wan, links: &[Link]) {
     let mut at_best = vec![f64::NEG_INFINITY; links.len()];
     for _ in 0..3 {
@@ -149,7 +151,8 @@ fn carry(wan: &Wan, links: &[Link]) {
         let mut all = links.iter().zip(&at_best);
         if all.all(|((rate, bits, ..), off)| {
             assert!(*off < 0.01, "{rate}: {off}");
-            // Without optimisation it is this program that bounds the fastest link; with it that one carries its rate as well.
+            // Without optimisation it is this program that bounds the fastest link; with it that one carries
+            // its rate as well.
             let least = if *bits >= 1e9 && cfg!(debug_assertions) { -0.8 } else { -0.05 };
             *off >= least
         }) {
@@ -173,7 +176,8 @@ fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
         )
     };
     let classes: String = links.iter().map(class).collect();
-    // A packet of the slowest link takes longer than what the server waits for before it probes for a lost tail.
+    // A packet of the slowest link takes longer than what the server waits for before it probes for a lost
+    // tail.
     let users = links.len();
     let scenario = format!(
         "server.settings = {{ 'net.ipv4.tcp_early_retrans' = '0' }}
@@ -204,7 +208,8 @@ fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
     (0..).zip(links).map(deviation).collect()
 }
 
-/// Padhye, Firoiu, Towsley and Kurose 1998, equation 32 with b = 1 and an unlimited window: segments sent a second.
+/// Padhye, Firoiu, Towsley and Kurose 1998, equation 32 with b = 1 and an unlimited window: segments sent a
+/// second.
 fn padhye(p: f64, rtt: f64, t0: f64) -> f64 {
     let q = 1.0 - p;
     let w = 1.0 + (8.0 * q / (3.0 * p) + 1.0).sqrt();
@@ -269,8 +274,8 @@ fn the_kernels_reno_under_independent_losses() {
     }
 }
 
-/// WASP (Nahum et al. 2001, figure 15): at 6 % two-state loss, SACK on the server shortens the response times of objects
-/// that take several windows.
+/// WASP (Nahum et al. 2001, figure 15): at 6 % two-state loss, SACK on the server shortens the response times
+/// of objects that take several windows.
 #[test]
 fn sack_shortens_response_times() {
     let Some(wan) = nginx("sack_shortens_response_times") else { return };
@@ -306,8 +311,8 @@ fn sack_shortens_response_times() {
 
 /// People at four kinds of distance, none of whom loses a packet.
 ///
-/// Neither side takes a packet for lost that only comes late because the machine does much else: probes for lost tails are
-/// off, and retransmission timeouts are 5 s at least.
+/// Neither side takes a packet for lost that only comes late because the machine does much else: probes for
+/// lost tails are off, and retransmission timeouts are 5 s at least.
 const LOSSLESS: &str = "
 server.settings = { 'net.ipv4.tcp_early_retrans' = '0', 'net.ipv4.tcp_rto_min_us' = '5000000' }
 [load]
@@ -376,8 +381,8 @@ fn is_clean(tshark: &std::path::Path, ended: &Ended) {
     }
 }
 
-/// A capture at the gateway holds every packet that was counted, and one at clients' interfaces theirs; a dissector
-/// finds fault with none.
+/// A capture at the gateway holds every packet that was counted, and one at clients' interfaces theirs; a
+/// dissector finds fault with none.
 #[test]
 fn captures_are_clean_where_nothing_is_lost() {
     let test = "captures_are_clean_where_nothing_is_lost";

@@ -33,7 +33,8 @@ type Own = (Vec<Arc<LinkModel>>, Vec<Arc<LinkModel>>);
 type Way = (Stretch, Stretch);
 
 impl Graph<'_> {
-    /// Lays out the graph: every member is one client, and classes are dealt out as evenly as their sizes allow.
+    /// Lays out the graph: every member is one client, and classes are dealt out as evenly as their sizes
+    /// allow.
     ///
     /// # Errors
     /// See [`LayoutError`].

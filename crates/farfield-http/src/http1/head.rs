@@ -1,14 +1,16 @@
 //! The head of a reply: from its bytes to what the reader must know to go on (RFC 9112, 4 to 6 and 9.3).
 //!
-//! httparse finds the lines. Of the fields only four matter here, Connection, Content-Length, Transfer-Encoding and
-//! Set-Cookie; all others are passed over by the length of their name. Nothing is allocated.
+//! httparse finds the lines. Of the fields only four matter here, Connection, Content-Length,
+//! Transfer-Encoding and Set-Cookie; all others are passed over by the length of their name. Nothing is
+//! allocated.
 //!
 //! What is tolerated, and what not:
-//! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its blank;
+//! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its
+//!   blank;
 //! - obs-fold continues a field, as a user agent MUST have it (RFC 9112, 5.2);
-//! - a blank between a field's name and its colon, two blanks in the status line, a control character in a field,
-//!   and a major version other than 1 are refused: no RFC asks a client to accept them, and a benchmark should
-//!   tell of a server that sends them;
+//! - a blank between a field's name and its colon, two blanks in the status line, a control character in a
+//!   field, and a major version other than 1 are refused: no RFC asks a client to accept them, and a
+//!   benchmark should tell of a server that sends them;
 //! - HTTP/1.2 to HTTP/1.9 are read as HTTP/1.1, the highest minor version known here (RFC 9110, 2.5).
 
 use super::{Malformed, Version};
@@ -198,8 +200,8 @@ impl Fields {
         // 2. is about CONNECT, which is not spoken here.
         match self.coding {
             // 3. Transfer-Encoding overrides Content-Length; `persistent` draws the consequence.
-            // 4. Chunked when that is the last coding, else to the end of the connection. Codings under it stay
-            // on: we ask for none, so a server has no ground to send them.
+            // 4. Chunked when that is the last coding, else to the end of the connection. Codings under it
+            //    stay on: we ask for none, so a server has no ground to send them.
             Coding::Chunked => Ok(Framing::Chunked),
             Coding::Other => Ok(Framing::UntilClose),
             Coding::Bad => Err(Malformed::BadLength),

@@ -1,4 +1,5 @@
-//! The reader of replies, held to one rule above all: however a stream is cut into pieces, the events are the same.
+//! The reader of replies, held to one rule above all: however a stream is cut into pieces, the events are the
+//! same.
 
 mod properties;
 mod table;

@@ -1,9 +1,9 @@
-//! Replies of every shape and the events that a reader returns. A row is a stream and its events in words; the server closes
-//! at the end of each.
+//! Replies of every shape and the events that a reader returns. A row is a stream and its events in words;
+//! the server closes at the end of each.
 //!
 //! Events read: `interim 103`, then of a head `1.1 200 keep length 5` (version, status, `keep` or `close`,
-//! framing), then the body `<hello>` when the reply is over; at the end what was wrong, behind what had come of
-//! the body, if any: `<hel Truncated`.
+//! framing), then the body `<hello>` when the reply is over; at the end what was wrong, behind what had come
+//! of the body, if any: `<hel Truncated`.
 
 use farfield_http::http1::{Answering, Framing, Limits, Malformed, ReplyReader, Version};
 use farfield_testkit::properties::replies::{Reading, ReplyEvent, TIGHT, read_however_cut};
@@ -298,8 +298,8 @@ fn heads_that_are_none() {
     }
 }
 
-/// A server that sends a head that is none byte by byte, and then nothing more and does not close, is found out by
-/// what it has sent.
+/// A server that sends a head that is none byte by byte, and then nothing more and does not close, is found
+/// out by what it has sent.
 #[track_caller]
 fn held_open(stream: &str) {
     let mut reader = ReplyReader::new();

@@ -1,5 +1,5 @@
-//! The linear backbone of IP-TNE (Williamson, Simmonds and Arlitt 2004, figure 3 and table 1): routers in a row,
-//! a switch on each, hosts on each switch, the server at the row's left end.
+//! The linear backbone of IP-TNE (Williamson, Simmonds and Arlitt 2004, figure 3 and table 1): routers in a
+//! row, a switch on each, hosts on each switch, the server at the row's left end.
 //!
 //! ```text
 //! server ── r1 ── r2 ── … ── rN
@@ -8,10 +8,11 @@
 //!          ╱│╲   ╱│╲         ╱│╲
 //! ```
 //!
-//! Links between the server and r1 and between routers take `delay` each, so that a host of subnetwork i has a
-//! round trip of 2·i·`delay` and the local links': from 2 ms to 256 ms over the paper's levels, as it says. The
-//! paper gives local links 0.1 ms and does not say which; its 160 transactions a second at i = 1 leave 0.08 ms of
-//! local round trip, so only the hosts' own links take it and those of switches to routers take none.
+//! Links between the server and r1 and between routers take `delay` each, so that a host of subnetwork i has
+//! a round trip of 2·i·`delay` and the local links': from 2 ms to 256 ms over the paper's levels, as it says.
+//! The paper gives local links 0.1 ms and does not say which; its 160 transactions a second at i = 1 leave
+//! 0.08 ms of local round trip, so only the hosts' own links take it and those of switches to routers take
+//! none.
 
 use super::{NodeId, Topology};
 use crate::bit_rate::BitRate;

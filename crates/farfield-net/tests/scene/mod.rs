@@ -28,8 +28,8 @@ impl Bench {
         }
     }
 
-    /// Offers packets by number, at the times given, asking for verdicts as they fall; the fates in the order in
-    /// which they fell.
+    /// Offers packets by number, at the times given, asking for verdicts as they fall; the fates in the order
+    /// in which they fell.
     pub fn play(&mut self, packets: &[(Instant, u32)]) -> Vec<(u64, Fate)> {
         let mut fates = Vec::new();
         for (key, &(now, bytes)) in (0..).zip(packets) {

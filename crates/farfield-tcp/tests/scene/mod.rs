@@ -71,14 +71,16 @@ pub struct Pair {
     pub b: End,
     pub log: Vec<Sent>,
     one_way: Duration,
-    /// Bits a second of the link each way, and until when each is busy; without a rate nothing takes time to send.
+    /// Bits a second of the link each way, and until when each is busy; without a rate nothing takes time to
+    /// send.
     rate: Option<u64>,
     busy: [Instant; 2],
     fate: Box<dyn FnMut(&Sent) -> Fate>,
     wheel: Wheel<Happening>,
 }
 
-/// One configuration for both sides, with nothing that obscures arithmetic: no options, no delayed ACKs, segments of 1,000.
+/// One configuration for both sides, with nothing that obscures arithmetic: no options, no delayed ACKs,
+/// segments of 1,000.
 pub fn plain() -> Config {
     let mut config = Config::linux();
     config.mss = 1000;

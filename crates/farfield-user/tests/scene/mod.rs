@@ -1,7 +1,7 @@
 //! A stage for users in virtual time: a host that keeps a wheel, and a server that follows its script.
 //!
-//! The server answers each request `service` after it came, on as many connections as there are; the path takes
-//! `rtt` for a round trip. What else it does is set with the scene.
+//! The server answers each request `service` after it came, on as many connections as there are; the path
+//! takes `rtt` for a round trip. What else it does is set with the scene.
 
 #![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
 
@@ -40,7 +40,8 @@ pub struct Server {
     pub script: Option<fn(&str) -> String>,
     /// Bytes of the pieces that a reply comes in, at instants a millisecond apart; whole if absent.
     pub pieces: Option<usize>,
-    /// What comes behind each reply that no request asked for, and how long behind it; at once in the reply's own piece.
+    /// What comes behind each reply that no request asked for, and how long behind it; at once in the reply's
+    /// own piece.
     pub behind: Option<(Duration, &'static str)>,
     /// It resets the connection behind each reply.
     pub resets: bool,

@@ -99,7 +99,8 @@ fn a_session_that_is_broken_off_ends_with_its_last_states() {
     check("path = ['b']", of_both, &["/login", "/welcome", "/b", "/logout/5?3", "/bye"], 4);
 }
 
-/// The set-up and the tear-down are sessions of their own, without thinking, and all sessions know what the one gave.
+/// The set-up and the tear-down are sessions of their own, without thinking, and all sessions know what the
+/// one gave.
 #[test]
 fn all_sessions_know_what_the_set_up_extracted() {
     let session = format!("think = '1h'\npath = ['b']\n{}", STATES.replace("/b'", "/b?${key}'"));

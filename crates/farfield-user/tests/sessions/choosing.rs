@@ -54,7 +54,8 @@ fn bought(form: &str) -> Stage {
     scripted(ONE, &CATALOGUE.replace("FORM", form), catalogue).play()
 }
 
-/// The form of the item that was chosen, by a selector with holes, whatever is in their values; or the n-th, or any.
+/// The form of the item that was chosen, by a selector with holes, whatever is in their values; or the n-th,
+/// or any.
 #[test]
 fn the_form_of_a_chosen_item_is_sent() {
     let body = |stage: &Stage| stage.sent[1].2.split("\r\n\r\n").nth(1).expect("a body").to_owned();
@@ -115,7 +116,8 @@ check.lacks = "${pick}=8"
     assert_eq!(scripted(ONE, &none, orders).play().samples[1].outcome, Outcome::CheckFailed);
 }
 
-/// Fields with several values, fields that are not sent, and fields that the page does not have, which are counted.
+/// Fields with several values, fields that are not sent, and fields that the page does not have, which are
+/// counted.
 #[test]
 fn fields_are_several_or_left_out() {
     let stage = bought("fields = { size = ['S', \"${chosen}\"], gift = false, note = '' }");
@@ -144,7 +146,8 @@ fn pages(request: &str) -> String {
     }
 }
 
-/// A list is turned over page by page while there is a next, with what a page asks for only where it was found.
+/// A list is turned over page by page while there is a next, with what a page asks for only where it was
+/// found.
 #[test]
 fn states_are_repeated_and_left_out_by_what_was_found() {
     let states = |more: &str| {

@@ -1,4 +1,5 @@
-//! Header fields of a session's requests: the state's own, those that are written beside them, and what redirects keep.
+//! Header fields of a session's requests: the state's own, those that are written beside them, and what
+//! redirects keep.
 
 use super::{ONE, line, reply, scripted};
 
@@ -67,8 +68,8 @@ fn led(request: &str) -> String {
     }
 }
 
-/// Methods, bodies and the state's fields go along as the Fetch standard has it (section 4.5): what becomes a GET has
-/// nothing left that was about its body.
+/// Methods, bodies and the state's fields go along as the Fetch standard has it (section 4.5): what becomes a
+/// GET has nothing left that was about its body.
 #[test]
 fn redirects_keep_what_browsers_keep() {
     let follow = |method: &str, status: u16| {

@@ -40,7 +40,8 @@ fn failures(stage: &Stage) -> Vec<&SessionFailure> {
 fn a_failure_names_its_check_and_what_came_instead() {
     let (failed, missing) = (Outcome::CheckFailed, Outcome::ExtractFailed);
     let open = "X-Shop: open\r\n";
-    // Each: status, header lines and body of all replies; state and outcome of the first failure, what failed, what came.
+    // Each: status, header lines and body of all replies; state and outcome of the first failure, what
+    // failed, what came.
     for (status, lines, body, state, outcome, what, instead) in [
         (204, "", "", 0, failed, "check.status", "status 204"),
         (404, "", "gone", 0, Outcome::Status4xx, "check.status", "status 404 and 4 bytes that begin `gone`"),
@@ -218,7 +219,8 @@ name = 'b'
 path = '/b'
 ";
 
-/// Two pages of 15 ms, the first behind a handshake of 10 ms, with 100 ms of thinking between them and behind.
+/// Two pages of 15 ms, the first behind a handshake of 10 ms, with 100 ms of thinking between them and
+/// behind.
 #[test]
 fn a_session_lasts_from_its_first_page_to_its_last() {
     let stage = scripted(ONE, TWO, |_| reply(200, "", "")).play();

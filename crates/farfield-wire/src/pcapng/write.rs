@@ -49,8 +49,8 @@ impl<W: Write> Writer<W> {
         Ok(InterfaceId(self.snap_lens.len() as u32 - 1))
     }
 
-    /// Writes a packet whose bytes are `parts` one after the other (say, a header and a slice of a large buffer), cut
-    /// to the interface's snap length.
+    /// Writes a packet whose bytes are `parts` one after the other (say, a header and a slice of a large
+    /// buffer), cut to the interface's snap length.
     ///
     /// # Panics
     /// If the interface is not this file's, or the packet longer than 2^31 bytes.

@@ -1,8 +1,8 @@
 //! `farfield fit`: a log into a scenario, a site, a report.
 //!
-//! The folder that it writes: `scenario.toml`, which `farfield run` takes as it is; `site.json`, the objects, pages and links
-//! that it asks for, of which `farfield site make` makes files; `fit.json`, everything that was found; `report.html`, the same
-//! to look at.
+//! The folder that it writes: `scenario.toml`, which `farfield run` takes as it is; `site.json`, the objects,
+//! pages and links that it asks for, of which `farfield site make` makes files; `fit.json`, everything that
+//! was found; `report.html`, the same to look at.
 
 mod read;
 

@@ -1,8 +1,8 @@
-//! The vocabulary of the tests that use the program as people do: a place of its own for each test, farfield run in
-//! it, servers that end with the test.
+//! The vocabulary of the tests that use the program as people do: a place of its own for each test, farfield
+//! run in it, servers that end with the test.
 //!
-//! Nothing here waits for a length of time: what is awaited is polled for, and a test that waits in vain fails. A
-//! process is ended by its own id.
+//! Nothing here waits for a length of time: what is awaited is polled for, and a test that waits in vain
+//! fails. A process is ended by its own id.
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
@@ -30,9 +30,9 @@ pub use rustix::process::Signal;
 /// Longer than anything here takes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the verdict says of this machine is not what most tests are about: with these limits its own slowness, or its
-/// host's, makes no run invalid and is the cause of nothing. Little's law and the count of lost samples are still held
-/// against theirs.
+/// What the verdict says of this machine is not what most tests are about: with these limits its own
+/// slowness, or its host's, makes no run invalid and is the cause of nothing. Little's law and the count of
+/// lost samples are still held against theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
                         --set verdict.rate-error=1 --set verdict.longest-stall=1m \
                         --set verdict.host-steal=1";

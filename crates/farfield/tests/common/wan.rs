@@ -1,4 +1,5 @@
-//! Words for scenes across the WAN: a server as Debian has it, in a network namespace, before emulated clients.
+//! Words for scenes across the WAN: a server as Debian has it, in a network namespace, before emulated
+//! clients.
 //!
 //! Root is needed, and the server; a test that has not both skips by name.
 
@@ -6,8 +7,8 @@ use super::{CALM, Ended, Place, Running, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// This machine's slowness makes no run invalid, neither in the load nor in the packets. A stall at an end of a short run moves
-/// the mean response time off what the users' number and rate ask for.
+/// This machine's slowness makes no run invalid, neither in the load nor in the packets. A stall at an end of
+/// a short run moves the mean response time off what the users' number and rate ask for.
 pub const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
                             --set verdict.crossing-lateness-p99=1m --set verdict.response-time-law=1";
 
@@ -74,7 +75,8 @@ impl Kind {
                     server {{ listen 80 backlog=4096; listen [::]:80 backlog=4096; root {home}/www; }}
                 }}"
             ),
-            // A process that waits for an idle connection's next request serves nobody else: none waits for long.
+            // A process that waits for an idle connection's next request serves nobody else: none waits for
+            // long.
             Kind::Apache => format!(
                 "ServerRoot {home}\nServerName localhost\nPidFile {home}/pid\nDefaultRuntimeDir {home}
                 Listen 80\nUser nobody\nGroup nogroup
@@ -143,8 +145,8 @@ impl Wan {
         self
     }
 
-    /// Begins a run of `scenario`, in TOML, against the server, with limits under which this machine's slowness
-    /// makes nothing invalid; `words` are further flags.
+    /// Begins a run of `scenario`, in TOML, against the server, with limits under which this machine's
+    /// slowness makes nothing invalid; `words` are further flags.
     pub fn begin(&self, scenario: &str, words: &str) -> Running {
         let command: Vec<String> = self.command.iter().map(|word| format!("'''{word}'''")).collect();
         let command = format!("server.command = [{}]\nserver.ready = 'tcp:80'\n", command.join(", "));

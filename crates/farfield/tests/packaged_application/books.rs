@@ -21,8 +21,8 @@ pub fn readers(csv: &str) -> Vec<Reader> {
     csv.lines().skip(1).map(|line| row(line).unwrap_or_else(|| panic!("a reader's row: {line}"))).collect()
 }
 
-/// The readers and sessions that have written in one book, in order. Holds it to be as it was but for their lines, and
-/// to have a revision of the same reader for each.
+/// The readers and sessions that have written in one book, in order. Holds it to be as it was but for their
+/// lines, and to have a revision of the same reader for each.
 #[track_caller]
 pub fn lines_of(wiki: &Wiki, book: &Reader) -> Vec<String> {
     let title = book.book.replace(' ', "_");
@@ -51,8 +51,8 @@ fn added(wiki: &Wiki, book: &Reader, title: &str) -> String {
     added.unwrap_or_else(|| panic!("{title} was spoilt: {text}")).to_owned()
 }
 
-/// How often each of `readers` has written. Holds every revision to be of a reader's own book, and every book to be as
-/// it was, with one more line at its end for each revision, all of different sessions.
+/// How often each of `readers` has written. Holds every revision to be of a reader's own book, and every book
+/// to be as it was, with one more line at its end for each revision, all of different sessions.
 #[track_caller]
 pub fn written(wiki: &Wiki, readers: &[Reader]) -> Vec<usize> {
     let revisions = wiki.ask(REVISIONS);

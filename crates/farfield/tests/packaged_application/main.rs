@@ -1,5 +1,6 @@
-//! A real application of several tiers, as Debian packages it, driven through sessions whose requests depend on the
-//! replies before: MediaWiki in Apache with MariaDB behind it. The samples are compared with the database.
+//! A real application of several tiers, as Debian packages it, driven through sessions whose requests depend
+//! on the replies before: MediaWiki in Apache with MariaDB behind it. The samples are compared with the
+//! database.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -191,8 +192,9 @@ fn dependencies_that_are_not_honoured_fail() {
     let reported = library.failing(&served.url, &[token], "-n 200");
     library.nothing_is_stored(&reported, "save");
 
-    // All in one book: a user who was overtaken gets a message, and what the others wrote stands. MediaWiki knows by whole seconds
-    // who wrote in between: who thinks for less before saving could undo what another wrote.
+    // All in one book: a user who was overtaken gets a message, and what the others wrote stands. MediaWiki
+    // knows by whole seconds who wrote in between: who thinks for less before saving could undo what another
+    // wrote.
     let book = &library.readers[0];
     let rows = fs::read_to_string(READERS).expect("the example's readers");
     let rows = library.readers.iter().fold(rows, |rows, own| {

@@ -1,7 +1,8 @@
 //! MediaWiki as Debian packages it: PHP in Apache, MariaDB behind it, each a process of the test's own.
 //!
-//! The database is reached through a socket in the test's folder, so that Apache finds it from any network namespace.
-//! Nothing of the machine's own configuration is read but the folder of PHP's modules, and nothing of it is changed.
+//! The database is reached through a socket in the test's folder, so that Apache finds it from any network
+//! namespace. Nothing of the machine's own configuration is read but the folder of PHP's modules, and nothing
+//! of it is changed.
 
 use crate::common::{Place, Process, poll, skip};
 use std::fs::{self, File};
@@ -65,8 +66,8 @@ impl Programs {
 }
 
 impl Wiki {
-    /// Sets up a wiki with an account and a book for each row of `users`; `None`, and `test` is skipped, where a part
-    /// of it is not installed.
+    /// Sets up a wiki with an account and a book for each row of `users`; `None`, and `test` is skipped,
+    /// where a part of it is not installed.
     pub fn new(test: &str, users: &Path) -> Option<Wiki> {
         let programs = Programs::find(test)?;
         let place = Place::new();
@@ -103,7 +104,8 @@ impl Wiki {
         );
     }
 
-    /// The tables, by the wiki's own installer, and then the test's settings in the place of those that it wrote.
+    /// The tables, by the wiki's own installer, and then the test's settings in the place of those that it
+    /// wrote.
     fn install(&self) {
         let cache = self.place.path("cache");
         fs::create_dir(&cache).expect("own folder");

@@ -1,7 +1,8 @@
 //! A shop that keeps count of whom it gave what, and refuses requests that do not bring it back.
 //!
-//! One thread a connection, the standard library alone: nothing of farfield is in it. It serves in a thread of the test
-//! or, where it is to stand in a network namespace, in a process of its own that logs its requests line by line.
+//! One thread a connection, the standard library alone: nothing of farfield is in it. It serves in a thread
+//! of the test or, where it is to stand in a network namespace, in a process of its own that logs its
+//! requests line by line.
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
