@@ -71,27 +71,8 @@ pub fn inspect(folders: &[&str]) -> Result<Vec<Complaint>> {
     Ok(broken)
 }
 
-/// Reads every Rust file under `folders` and returns what is not in plain words, in order of files: words,
-/// phrases and openings of docs that only insiders read, and comments that are too wide.
-pub fn inspect_words(folders: &[&str]) -> Result<Vec<Complaint>> {
-    let mut files = Vec::new();
-    for folder in folders {
-        rust_files(Path::new(folder), &mut files)?;
-    }
-    files.sort();
-    let mut broken = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let lines = text.lines().enumerate();
-        broken.extend(lines.flat_map(|(index, line)| {
-            let complain = |what| Complaint { file: file.clone(), line: index + 1, what };
-            foreign(line).into_iter().map(complain).collect::<Vec<_>>()
-        }));
-    }
-    Ok(broken)
-}
-
-/// The complaints about the words of a line.
+/// What of a line is not in plain words: words, phrases and openings of docs that only insiders read, and
+/// comments that are too wide.
 fn foreign(line: &str) -> Vec<String> {
     let lower = line.to_lowercase();
     let words: Vec<&str> = lower.split(|letter: char| !letter.is_alphanumeric()).collect();
@@ -137,6 +118,7 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     for (index, line) in text.lines().enumerate() {
         let found = BANNED.iter().filter(|(banned, _)| line.contains(banned));
         broken.extend(found.map(|(banned, why)| complain(index + 1, format!("`{banned}`: {why}"))));
+        broken.extend(foreign(line).into_iter().map(|what| complain(index + 1, what)));
     }
     broken
 }
@@ -186,6 +168,5 @@ mod tests {
     #[test]
     fn this_program_keeps_the_rules() {
         assert_eq!(inspect(&[concat!(env!("CARGO_MANIFEST_DIR"), "/src")]).unwrap(), []);
-        assert_eq!(inspect_words(&[concat!(env!("CARGO_MANIFEST_DIR"), "/src")]).unwrap(), []);
     }
 }
