@@ -71,8 +71,7 @@ pub fn inspect(folders: &[&str]) -> Result<Vec<Complaint>> {
     Ok(broken)
 }
 
-/// What of a line is not in plain words: words, phrases and openings of docs that only insiders read, and
-/// comments that are too wide.
+/// Complaints about words, phrases and openings of docs in a line that only insiders understand.
 fn foreign(line: &str) -> Vec<String> {
     let lower = line.to_lowercase();
     let words: Vec<&str> = lower.split(|letter: char| !letter.is_alphanumeric()).collect();
@@ -85,10 +84,13 @@ fn foreign(line: &str) -> Vec<String> {
     if let Some(opening) = doc.and_then(|doc| OPENINGS.iter().find(|opening| doc.starts_with(**opening))) {
         broken.push(format!("a doc opens with `{}`: name the thing first", opening.trim_end()));
     }
-    if comment.starts_with("//") && line.chars().count() > COMMENT_WIDTH {
-        broken.push(format!("a comment is wider than {COMMENT_WIDTH} columns"));
-    }
     broken
+}
+
+/// Whether a line is a comment that goes past the width. Rows of tables cannot be wrapped.
+fn is_too_wide(line: &str) -> bool {
+    let text = line.trim_start().trim_start_matches(['/', '!']).trim_start();
+    line.trim_start().starts_with("//") && !text.starts_with('|') && line.chars().count() > COMMENT_WIDTH
 }
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -115,7 +117,13 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     if !text.starts_with("//!") {
         broken.push(complain(1, "open the file with `//!`: what it does, and what it does not".to_owned()));
     }
+    // Examples in docs stand between fences.
+    let mut in_example = false;
     for (index, line) in text.lines().enumerate() {
+        in_example ^= line.trim_start().starts_with("//") && line.contains("```");
+        if !in_example && is_too_wide(line) {
+            broken.push(complain(index + 1, format!("a comment is wider than {COMMENT_WIDTH} columns")));
+        }
         let found = BANNED.iter().filter(|(banned, _)| line.contains(banned));
         broken.extend(found.map(|(banned, why)| complain(index + 1, format!("`{banned}`: {why}"))));
         broken.extend(foreign(line).into_iter().map(|what| complain(index + 1, what)));
@@ -161,8 +169,10 @@ mod tests {
             assert_eq!(foreign(&format!("    /// {opening} x")).len(), 1, "{opening}");
         }
         let wide = format!("// {}", "ä".repeat(COMMENT_WIDTH - 3));
-        assert_eq!(foreign(&wide), [""; 0]);
-        assert_eq!(foreign(&format!("{wide}ä")).len(), 1);
+        assert!(!is_too_wide(&wide) && is_too_wide(&format!("{wide}ä")));
+        let row = format!("//! | {} |", "a".repeat(COMMENT_WIDTH));
+        let example = format!("//! A file.\n//! ```\n//! {row}{row}\n//! ```\n{row}\n{wide}ä\n");
+        assert_eq!(complaints("a.rs", &example), ["a.rs:6: a comment is wider than 110 columns"]);
     }
 
     #[test]

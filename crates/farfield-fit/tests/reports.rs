@@ -104,7 +104,7 @@ fn the_same_log_gives_the_same_report() {
 }
 
 #[test]
-fn crawlers_are_told_apart() {
+fn crawlers_are_distinguished() {
     let line = |client: &str, agent: &str, second: u32, path: &str| {
         let (minute, second) = (second / 60, second % 60);
         format!(

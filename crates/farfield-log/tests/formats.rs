@@ -195,7 +195,7 @@ fn a_stream_that_fails_says_after_which_line() {
 }
 
 #[test]
-fn formats_are_told_by_their_first_lines() {
+fn formats_are_recognized_by_their_first_lines() {
     let check = |start: &str, format: Option<LogFormat>| {
         assert_eq!(LogFormat::detect(start.as_bytes()), format, "{start}");
     };

@@ -55,7 +55,7 @@ fn jitter_delays_each_packet_by_its_draw() {
 }
 
 #[test]
-fn copies_come_as_often_as_told_and_not_before() {
+fn copies_come_as_often_as_configured_and_not_before() {
     let model = LinkModel::ideal(Duration::ZERO).duplicate(share(0.05));
     let model = model.jitter(exponential_jitter(Duration::from_ms(1)), Order::Kept);
     let arrivals = poisson(COUNT, Duration::from_ms(1), &mut stream(81));

@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_first_to_come_wins_and_the_latest_is_told_first() {
+    fn the_first_to_come_wins_and_the_latest_is_reported_first() {
         let mut store = Reassembly::default();
         store.insert(10, b"aaaa", 100);
         store.insert(20, b"bb", 100);

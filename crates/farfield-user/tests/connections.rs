@@ -130,7 +130,7 @@ fn a_request_that_meets_a_closed_connection_is_sent_again() {
 }
 
 #[test]
-fn a_connection_that_closes_unanswered_is_told() {
+fn a_connection_that_closes_unanswered_is_reported() {
     let server = Server { closes_silently_after: Some(0), ..Server::default() };
     let stage = play("", ROOT, server);
     assert_eq!(

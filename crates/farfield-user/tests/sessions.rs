@@ -184,7 +184,7 @@ fn failing(on_failure: &str, check: &str) -> (Vec<Sample>, Vec<String>) {
 }
 
 #[test]
-fn failures_do_as_they_are_told() {
+fn failures_do_as_configured() {
     let (samples, asked) = failing("end-session", "");
     assert!(asked.iter().all(|path| path == "/a") && samples.iter().all(|s| s.outcome == Outcome::Status4xx));
     assert_eq!(failing("go-on", "").1[..4], ["/a", "/b", "/a", "/b"]);
@@ -218,7 +218,7 @@ fn a_page_is_tried_again_after_the_pause() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_told() {
+fn what_cannot_be_sent_is_reported() {
     let session =
         "[[state]]\nname = 'a'\npath = '/a'\n[[state]]\nname = 'b'\nform = {}\non-failure = 'go-on'";
     let stage = scripted("{ model = 'closed', users = 1 }", session, |_| reply(200, "", "no form")).play();
@@ -555,7 +555,7 @@ fn content_is_decoded_for_what_looks_at_it() {
 }
 
 #[test]
-fn content_that_is_not_in_its_coding_is_told() {
+fn content_that_is_not_in_its_coding_is_reported() {
     let session = "on-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/a'\ncheck.lacks = 'x'\n";
     let scripts: [fn(&str) -> String; 3] = [
         |_| reply(200, "Content-Encoding: gzip\r\n", "not coded"),

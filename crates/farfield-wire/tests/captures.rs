@@ -66,7 +66,7 @@ fn a_file_of_the_other_order_of_bytes_is_read() {
 }
 
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let mut writer = Writer::new(Vec::new(), "farfield").unwrap();
     writer.add_interface(&interface("a", 0)).unwrap();
     writer.packet(&facts(1), &[&data(60)]).unwrap();

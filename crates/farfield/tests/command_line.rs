@@ -206,7 +206,7 @@ fn samples_are_kept_as_asked() {
 }
 
 #[test]
-fn a_spent_disk_budget_is_told() {
+fn a_spent_disk_budget_is_reported() {
     let place = Place::new();
     let ended = place.run("-R 100 -d 4s --set output.disk-budget=100kB").exits(0);
     let (summary, file) = (ended.summary(), ended.samples_file());
@@ -273,7 +273,7 @@ fn a_flag_outranks_its_key() {
 
 /// One clear sentence, with the place where the mistake is.
 #[test]
-fn mistakes_are_told_in_one_sentence() {
+fn mistakes_are_reported_in_one_sentence() {
     let place = Place::new();
     place.write("is-a-file", "");
     let check = |words: &str, code: i32, parts: &[&str]| place.farfield(words).exits(code).says(parts);
@@ -312,7 +312,7 @@ fn mistakes_are_told_in_one_sentence() {
 }
 
 #[test]
-fn mistakes_in_a_scenario_are_told_with_file_line_and_key() {
+fn mistakes_in_a_scenario_are_reported_with_file_line_and_key() {
     let place = Place::new();
     let check = |text: &str, parts: &[&str]| {
         place.write("bad.toml", text);
@@ -384,7 +384,7 @@ fn documents_are_generated() {
 }
 
 #[test]
-fn a_server_ends_when_it_is_told() {
+fn a_server_ends_when_it_is_signalled() {
     let place = Place::new();
     for signal in [Signal::TERM, Signal::INT] {
         let server = place.serve("--error-rate 10%");

@@ -142,7 +142,7 @@ fn check(expected: Outcome, act: fn(&mut Peer)) -> Vec<Sample> {
 }
 
 #[test]
-fn a_server_that_refuses_is_told_before_the_run() {
+fn a_server_that_refuses_is_reported_before_the_run() {
     let (place, server) = (Place::new(), Bad::server(|_| ()));
     let (url, address) = (server.url(), server.address.to_string());
     drop(server);

@@ -98,7 +98,7 @@ fn a_server_that_pauses_is_measured() {
 /// A server that is slowed down, by being stopped again and again: how often is reported, and for how long in
 /// all.
 #[test]
-fn a_server_that_stutters_is_told_as_that() {
+fn a_server_that_stutters_is_reported_as_that() {
     let place = Place::new();
     let server = place.serve("");
     let run = place.begin_run(&format!("{}/bytes/100 -R 50 -d 4s", server.url));
@@ -119,7 +119,7 @@ fn a_server_that_stutters_is_told_as_that() {
 
 /// An overload may silence a server, which is what it measures: nothing fails, and the silence is reported.
 #[test]
-fn a_server_that_an_overload_silences_is_told() {
+fn a_server_that_an_overload_silences_is_reported() {
     let place = Place::new();
     let server = place.serve("");
     let load = "--set load.model=overload --set load.descriptors=20 --set load.timeout=100ms";

@@ -1,9 +1,10 @@
 //! Programs that keep the processors of a virtual machine awake, one on each (`--keep-awake`).
 //!
-//! A host takes a processor that sleeps and gives it back late. On a machine of one's own a kernel started with `idle=poll`
-//! does the same as these. They run only where nothing else wants the processor: their control group is idle (`cpu.idle`),
-//! so that anything of any other group or session takes their place at once. The policy SCHED_IDLE alone would not do: it
-//! holds inside a session (autogroups, sched(7)), and sessions share processors evenly.
+//! A host takes a processor that sleeps and gives it back late. On a machine of one's own a kernel started
+//! with `idle=poll` does the same as these. They run only where nothing else wants the processor: their
+//! control group is idle (`cpu.idle`), so that anything of any other group or session takes their place at
+//! once. The policy SCHED_IDLE alone would not do: it holds inside a session (autogroups, sched(7)), and
+//! sessions share processors evenly.
 
 use anyhow::{Context, Result, bail};
 use std::fs;

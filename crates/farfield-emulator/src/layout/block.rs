@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_told() {
+    fn what_is_no_block_is_refused() {
         let refuse = |text: &str, hint: &str| {
             let error = text.parse::<Block>().expect_err(text).to_string();
             assert!(error.contains(hint), "{error}");

@@ -76,7 +76,7 @@ impl Graph<'_> {
 }
 
 /// The clients of IP-TNE's backbone by class: one for each subnetwork or, where there are too many of them to
-/// be told apart in results, one for all, subnetwork after subnetwork in turn.
+/// be distinguished in results, one for all, subnetwork after subnetwork in turn.
 pub fn subnets<L>(topology: &Topology<L>, backbone: &Backbone) -> Vec<(String, Vec<NodeId>)> {
     // The first host is the server; the others follow subnetwork by subnetwork.
     let hosts = topology.nodes().filter(|(_, node)| node.kind == NodeKind::Host).skip(1);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         let error_of = |name, text, more| data(name, text, more).expect_err(text);
         assert_eq!(
             error_of("u.csv", "a,b\n1,2\n3\n", ""),

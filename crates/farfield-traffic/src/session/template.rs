@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_told() {
+    fn what_is_no_template_is_refused() {
         let error_of = |text: &str| Template::try_from(text.to_owned()).expect_err(text);
         assert_eq!(error_of("a${b"), TemplateError::Open("a${b".into()));
         assert_eq!(error_of("${}"), TemplateError::Name("".into()));
@@ -272,7 +272,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_template_or_told(text in "[${}|a-z(),0-9é]{0,40}") {
+        fn any_text_is_a_template_or_refused(text in "[${}|a-z(),0-9é]{0,40}") {
             let _ = Template::try_from(text);
         }
     }

@@ -69,7 +69,7 @@ fn names_become_numbers() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told() {
+fn invalid_values_are_refused() {
     let error_of = |toml: &str| resolved(toml).expect_err(toml).to_string();
     let two = |first: &str, second: &str| {
         format!("[[state]]\nname='a'\npath='/a'\n{first}\n[[state]]\nname='b'\npath='/b'\n{second}")

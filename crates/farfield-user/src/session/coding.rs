@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_damaged_is_told() {
+    fn what_is_cut_short_or_damaged_is_reported() {
         let content: Vec<u8> = (0..3000_u32).map(|at| ((at * at) >> 3) as u8).collect();
         for coding in ALL {
             let bytes = coded(coding, &content);

@@ -98,7 +98,7 @@ fn access_logs() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told() {
+fn invalid_values_are_refused() {
     let error_of = |name: &str, text: &str, more: &str| replay(name, text, more).expect_err(text);
     assert_eq!(
         error_of("s.wsesslog", WSESSLOG, ""),
