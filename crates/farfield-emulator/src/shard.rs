@@ -181,7 +181,7 @@ impl Shard {
         self.population.cut(&mut self.side, now);
     }
 
-    /// Makes the upcalls that are queued, and those that follow from them.
+    /// Delivers the queued upcalls, and those that follow from them.
     fn come_to_rest(&mut self) {
         let Shard { population, side, .. } = self;
         while let Some(upcall) = side.upcalls.pop_front() {

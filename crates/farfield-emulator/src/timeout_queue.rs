@@ -1,10 +1,10 @@
-//! Deadlines that nearly always come to nothing: a connection's timers, which are put off with each segment
-//! and mostly outlive it.
+//! Deadlines that nearly never pass: a connection's timers, which are put off with each segment and mostly
+//! outlive it.
 //!
 //! Waits of about the same length lie in one queue, in the order of their beginning, which is that of their
 //! ends; the wheel holds one alarm for the queue's front. So a deadline whose owner is gone by then costs an
-//! entry in a queue, and no event. A wait is rounded down to an eighth of its octave: who is asked at the end
-//! of it either has a deadline now, or waits for the rest, and a short rest is for the wheel itself.
+//! entry in a queue, and no event. A wait is rounded down to an eighth of a power of two: at its end
+//! the owner's real deadline has come, or the rest is waited for; a short rest is for the wheel itself.
 
 use farfield_base::Instant;
 use std::collections::VecDeque;

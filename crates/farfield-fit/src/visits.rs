@@ -197,7 +197,7 @@ impl Visits {
         Duration::from_ns(self.tick_ns)
     }
 
-    /// True if the clock ticks in whole seconds at best, which ties gaps.
+    /// True if the clock has a resolution of 1 s or worse, so that many gaps are equal.
     pub fn whole_seconds(&self) -> bool {
         self.tick_ns >= 1_000_000_000
     }

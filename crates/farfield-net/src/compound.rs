@@ -58,7 +58,7 @@ impl Compound {
     }
 
     /// Offers a packet of a connection with this memory of losses to the first link; see [`Link::offer_of`].
-    /// Never [waits](Fate::Waits). Of damage on several links the first is recorded.
+    /// Never [waits](Fate::Waits). If several links damage the packet, the first is recorded.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
         let mut at = Arrival { at: now, flipped_bit: None };
         let mut copy = None;

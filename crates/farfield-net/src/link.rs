@@ -167,8 +167,8 @@ impl Link {
         verdicts.fallen.pop_front()
     }
 
-    /// Lets time pass. What leaves meanwhile draws before anything that is offered now, so that it does not
-    /// matter when verdicts are asked for.
+    /// Advances to `now`. Departures up to then draw random numbers before packets that are offered now, so
+    /// that the instant at which verdicts are polled does not matter.
     fn advance(&mut self, now: Instant, rng: &mut Stream) {
         self.now = self.now.max(now);
         self.judge(rng);

@@ -114,7 +114,7 @@ impl Service {
         let number = self.tally.requests.fetch_add(1, Relaxed);
         let file = self.files.find(request.uri().path());
         let route = match file {
-            Some(_) => Err(Refusal::Unknown), // not come to: the file is the reply
+            Some(_) => Err(Refusal::Unknown), // unused: the file is the reply
             None => Route::parse(request.uri().path()),
         };
         // All of the body is read on every path: what is left of it would cost the connection.

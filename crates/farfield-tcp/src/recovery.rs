@@ -31,7 +31,7 @@ pub(crate) struct Recovery {
     pub(crate) partial: bool,
     /// Bytes sent by limited transmit since the last new acknowledgment.
     pub(crate) limited: u32,
-    /// The ACK in hand ended fast recovery: it sets the window and does not let it grow.
+    /// The ACK being processed ended fast recovery: it sets the window and does not let it grow.
     pub(crate) just_left: bool,
     /// What is SACKed; only while anything is.
     pub(crate) board: Option<Box<Scoreboard>>,

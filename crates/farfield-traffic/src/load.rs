@@ -10,7 +10,7 @@
 //! while it fetches a page, with an *active OFF time* before each object that the page embeds, and OFF for an
 //! *inactive OFF time*, the think time, after it.
 //!
-//! These are models, not modes: they decide times, never how the bytes travel.
+//! A model of load decides times only, never how the bytes travel.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -157,7 +157,8 @@ pub enum LoadModel {
 }
 
 impl LoadModel {
-    /// Sessions that begin at these instants, which do not decrease, and say themselves what comes after.
+    /// Sessions that begin at these instants, which do not decrease. Their later requests come from the
+    /// recording.
     pub fn recorded(starts: Vec<Instant>) -> LoadModel {
         let no_time =
             || no_time().resolve(&mut |_| unreachable!("a constant names no file")).expect("no file");

@@ -55,7 +55,7 @@ pub struct SessionLimits {
 /// Counters of the load that was scheduled in the measured window, and of what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Arrivals or attempts that were due in the window, those included that were never come to.
+    /// Arrivals or attempts that were due in the window, including those that were never begun.
     pub scheduled: u64,
     /// Those of them that were begun, be it late.
     pub begun: u64,

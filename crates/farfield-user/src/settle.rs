@@ -166,7 +166,7 @@ impl Population {
     }
 
     /// A request ended so, with a reply of this status or without one: what became of it, and its place in
-    /// its page. What it led to is queued.
+    /// its page. Requests that follow from it are queued.
     fn led_to(
         &mut self,
         now: Instant,

@@ -84,7 +84,7 @@ impl Tso {
     /// Where the payload of packet `index` lies in the large packet.
     ///
     /// # Panics
-    /// If there is no such packet, as do all that take an index.
+    /// If there is no such packet; so do all methods that take an index.
     pub fn payload(&self, index: usize) -> Range<usize> {
         assert!(index < self.packets(), "packet {index} of {}", self.packets());
         let (size, end) = (usize::from(self.size), usize::from(self.payload_len));

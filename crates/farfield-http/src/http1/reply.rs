@@ -16,7 +16,7 @@ use super::known_head::KnownHead;
 use super::malformed::Malformed;
 use super::scan::{Found, Scan};
 
-/// How much of a reply is put up with.
+/// Limits on a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a reply that may pass without a byte of body, whatever they are: interim heads and head, the
