@@ -45,7 +45,8 @@ pub fn repr_of(segment: &Segment, source_port: u16, destination_port: u16) -> Tc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_tcp::{Options, SackBlocks, SeqNumber, Timestamps, options_len};
+    use crate::packet::headers_len;
+    use farfield_tcp::{Options, SackBlocks, SeqNumber, Timestamps};
 
     #[test]
     fn there_and_back_is_the_same() {
@@ -64,10 +65,15 @@ mod tests {
             payload_len: 5,
         };
         assert_eq!(segment_of(&repr_of(&segment, 1, 2), 5), segment);
-        let syn =
+        let timestamps = Some(Timestamps { value: 3, echo: 0 });
+        let options =
             Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, ..Options::default() };
-        let syn = Segment { flags: Flags::SYN, options: syn, ..Segment::default() };
-        let repr = repr_of(&syn, 1, 2);
-        assert_eq!((segment_of(&repr, 0), repr.header_len() as u32), (syn, 20 + options_len(&syn.options)));
+        for options in [options, Options { timestamps, ..options }] {
+            let syn = Segment { flags: Flags::SYN, options, ..Segment::default() };
+            let repr = repr_of(&syn, 1, 2);
+            assert_eq!(segment_of(&repr, 0), syn);
+            // Links carry as many bytes as leave for the server.
+            assert_eq!(headers_len(false, &options), 20 + repr.header_len() as u32);
+        }
     }
 }

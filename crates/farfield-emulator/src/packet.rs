@@ -7,7 +7,7 @@
 
 use crate::convert::{repr_of, segment_of};
 use bytes::Bytes;
-use farfield_tcp::{Options, Segment, options_len};
+use farfield_tcp::{Options, Segment};
 use farfield_wire::{
     Addresses, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, set_hop_limit,
     write_packet,
@@ -163,5 +163,5 @@ fn keeps_whole(ip: &IpPacket<'_>) -> bool {
 /// Bytes of the headers of a segment with these options.
 pub(crate) fn headers_len(is_v6: bool, options: &Options) -> u32 {
     let ip = if is_v6 { 40 } else { 20 };
-    ip + 20 + options_len(options)
+    ip + 20 + options.len() as u32
 }

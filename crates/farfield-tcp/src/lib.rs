@@ -43,7 +43,7 @@ pub use config::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
 pub use connection::{Closing, Connection, Numbers};
 pub use counters::Counters;
 pub use event::{Event, Failure};
-pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps, options_len};
+pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNumber;
 pub use state::State;
 pub use stray::reply_to_stray;

@@ -70,25 +70,3 @@ impl fmt::Debug for Flags {
         bits.into_iter().filter(|(set, _)| *set).try_for_each(|(_, name)| f.write_str(name))
     }
 }
-
-/// Bytes that options take in a header, each padded to a multiple of four as stacks lay them out.
-pub fn options_len(options: &Options) -> u32 {
-    let mut len = 0;
-    if options.mss.is_some() {
-        len += 4;
-    }
-    if options.window_scale.is_some() {
-        len += 4;
-    }
-    if options.sack_permitted {
-        len += 4;
-    }
-    if options.timestamps.is_some() {
-        len += 12;
-    }
-    let blocks = options.sack.as_slice().len();
-    if blocks > 0 {
-        len += 4 + 8 * blocks as u32;
-    }
-    len
-}

@@ -9,7 +9,7 @@ use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_net::Wheel;
 use farfield_tcp::{
-    Config, Connection, Event, Flags, Numbers, Segment, SeqNumber, State, Timestamps, Transmit, options_len,
+    Config, Connection, Event, Flags, Numbers, Segment, SeqNumber, State, Timestamps, Transmit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl Pair {
     /// When a segment sent now leaves the link.
     fn leaves(&mut self, from: Side, segment: &Segment) -> Instant {
         let Some(rate) = self.rate else { return self.now };
-        let bits = 8 * u64::from(40 + options_len(&segment.options) + segment.payload_len);
+        let bits = 8 * u64::from(40 + segment.options.len() as u32 + segment.payload_len);
         let busy = &mut self.busy[from as usize];
         *busy = (*busy).max(self.now) + Duration::from_ns(bits * 1_000_000_000 / rate);
         *busy
