@@ -258,7 +258,9 @@ impl Itinerary {
     pub(crate) fn answering(&self, job: &Job) -> Answering {
         match self {
             Itinerary::Sessions(sessions) => sessions.answering(job.written()),
-            _ => self.book().expect("pages and recordings have encoded requests").entry(job.request).answering,
+            _ => {
+                self.book().expect("pages and recordings have encoded requests").entry(job.request).answering
+            }
         }
     }
 
@@ -266,7 +268,9 @@ impl Itinerary {
     pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.is_idempotent(job.written()),
-            _ => self.book().expect("pages and recordings have encoded requests").entry(job.request).idempotent,
+            _ => {
+                self.book().expect("pages and recordings have encoded requests").entry(job.request).idempotent
+            }
         }
     }
 

@@ -26,12 +26,14 @@ impl Awake {
         let mut awake = Awake { group: idle_group()?, programs: Vec::new() };
         let members = awake.group.join("cgroup.procs");
         for processor in 0..processors {
-            let program = Command::new("taskset")
-                .args(["-c", &processor.to_string(), "sh", "-c", "echo $$ > \"$0\" && while :; do :; done"])
+            // Ended by the kernel if this program is killed.
+            let program = Command::new("setpriv")
+                .args(["--pdeathsig", "KILL", "taskset", "-c", &processor.to_string()])
+                .args(["sh", "-c", "echo $$ > \"$0\" && while :; do :; done"])
                 .arg(&members)
                 .stdin(Stdio::null())
                 .spawn()
-                .context("cannot start taskset (util-linux)")?;
+                .context("cannot start setpriv (util-linux)")?;
             awake.programs.push(program);
         }
         Ok(awake)
@@ -60,6 +62,7 @@ impl Drop for Awake {
 fn idle_group() -> Result<PathBuf> {
     let name = format!("farfield-awake-{}", std::process::id());
     for hierarchy in HIERARCHIES.map(Path::new) {
+        remove_leftovers(hierarchy);
         let group = hierarchy.join(&name);
         if !hierarchy.join("cgroup.procs").exists() || fs::create_dir(&group).is_err() {
             continue;
@@ -70,4 +73,14 @@ fn idle_group() -> Result<PathBuf> {
         fs::remove_dir(&group).with_context(|| format!("cannot remove {}", group.display()))?;
     }
     bail!("`--keep-awake` needs root and a control group with `cpu.idle` (Linux 5.15 or later)")
+}
+
+/// Removes the groups of benches that were killed: those without members.
+fn remove_leftovers(hierarchy: &Path) {
+    for entry in fs::read_dir(hierarchy).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("farfield-awake-") {
+            // Refused while a group has members.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
 }
