@@ -17,7 +17,7 @@ macro_rules! index_type {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $visibility struct $name(core::num::NonZeroU32);
 
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "each kind of index uses some of these")]
         impl $name {
             /// The index `index`, which is below `u32::MAX`.
             #[inline]
