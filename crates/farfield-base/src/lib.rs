@@ -7,6 +7,7 @@
 pub mod calendar;
 pub mod index;
 pub mod note;
+pub mod opened;
 pub mod printable;
 pub mod quantity;
 pub mod random;
@@ -20,10 +21,11 @@ pub mod time;
 pub mod window;
 
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
+pub use opened::Opened;
 pub use printable::{printable, without_authorization};
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpStats};
+pub use sample::{Fault, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;

@@ -45,9 +45,11 @@ pub struct Sample {
     pub connected: Stamp,
     /// Instant at which its first byte was passed to the transport.
     pub sent: Stamp,
-    /// Instant at which the first byte of the (final) reply was read.
+    /// Instant at which the first byte of the (final) reply arrived. On the sockets plane bytes that were
+    /// read together arrived with the last of them, by the kernel's timestamp, or, without one, when they
+    /// were read.
     pub first_byte: Stamp,
-    /// Instant at which the last byte of the reply was read or, without success, the outcome was known.
+    /// Instant at which the last byte of the reply arrived or, without success, the outcome was known.
     pub done: Instant,
     /// Bytes of the reply's body, transfer codings removed.
     pub body_bytes: u64,
@@ -69,6 +71,8 @@ pub struct Sample {
     pub outcome: Outcome,
     /// TCP statistics of its connection, if the plane has them.
     pub tcp: Option<TcpStats>,
+    /// The session of TLS that it opened, with its connection, once the handshake was done.
+    pub tls: Option<TlsStats>,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -145,6 +149,41 @@ pub struct TcpStats {
     pub srtt_us: Option<NonZeroU32>,
 }
 
+/// The handshake of a session of TLS. The struct is packed to keep samples small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(Rust, packed(2))]
+pub struct TlsStats {
+    /// Instant at which the last message of the handshake that the client awaited had arrived.
+    pub secured: Instant,
+    /// The version that was agreed on.
+    pub version: TlsVersion,
+    /// Whether an earlier session of the user's was resumed.
+    pub resumed: bool,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TlsVersion {
+    /// RFC 5246.
+    Tls12,
+    /// RFC 8446.
+    Tls13,
+}
+
+impl TlsVersion {
+    /// All of them.
+    pub const ALL: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
+
+    /// The number in a handshake, and in samples files.
+    pub const fn number(self) -> u16 {
+        match self {
+            TlsVersion::Tls12 => 0x0303,
+            TlsVersion::Tls13 => 0x0304,
+        }
+    }
+}
+
 impl Sample {
     /// The connection of a request that never had one.
     pub const NO_CONNECTION: u32 = u32::MAX;
@@ -167,6 +206,11 @@ impl Sample {
         Some(self.connected.instant()?.since(self.connect_begun.instant()?))
     }
 
+    /// Handshake time of TLS: from connected to secured, if this request opened a session.
+    pub fn handshake_time(&self) -> Option<Duration> {
+        Some(self.tls?.secured.since(self.connected.instant()?))
+    }
+
     /// Reply time: from sent to the first byte of the reply (Hashemian et al. 2011, figure 2).
     pub fn reply_time(&self) -> Option<Duration> {
         Some(self.first_byte.instant()?.since(self.sent.instant()?))
@@ -180,7 +224,8 @@ impl Sample {
     /// Whether its instants are in the order in which they can only have happened: due, sent, first byte,
     /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
-        let steps = [self.connect_begun, self.connected, self.sent, self.first_byte];
+        let secured = self.tls.map_or(Stamp::NEVER, |tls| Stamp::at(tls.secured));
+        let steps = [self.connect_begun, self.connected, secured, self.sent, self.first_byte];
         let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
         happened
             .scan(self.due, |before, at| Some(std::mem::replace(before, at) <= at))
@@ -268,11 +313,32 @@ pub enum Outcome {
     LinkElsewhere = 25,
     /// A complete reply whose content is not in the coding that its head names, or in one that is not known.
     BadCoding = 26,
+    /// TLS: the server's certificate does not verify.
+    TlsUntrusted = 27,
+    /// TLS: the server's certificate is for other names.
+    TlsNameMismatch = 28,
+    /// TLS: the server refuses the protocols that are offered (ALPN), or chooses another.
+    TlsAlpnRefused = 29,
+    /// TLS: no version, cipher suite or key exchange in common.
+    TlsIncompatible = 30,
+    /// TLS: the server ended the session with an alert.
+    TlsAlert = 31,
+    /// TLS was asked for, and the server answered in another protocol, such as plain HTTP.
+    NotTls = 32,
+    /// Plain HTTP was asked for, and the server answered with TLS.
+    TlsExpected = 33,
+    /// TLS: a record or message cannot be read.
+    BadRecord = 34,
+    /// TLS: the connection closed in the middle of the handshake or of a record, or of a reply that only the
+    /// end of the connection ends.
+    TlsTruncated = 35,
+    /// TLS: the server wants a certificate of the client's, or does not accept the one that it has.
+    TlsCertificateRefused = 36,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 27] = {
+    pub const ALL: [Outcome; 37] = {
         use Outcome::*;
         [
             Ok,
@@ -302,6 +368,16 @@ impl Outcome {
             RedirectElsewhere,
             LinkElsewhere,
             BadCoding,
+            TlsUntrusted,
+            TlsNameMismatch,
+            TlsAlpnRefused,
+            TlsIncompatible,
+            TlsAlert,
+            NotTls,
+            TlsExpected,
+            BadRecord,
+            TlsTruncated,
+            TlsCertificateRefused,
         ]
     };
 
@@ -319,17 +395,34 @@ impl Outcome {
         }
     }
 
+    /// Whether the server's TLS, or the lack of it, ended the connection.
+    pub const fn is_of_tls(self) -> bool {
+        self.code() >= Outcome::TlsUntrusted.code()
+    }
+
     /// The party at fault.
     pub const fn fault(self) -> Fault {
         use Outcome::*;
         match self {
             Ok => Fault::None,
-            Status4xx | Status5xx | ClosedUnanswered | CheckFailed | ExtractFailed | RedirectLoop
-            | RedirectElsewhere | LinkElsewhere => Fault::Server,
+            Status4xx
+            | Status5xx
+            | ClosedUnanswered
+            | CheckFailed
+            | ExtractFailed
+            | RedirectLoop
+            | RedirectElsewhere
+            | LinkElsewhere
+            | TlsUntrusted
+            | TlsNameMismatch
+            | TlsAlpnRefused
+            | TlsIncompatible
+            | TlsAlert
+            | TlsCertificateRefused => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge
-            | BadCoding => Fault::Protocol,
+            | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated => Fault::Protocol,
         }
     }
 
@@ -364,6 +457,16 @@ impl Outcome {
             RedirectElsewhere => "redirect-elsewhere",
             LinkElsewhere => "link-elsewhere",
             BadCoding => "bad-coding",
+            TlsUntrusted => "tls-untrusted",
+            TlsNameMismatch => "tls-name-mismatch",
+            TlsAlpnRefused => "tls-alpn-refused",
+            TlsIncompatible => "tls-incompatible",
+            TlsAlert => "tls-alert",
+            NotTls => "not-tls",
+            TlsExpected => "tls-expected",
+            BadRecord => "bad-record",
+            TlsTruncated => "tls-truncated",
+            TlsCertificateRefused => "tls-certificate-refused",
         }
     }
 }
@@ -398,6 +501,6 @@ mod tests {
 
     #[test]
     fn a_sample_stays_small() {
-        assert!(size_of::<Sample>() <= 104, "{} bytes", size_of::<Sample>());
+        assert!(size_of::<Sample>() <= 112, "{} bytes", size_of::<Sample>());
     }
 }

@@ -116,7 +116,7 @@ impl Observation {
         (self.edge(component, first), self.edge(component, last))
     }
 
-    /// The probability that a draw of `law` is seen.
+    /// The probability that a draw of `component` is seen.
     pub(crate) fn seen(&self, component: &Component) -> f64 {
         let (low, high) = self.ends(component);
         probability(low, high)
@@ -187,7 +187,7 @@ impl Observation {
     }
 }
 
-/// The distribution function and the tail of `law`, averaged over `from` … `to`.
+/// The distribution function and the tail of `component`, averaged over `from` … `to`.
 fn averaged(component: &Component, from: f64, to: f64) -> CdfAndTail {
     let start = match component.family() {
         Family::Normal => f64::NEG_INFINITY,

@@ -76,7 +76,7 @@ pub struct Candidate {
     /// The families' names: `weibull`, `weibull + inverse-gaussian`.
     pub name: String,
     /// The distribution as a scenario takes it: between the thresholds, where there are any.
-    #[serde(rename = "law")]
+    #[serde(alias = "law")]
     pub distribution: DistributionSpec,
     /// Mean as the values are observed: of counts after rounding, of cut values between the thresholds.
     #[serde(with = "crate::number", default = "unknown")]

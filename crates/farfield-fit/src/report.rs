@@ -181,7 +181,7 @@ pub struct CurvePoint {
     /// The share of the data above it.
     pub data: f64,
     /// The share of the distribution above it.
-    #[serde(rename = "law")]
+    #[serde(alias = "law")]
     pub fitted: f64,
 }
 

@@ -1,13 +1,11 @@
 //! Fitted distributions against theory and another implementation: the likelihood never falls, parameters
 //! come back within their standard errors, likelihoods and statistics are those of SciPy.
 
-mod common;
-
-use common::stream;
 use farfield_fit::{
     Component, Effort, Family, Model, Points, Trials, fit_mixture, fit_single, goodness, rank,
     standard_errors,
 };
+use farfield_testkit::draws::stream;
 use proptest::prelude::*;
 
 fn component(family: Family, theta: [f64; 2]) -> Component {

@@ -1,23 +1,15 @@
 //! Properties that fuzz targets check of any log, over the fuzzer's corpus and input near it.
 
-use farfield_testkit::corpus::{self, Target};
+use farfield_testkit::corpus_tests;
 use farfield_testkit::properties::logs;
 
-/// The targets with their properties.
-const TARGETS: [Target; 5] = [
-    ("log_common", logs::of_common, 5),
-    ("log_extended", logs::of_extended, 4),
-    ("log_json", logs::of_json, 4),
-    ("log_gn", logs::of_gn, 3),
-    ("log_compressed", logs::of_compressed, 6),
-];
-
-#[test]
-fn the_corpus_has_the_properties() {
-    corpus::check(&TARGETS);
-}
-
-#[test]
-fn input_near_a_seed_has_the_properties() {
-    corpus::check_damaged(&TARGETS, 150);
-}
+corpus_tests!(
+    150,
+    [
+        ("log_common", logs::of_common, 5),
+        ("log_extended", logs::of_extended, 4),
+        ("log_json", logs::of_json, 4),
+        ("log_gn", logs::of_gn, 3),
+        ("log_compressed", logs::of_compressed, 6),
+    ]
+);

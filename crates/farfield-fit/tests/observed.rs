@@ -2,13 +2,11 @@
 //! coarse clock. The oracle is the distribution that was drawn from: its parameters come back within their
 //! standard errors.
 
-mod common;
-
-use common::stream;
 use farfield_fit::{
     Candidate, Component, Effort, Family, Model, Observation, Points, Trials, fit_mixture, fit_single,
     goodness, rank, standard_errors,
 };
+use farfield_testkit::draws::stream;
 use farfield_traffic::DistributionSpec;
 use rand::RngExt;
 

@@ -1,12 +1,11 @@
 //! Logs to the report: sessions whose distributions are known come back.
 
-mod common;
-
-use common::stream;
 use farfield_fit::scenario::{FittedTraffic, RequestSource, ScenarioError, TrafficSettings};
 use farfield_fit::session::RequestKinds;
 use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Variable, Visits};
 use farfield_log::{LogFormat, LogParser, LogReader};
+use farfield_testkit::draws::stream;
+use farfield_testkit::keys;
 use farfield_traffic::Distribution;
 use farfield_traffic::distribution::{Exponential, Geometric, Lognormal, Zipf};
 use std::fmt::Write;
@@ -199,7 +198,7 @@ fn traffic_of_a_report_is_like_the_log() {
     assert!((requests.mean() / 4.0 - 1.0).abs() < 0.08, "{}", requests.mean());
     assert!((think.mean() / (0.1 * 3.125f64.exp()) - 1.0).abs() < 0.05, "{}", think.mean());
     let site = serde_json::to_string(&report.to_site(1).expect("a site")).expect("JSON");
-    let mut load = common::holding(&site);
+    let mut load = keys::holding(&site);
     let set = traffic.requests.resolve(&mut load, farfield_base::random::Seed(1)).expect("the site");
     assert!(set.pages().iter().all(|page| page.embedded.len() == 2), "two images a page");
     let pages = report.site.pages.len();

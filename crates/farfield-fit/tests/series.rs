@@ -1,12 +1,11 @@
 //! The estimators against series whose distribution is known: exact noise, Poisson arrivals, and what is
 //! neither.
 
-mod common;
-
-use common::{mean_and_variance, no_files, read, stream};
 use farfield_base::{Duration, Instant};
 use farfield_fit::series::hurst::*;
 use farfield_fit::series::*;
+use farfield_testkit::draws::{mean_and_variance, stream};
+use farfield_testkit::keys::{no_files, read};
 use farfield_traffic::arrival::FractionalGaussianNoise;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec};
 
@@ -152,9 +151,9 @@ fn poisson_arrivals_pass_as_often_as_they_should() {
 fn what_is_not_poisson_fails() {
     for text in [
         "{ process = 'constant', rate = '20/s' }",
-        "{ process = 'renewal', gaps = { law = 'weibull', shape = 0.7, scale = '40ms' } }",
+        "{ process = 'renewal', gaps = { distribution = 'weibull', shape = 0.7, scale = '40ms' } }",
         "{ process = 'markov-modulated', rates = ['5/s', '60/s'], transitions = [[0, 1], [1, 0]] }",
-        "{ process = 'on-off', rate = '20/s', sources = 5, on = { law = 'pareto', shape = 1.4, mean = '1s' }, off = { law = 'pareto', shape = 1.4, mean = '4s' } }",
+        "{ process = 'on-off', rate = '20/s', sources = 5, on = { distribution = 'pareto', shape = 1.4, mean = '1s' }, off = { distribution = 'pareto', shape = 1.4, mean = '4s' } }",
     ] {
         let test = poisson_test(&instants(&process(text), 300, 600), Instant::ZERO, BLOCK, 60);
         let test = test.expect("long enough");

@@ -1,10 +1,9 @@
 //! Requests of generated sites, as the estimators see them.
 
-mod common;
-
-use common::stream;
 use farfield_base::random::Seed;
 use farfield_fit::locality::StackDistances;
+use farfield_testkit::draws::stream;
+use farfield_testkit::keys;
 use farfield_traffic::site::{Preset, locality};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 
@@ -12,7 +11,7 @@ use statrs::distribution::{ContinuousCDF, LogNormal};
 fn surge_requests_have_its_stack_distances_and_its_popularity() {
     let site = &Preset::Surge.model().generate(Seed(1)).expect("a site");
     let distribution =
-        site.distances().expect("a distribution").resolve(&mut common::no_files).expect("no file");
+        site.distances().expect("a distribution").resolve(&mut keys::no_files).expect("no file");
     let asked = locality::sequence(site, &distribution, locality::SEQUENCE, &mut stream(1));
     let counts = |asked: &[u32]| {
         let mut counts = vec![0u32; site.pages().len()];

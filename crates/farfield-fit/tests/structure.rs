@@ -1,12 +1,11 @@
 //! Arrivals with structure against theory: exact means from the start on, dispersion in closed form, peaks in
 //! full, and the Hurst parameter that the tails give.
 
-mod common;
-
-use common::{follows, mean_and_variance, no_files, read, stream};
 use farfield_base::{Duration, Instant};
 use farfield_fit::series::hurst::{noise_whittle, wavelet};
 use farfield_fit::series::{counts, dispersion, mean};
+use farfield_testkit::draws::{follows, mean_and_variance, stream};
+use farfield_testkit::keys::{no_files, read};
 use farfield_traffic::{ArrivalProcess, ArrivalSpec};
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -30,8 +29,8 @@ const NORMAL_NOISE: &str = "{ process = 'fractional-noise', rate = '500/s', hurs
 const MARKOV: &str =
     "{ process = 'markov-modulated', rates = ['100/s', '1000/s'], transitions = [[0, 0.5], [2, 0]] }";
 const THREE_STATES: &str = "{ process = 'markov-modulated', rates = ['500/s', 0, '2k/s'], transitions = [[0, 1, 0.2], [3, 0, 1], [2, 5, 0]] }";
-const ON_OFF: &str = "{ process = 'on-off', rate = '500/s', sources = 20, on = { law = 'pareto', shape = 1.3, mean = '300ms' }, off = { law = 'pareto', shape = 1.6, mean = '900ms' } }";
-const SESSIONS: &str = "{ process = 'm-g-infinity', rate = '500/s', sessions = '20/s', length = { law = 'pareto', shape = 1.3, mean = '1s' } }";
+const ON_OFF: &str = "{ process = 'on-off', rate = '500/s', sources = 20, on = { distribution = 'pareto', shape = 1.3, mean = '300ms' }, off = { distribution = 'pareto', shape = 1.6, mean = '900ms' } }";
+const SESSIONS: &str = "{ process = 'm-g-infinity', rate = '500/s', sessions = '20/s', length = { distribution = 'pareto', shape = 1.3, mean = '1s' } }";
 
 #[test]
 fn the_mean_is_the_rate_from_the_start_on() {
@@ -190,7 +189,7 @@ fn heavy_tails_make_long_memory_and_light_ones_none() {
         println!("{text}: {found:?}");
         assert!((mean(&found) - hurst).abs() < 0.05, "{text}: {found:?}");
     };
-    let (heavy, light) = ("law = 'pareto', shape = 1.4", "law = 'exponential'");
+    let (heavy, light) = ("distribution = 'pareto', shape = 1.4", "distribution = 'exponential'");
     check(on_off(heavy), 0.8);
     check(on_off(light), 0.5);
     check(sessions(heavy), 0.8);

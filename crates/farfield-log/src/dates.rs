@@ -2,8 +2,9 @@
 //! rate near zero, and a course and a Hurst parameter without meaning.
 //!
 //! A request is set aside where its date is implausible, by one of three signs:
-//! - it is further from the shortest time in which nineteen of twenty requests came than a hundred of these
-//!   (and of hours): a machine that started without its clock, a few lines of another century;
+//! - it is further from the shortest interval with nineteen of twenty requests than a hundred times the
+//!   length of that interval, and than a hundred hours: a machine that started without its clock, a few
+//!   lines of another century;
 //! - its line is more than an hour from both of its neighbours in the log, which are within a tenth of that
 //!   of each other;
 //! - it is one of a few (a thousandth of all, one at least) before or after a silence of an hour or more
