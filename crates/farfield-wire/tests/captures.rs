@@ -3,7 +3,8 @@
 mod scene;
 
 use farfield_wire::pcapng::{
-    Block, Direction, Interface, InterfaceId, LinkType, PacketFacts, Reader, ReaderError, Statistics, Writer,
+    Block, Direction, Interface, InterfaceId, LinkType, PacketMetadata, Reader, ReaderError, Statistics,
+    Writer,
 };
 use farfield_wire::{Fragments, IcmpError, TcpFlags, TcpRepr, Tso};
 use proptest::prelude::*;
@@ -14,8 +15,8 @@ fn interface(name: &str, snap_len: u32) -> Interface {
     Interface { name: name.to_owned(), link: LinkType::RAW, snap_len }
 }
 
-fn facts(at_unix_ns: u64) -> PacketFacts {
-    PacketFacts { interface: InterfaceId(0), at_unix_ns, direction: Direction::Inbound, drops: 0 }
+fn metadata(at_unix_ns: u64) -> PacketMetadata {
+    PacketMetadata { interface: InterfaceId(0), at_unix_ns, direction: Direction::Inbound, drops: 0 }
 }
 
 fn read(bytes: &[u8]) -> Result<Vec<Block>, ReaderError> {
@@ -34,7 +35,7 @@ fn an_enhanced_packet_laid_out_by_hand() {
     let begun = writer.finish().unwrap();
     let mut writer = Writer::new(Vec::new(), "farfield").unwrap();
     writer.add_interface(&interface("tun0", 5)).unwrap();
-    let drops = PacketFacts { drops: 3, ..facts(0x0001_0000_0002) };
+    let drops = PacketMetadata { drops: 3, ..metadata(0x0001_0000_0002) };
     writer.packet(&drops, &[b"ab", b"", b"cdefgh"]).unwrap();
     let bytes = writer.finish().unwrap();
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
@@ -60,8 +61,8 @@ fn a_file_of_the_other_order_of_bytes_is_read() {
         block(&[0xbad, 12, 12]),
     ];
     let blocks = read(&bytes.concat()).unwrap();
-    let facts = PacketFacts { direction: Direction::Unknown, ..facts(7_000) };
-    let packet = Block::Packet { facts, original_len: 60, bytes: b"AB".to_vec() };
+    let metadata = PacketMetadata { direction: Direction::Unknown, ..metadata(7_000) };
+    let packet = Block::Packet { metadata, original_len: 60, bytes: b"AB".to_vec() };
     assert_eq!(blocks, [Block::Section, Block::Interface(interface("", 0)), packet, Block::Other(0xbad)]);
 }
 
@@ -69,7 +70,7 @@ fn a_file_of_the_other_order_of_bytes_is_read() {
 fn damage_is_reported() {
     let mut writer = Writer::new(Vec::new(), "farfield").unwrap();
     writer.add_interface(&interface("a", 0)).unwrap();
-    writer.packet(&facts(1), &[&data(60)]).unwrap();
+    writer.packet(&metadata(1), &[&data(60)]).unwrap();
     let bytes = writer.finish().unwrap();
     assert!(matches!(read(&bytes[..bytes.len() - 1]), Err(ReaderError::Io(_))));
     assert!(matches!(read(&bytes[4..]), Err(ReaderError::NotPcapng)));
@@ -98,12 +99,12 @@ proptest! {
         for (which, at_unix_ns, direction, drops, len, cut) in packets {
             let direction = [Direction::Unknown, Direction::Inbound, Direction::Outbound][usize::from(direction)];
             let interface = InterfaceId(which.index(names.len()) as u32);
-            let facts = PacketFacts { interface, at_unix_ns, direction, drops };
+            let metadata = PacketMetadata { interface, at_unix_ns, direction, drops };
             let whole = data(len);
             let (head, tail) = whole.split_at(cut.min(len));
-            writer.packet(&facts, &[head, tail]).unwrap();
+            writer.packet(&metadata, &[head, tail]).unwrap();
             let kept = if snap_len == 0 { len } else { len.min(snap_len as usize) };
-            expected.push(Block::Packet { facts, original_len: len as u32, bytes: whole[..kept].to_vec() });
+            expected.push(Block::Packet { metadata, original_len: len as u32, bytes: whole[..kept].to_vec() });
         }
         let statistics = Statistics {
             start_unix_ns: counts.0, received: counts.1, capture_drops: counts.2, ..Statistics::default()
@@ -147,12 +148,12 @@ fn everything(writer: &mut Writer<Vec<u8>>) -> usize {
     }
     for (nth, packet) in packets.iter().enumerate() {
         let at = 1_700_000_000_123_456_789 + nth as u64 * 1_000_001;
-        writer.packet(&facts(at), &[packet]).unwrap();
+        writer.packet(&metadata(at), &[packet]).unwrap();
     }
     packets.len()
 }
 
-/// Bytes that another program wrote a reader for are held against that program.
+/// Bytes that another program wrote a reader for are compared with that program.
 #[test]
 fn tshark_finds_nothing_wrong() {
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -201,4 +202,27 @@ fn tshark_finds_nothing_wrong() {
         "every segment's checksum is checked"
     );
     assert_eq!(whole.lines().count(), 2, "tshark puts the fragments together");
+}
+
+/// A block of `kind` around `words`, big-endian.
+fn foreign_block(kind: u32, words: &[u32]) -> Vec<u8> {
+    let length = 12 + 4 * words.len() as u32;
+    let all = [kind, length].into_iter().chain(words.iter().copied()).chain([length]);
+    all.flat_map(u32::to_be_bytes).collect()
+}
+
+/// Nanoseconds (`if_tsresol` 9) that begin 100 s after 1970 (`if_tsoffset`), and a packet in the block that
+/// was used before the Enhanced Packet Block, with 5 packets dropped before it.
+#[test]
+fn offsets_of_time_and_obsolete_packets_are_read() {
+    let bytes = [
+        foreign_block(0x0a0d_0d0a, &[0x1a2b_3c4d, 0x0001_0000, u32::MAX, u32::MAX]),
+        foreign_block(1, &[101 << 16, 0, 9 << 16 | 1, 9 << 24, 14 << 16 | 8, 0, 100, 0]),
+        foreign_block(2, &[5, 0, 7, 2, 60, 0x4142_0000]),
+        foreign_block(3, &[2, 0x4142_0000]),
+    ];
+    let blocks = read(&bytes.concat()).unwrap();
+    let metadata = PacketMetadata { direction: Direction::Unknown, drops: 5, ..metadata(100_000_000_007) };
+    assert_eq!(blocks[2], Block::Packet { metadata, original_len: 60, bytes: b"AB".to_vec() });
+    assert_eq!(blocks[3], Block::Other(farfield_wire::pcapng::SIMPLE_PACKET));
 }

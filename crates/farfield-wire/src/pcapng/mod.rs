@@ -1,4 +1,4 @@
-//! Captures in pcapng (draft-ietf-opsawg-pcapng): what a run writes, and enough reading to check it.
+//! Captures in pcapng (draft-ietf-opsawg-pcapng): written, and read back.
 //!
 //! A file is one section with interfaces, packets and statistics, all times in nanoseconds. What a capture
 //! lost it says itself: packets carry the count of those lost before them, and statistics the sums.
@@ -6,11 +6,14 @@
 mod read;
 mod write;
 
-pub use read::{Block, Reader, ReaderError};
+pub use read::{Block, BlockView, Reader, ReaderError};
 pub use write::Writer;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+/// The type of a Simple Packet Block: a packet without an instant.
+pub const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -21,6 +24,7 @@ mod option {
     pub const USER_APPLICATION: u16 = 4;
     pub const IF_NAME: u16 = 2;
     pub const IF_TSRESOL: u16 = 9;
+    pub const IF_TSOFFSET: u16 = 14;
     pub const EPB_FLAGS: u16 = 2;
     pub const EPB_DROPCOUNT: u16 = 4;
     pub const ISB_STARTTIME: u16 = 2;
@@ -71,7 +75,7 @@ pub enum Direction {
 
 /// What is known of a captured packet beside its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PacketFacts {
+pub struct PacketMetadata {
     /// Where it was seen.
     pub interface: InterfaceId,
     /// When, in nanoseconds since 1970.

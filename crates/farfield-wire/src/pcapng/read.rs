@@ -1,10 +1,10 @@
-//! Reading a capture, of either order of bytes, block by block. For tests and for checking what a run
-//! captured: it allocates for each packet, and of options reads those that the writer writes (so
-//! `if_tsoffset` is not added).
+//! Reading a capture, of either order of bytes, block by block: ours, and what dumpcap, tcpdump and Wireshark
+//! write. Options beside those of `super::option` are passed over, and so are blocks of other types: a Simple
+//! Packet Block has no instant, so that it is of no use here.
 
 use super::{
-    BYTE_ORDER, Direction, INTERFACE, Interface, InterfaceId, LinkType, PACKET, PacketFacts, SECTION,
-    STATISTICS, Statistics, option,
+    BYTE_ORDER, Direction, INTERFACE, Interface, InterfaceId, LinkType, OBSOLETE_PACKET, PACKET,
+    PacketMetadata, SECTION, STATISTICS, Statistics, option,
 };
 use std::io::{self, Read};
 
@@ -35,7 +35,7 @@ pub enum Block {
     /// A packet.
     Packet {
         /// What is known of it.
-        facts: PacketFacts,
+        metadata: PacketMetadata,
         /// Its length before it was cut.
         original_len: u32,
         /// What was kept of it.
@@ -47,6 +47,42 @@ pub enum Block {
     Other(u32),
 }
 
+/// As [`Block`], its bytes those of the reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockView<'a> {
+    /// A section begins, and with it the numbering of interfaces.
+    Section,
+    /// An interface is described.
+    Interface(Interface),
+    /// A packet.
+    Packet {
+        /// What is known of it.
+        metadata: PacketMetadata,
+        /// Its length before it was cut.
+        original_len: u32,
+        /// What was kept of it.
+        bytes: &'a [u8],
+    },
+    /// What an interface saw.
+    Statistics(InterfaceId, Statistics),
+    /// A block that is not read here, by its type.
+    Other(u32),
+}
+
+impl From<BlockView<'_>> for Block {
+    fn from(view: BlockView<'_>) -> Block {
+        match view {
+            BlockView::Section => Block::Section,
+            BlockView::Interface(interface) => Block::Interface(interface),
+            BlockView::Packet { metadata, original_len, bytes } => {
+                Block::Packet { metadata, original_len, bytes: bytes.to_vec() }
+            }
+            BlockView::Statistics(interface, statistics) => Block::Statistics(interface, statistics),
+            BlockView::Other(kind) => Block::Other(kind),
+        }
+    }
+}
+
 /// A pcapng file being read.
 #[derive(Debug)]
 pub struct Reader<R> {
@@ -55,12 +91,16 @@ pub struct Reader<R> {
     /// Of each interface of this section, what a unit of time is worth.
     units: Vec<Unit>,
     begun: bool,
+    /// The body of the block that was read last.
+    body: Vec<u8>,
 }
 
 /// `if_tsresol`: the number of units in a second is a power of 10 or of 2.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     per_second: u128,
+    /// `if_tsoffset`: seconds to be added to every time.
+    offset_s: i64,
 }
 
 impl Unit {
@@ -68,18 +108,26 @@ impl Unit {
         let exponent = u32::from(tsresol & 0x7f);
         let per_second =
             if tsresol & 0x80 == 0 { 10u128.checked_pow(exponent) } else { 2u128.checked_pow(exponent) };
-        per_second.map(|per_second| Unit { per_second })
+        per_second.map(|per_second| Unit { per_second, offset_s: 0 })
     }
 
+    /// Nanoseconds since 1970; what lies outside of 64 bits wraps.
     fn ns(self, time: u64) -> u64 {
-        (u128::from(time) * 1_000_000_000 / self.per_second) as u64
+        // The units that captures have, without a division of 128 bits for each packet.
+        let ns = match self.per_second {
+            1_000_000_000 => time,
+            1_000_000 => time.wrapping_mul(1_000),
+            per_second => (u128::from(time) * 1_000_000_000 / per_second) as u64,
+        };
+        ns.wrapping_add_signed(self.offset_s.wrapping_mul(1_000_000_000))
     }
 }
 
 impl<R: Read> Reader<R> {
     /// Reads from the beginning of a file.
     pub fn new(from: R) -> Reader<R> {
-        Reader { from, big_endian: cfg!(target_endian = "big"), units: Vec::new(), begun: false }
+        let big_endian = cfg!(target_endian = "big");
+        Reader { from, big_endian, units: Vec::new(), begun: false, body: Vec::new() }
     }
 
     /// The next block; `None` at the end of the file.
@@ -87,6 +135,14 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// See [`ReaderError`].
     pub fn next_block(&mut self) -> Result<Option<Block>, ReaderError> {
+        Ok(self.next_view()?.map(Block::from))
+    }
+
+    /// As [`next_block`](Self::next_block), without a copy of the packet.
+    ///
+    /// # Errors
+    /// See [`ReaderError`].
+    pub fn next_view(&mut self) -> Result<Option<BlockView<'_>>, ReaderError> {
         let mut head = [0; 8];
         match self.from.read(&mut head[..1])? {
             0 if self.begun => return Ok(None),
@@ -114,61 +170,89 @@ impl<R: Read> Reader<R> {
         if length < already + 4 || !length.is_multiple_of(4) || length > BLOCK_LEN_MAX {
             return Err(ReaderError::Damaged("the length of a block"));
         }
-        let mut body = vec![0; length - already];
-        self.from.read_exact(&mut body)?;
-        if self.u32(&body, body.len() - 4) as usize != length {
+        self.body.clear();
+        self.from.by_ref().take((length - already) as u64).read_to_end(&mut self.body)?;
+        if self.body.len() < length - already {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let end = self.body.len() - 4;
+        if self.u32(&self.body, end) as usize != length {
             return Err(ReaderError::Damaged("the two lengths of a block differ"));
         }
-        body.truncate(body.len() - 4);
-        let block = match kind {
-            SECTION => Ok(Block::Section),
-            INTERFACE => self.interface(&body),
-            PACKET => self.packet(&body),
-            STATISTICS => self.statistics(&body),
-            kind => Ok(Block::Other(kind)),
+        self.body.truncate(end);
+        let view = match kind {
+            SECTION => BlockView::Section,
+            INTERFACE => self.interface()?,
+            PACKET => self.packet(&self.body)?,
+            OBSOLETE_PACKET => self.obsolete_packet(&self.body)?,
+            STATISTICS => self.statistics(&self.body)?,
+            kind => BlockView::Other(kind),
         };
-        block.map(Some)
+        Ok(Some(view))
     }
 
-    fn interface(&mut self, body: &[u8]) -> Result<Block, ReaderError> {
-        let (fixed, options) = body.split_at_checked(8).ok_or(ReaderError::Damaged("a short interface"))?;
+    fn interface(&mut self) -> Result<BlockView<'static>, ReaderError> {
+        let (fixed, options) =
+            self.body.split_at_checked(8).ok_or(ReaderError::Damaged("a short interface"))?;
         let mut name = String::new();
-        let mut tsresol = 6;
+        let (mut tsresol, mut offset_s) = (6, 0);
         self.each_option(options, |code, value| match code {
             option::IF_NAME => name = String::from_utf8_lossy(value).into_owned(),
             option::IF_TSRESOL => tsresol = value.first().copied().unwrap_or(tsresol),
+            option::IF_TSOFFSET if value.len() == 8 => offset_s = self.u64(value) as i64,
             _ => {}
         })?;
-        self.units.push(Unit::read(tsresol).ok_or(ReaderError::Damaged("the resolution of time"))?);
-        let link = LinkType(self.u16(fixed, 0));
-        Ok(Block::Interface(Interface { name, link, snap_len: self.u32(fixed, 4) }))
+        let (link, snap_len) = (LinkType(self.u16(fixed, 0)), self.u32(fixed, 4));
+        let unit = Unit::read(tsresol).ok_or(ReaderError::Damaged("the resolution of time"))?;
+        self.units.push(Unit { offset_s, ..unit });
+        Ok(BlockView::Interface(Interface { name, link, snap_len }))
     }
 
-    fn packet(&self, body: &[u8]) -> Result<Block, ReaderError> {
+    fn packet<'a>(&self, body: &'a [u8]) -> Result<BlockView<'a>, ReaderError> {
         let (fixed, rest) = body.split_at_checked(20).ok_or(ReaderError::Damaged("a short packet"))?;
+        self.any_packet(InterfaceId(self.u32(fixed, 0)), 0, fixed, rest)
+    }
+
+    /// The Packet Block that files of before 2010 may have: a shorter number of the interface, and drops.
+    fn obsolete_packet<'a>(&self, body: &'a [u8]) -> Result<BlockView<'a>, ReaderError> {
+        let (fixed, rest) = body.split_at_checked(20).ok_or(ReaderError::Damaged("a short packet"))?;
+        let drops = match self.u16(fixed, 2) {
+            u16::MAX => 0, // not known
+            drops => u64::from(drops),
+        };
+        self.any_packet(InterfaceId(self.u16(fixed, 0).into()), drops, fixed, rest)
+    }
+
+    /// The rest of a packet's block: time, lengths, bytes and options, which both types have alike.
+    fn any_packet<'a>(
+        &self,
+        interface: InterfaceId,
+        drops: u64,
+        fixed: &[u8],
+        rest: &'a [u8],
+    ) -> Result<BlockView<'a>, ReaderError> {
         let captured_len = self.u32(fixed, 12) as usize;
         let (bytes, options) = rest
             .split_at_checked(captured_len.next_multiple_of(4))
             .ok_or(ReaderError::Damaged("the length of a packet"))?;
-        let interface = InterfaceId(self.u32(fixed, 0));
         let at_unix_ns = self.unit(interface)?.ns(self.time(fixed, 4));
-        let mut facts = PacketFacts { interface, at_unix_ns, direction: Direction::Unknown, drops: 0 };
+        let mut metadata = PacketMetadata { interface, at_unix_ns, direction: Direction::Unknown, drops };
         self.each_option(options, |code, value| match (code, value.len()) {
             (option::EPB_FLAGS, 4) => {
-                facts.direction = match self.u32(value, 0) & 3 {
+                metadata.direction = match self.u32(value, 0) & 3 {
                     1 => Direction::Inbound,
                     2 => Direction::Outbound,
                     _ => Direction::Unknown,
                 }
             }
-            (option::EPB_DROPCOUNT, 8) => facts.drops = self.u64(value),
+            (option::EPB_DROPCOUNT, 8) => metadata.drops = self.u64(value),
             _ => {}
         })?;
-        let bytes = bytes[..captured_len].to_vec();
-        Ok(Block::Packet { facts, original_len: self.u32(fixed, 16), bytes })
+        let bytes = &bytes[..captured_len];
+        Ok(BlockView::Packet { metadata, original_len: self.u32(fixed, 16), bytes })
     }
 
-    fn statistics(&self, body: &[u8]) -> Result<Block, ReaderError> {
+    fn statistics(&self, body: &[u8]) -> Result<BlockView<'static>, ReaderError> {
         let (fixed, options) = body.split_at_checked(12).ok_or(ReaderError::Damaged("short statistics"))?;
         let interface = InterfaceId(self.u32(fixed, 0));
         let unit = self.unit(interface)?;
@@ -187,7 +271,7 @@ impl<R: Read> Reader<R> {
                 _ => {}
             }
         })?;
-        Ok(Block::Statistics(interface, all))
+        Ok(BlockView::Statistics(interface, all))
     }
 
     fn each_option(&self, mut options: &[u8], mut each: impl FnMut(u16, &[u8])) -> Result<(), ReaderError> {

@@ -1,7 +1,7 @@
 //! Writing a capture. No packet allocates; hand in a buffered writer.
 
 use super::{
-    BYTE_ORDER, Direction, INTERFACE, Interface, InterfaceId, PACKET, PacketFacts, SECTION, STATISTICS,
+    BYTE_ORDER, Direction, INTERFACE, Interface, InterfaceId, PACKET, PacketMetadata, SECTION, STATISTICS,
     Statistics, option,
 };
 use std::io::{self, Write};
@@ -54,21 +54,47 @@ impl<W: Write> Writer<W> {
     ///
     /// # Panics
     /// If the interface is not this file's, or the packet longer than 2^31 bytes.
-    pub fn packet(&mut self, facts: &PacketFacts, parts: &[&[u8]]) -> io::Result<()> {
+    pub fn packet(&mut self, metadata: &PacketMetadata, parts: &[&[u8]]) -> io::Result<()> {
         let original_len: usize = parts.iter().map(|part| part.len()).sum();
-        let snap_len = self.snap_lens[facts.interface.0 as usize];
-        let captured_len = original_len.min(snap_len as usize);
+        self.packet_of_length(metadata, parts, original_len)
+    }
+
+    /// Writes a packet of `original_len` bytes, of which the first are given, cut to the interface's snap
+    /// length.
+    ///
+    /// # Panics
+    /// If the interface is not this file's, or more bytes are given than the packet had.
+    pub fn cut_packet(
+        &mut self,
+        metadata: &PacketMetadata,
+        first: &[u8],
+        original_len: u32,
+    ) -> io::Result<()> {
+        let original_len = original_len as usize;
+        assert!(first.len() <= original_len);
+        self.packet_of_length(metadata, &[first], original_len)
+    }
+
+    fn packet_of_length(
+        &mut self,
+        metadata: &PacketMetadata,
+        parts: &[&[u8]],
+        original_len: usize,
+    ) -> io::Result<()> {
+        let given_len: usize = parts.iter().map(|part| part.len()).sum();
+        let snap_len = self.snap_lens[metadata.interface.0 as usize];
+        let captured_len = given_len.min(snap_len as usize);
         let padding = captured_len.next_multiple_of(4) - captured_len;
 
-        let (options, options_len) = packet_options(facts);
+        let (options, options_len) = packet_options(metadata);
         let block_len = word(FRAME_LEN + 20 + captured_len + padding + options_len);
         let mut head = [0; 28];
         let words = [
             PACKET,
             block_len,
-            facts.interface.0,
-            (facts.at_unix_ns >> 32) as u32,
-            facts.at_unix_ns as u32,
+            metadata.interface.0,
+            (metadata.at_unix_ns >> 32) as u32,
+            metadata.at_unix_ns as u32,
             word(captured_len),
             word(original_len),
         ];
@@ -123,6 +149,11 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
+    /// What it is written to.
+    pub fn sink(&self) -> &W {
+        &self.out
+    }
+
     /// Ends the file: what it was written to, flushed.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
@@ -143,7 +174,7 @@ impl<W: Write> Writer<W> {
 }
 
 /// The options of a packet, and how many of the bytes they take: none where there is nothing to say.
-fn packet_options(facts: &PacketFacts) -> ([u8; 24], usize) {
+fn packet_options(metadata: &PacketMetadata) -> ([u8; 24], usize) {
     let mut bytes = [0; 24];
     let mut len = 0;
     let mut push = |code: u16, value: &[u8]| {
@@ -152,7 +183,7 @@ fn packet_options(facts: &PacketFacts) -> ([u8; 24], usize) {
         bytes[len + 4..len + 4 + value.len()].copy_from_slice(value);
         len += 4 + value.len();
     };
-    let direction = match facts.direction {
+    let direction = match metadata.direction {
         Direction::Unknown => 0u32,
         Direction::Inbound => 1,
         Direction::Outbound => 2,
@@ -160,8 +191,8 @@ fn packet_options(facts: &PacketFacts) -> ([u8; 24], usize) {
     if direction > 0 {
         push(option::EPB_FLAGS, &direction.to_ne_bytes());
     }
-    if facts.drops > 0 {
-        push(option::EPB_DROPCOUNT, &facts.drops.to_ne_bytes());
+    if metadata.drops > 0 {
+        push(option::EPB_DROPCOUNT, &metadata.drops.to_ne_bytes());
     }
     if len > 0 {
         len += END_OF_OPTIONS.len();
