@@ -19,7 +19,7 @@ pub struct Compound {
 /// Why links cannot be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotCollapsible {
-    /// The hop, counted from 0, has its packets wait for a verdict.
+    /// The hop, counted from 0, has its packets wait for a fate.
     #[error("hop {0} has a CoDel queue, which decides later about a packet")]
     Waits(usize),
     /// The hop, counted from 0 and not the last, reorders packets.

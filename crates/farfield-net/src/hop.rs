@@ -15,7 +15,7 @@ pub enum NodeKind {
     Switch,
 }
 
-/// The verdict on a packet on its way through a node.
+/// The fate of a packet on its way through a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passing {
     /// The packet goes on, with this TTL.
@@ -28,7 +28,7 @@ pub enum Passing {
 }
 
 impl NodeKind {
-    /// The verdict on a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section
+    /// The fate of a packet with this TTL (or hop limit) that is for somebody else (RFC 1812, section
     /// 5.3.1; RFC 8200, section 3): a router forwards none whose TTL would become zero.
     pub const fn pass(self, ttl: u8) -> Passing {
         match (self, ttl) {

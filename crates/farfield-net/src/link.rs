@@ -6,7 +6,7 @@
 //!
 //! First in, first out, there is no "link free" event: a packet's departure follows from the one before it,
 //! and so [`Link::offer`] returns at once what becomes of it. Only behind a [CoDel
-//! queue](crate::queue::codel) a packet may have to wait for its verdict, which [`Link::poll`] returns.
+//! queue](crate::queue::codel) a packet may have to wait for its fate, which [`Link::poll`] returns.
 //! Offers come in order of time, as a [wheel](crate::Wheel) deals them; one that is late counts as of the
 //! latest before it.
 //!
@@ -49,7 +49,7 @@ pub enum Fate {
     Delivered(Delivery),
     /// The packet does not arrive.
     Dropped(Cause),
-    /// The packet waits in a CoDel queue; [`Link::poll`] returns its fate, from [`Link::next_verdict_at`] on.
+    /// The packet waits in a CoDel queue; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
     Waits,
 }
 
@@ -102,14 +102,14 @@ enum Line {
     Unlimited,
     DropTail(Backlog),
     Red(Box<(Red, Backlog)>),
-    Codel(Box<Verdicts>),
+    Codel(Box<Fates>),
 }
 
-/// A CoDel queue, and the verdicts that have not been polled yet.
+/// A CoDel queue, and the fates that have not been polled yet.
 #[derive(Debug, Clone, Default)]
-struct Verdicts {
+struct Fates {
     queue: Codel,
-    fallen: VecDeque<(u64, Fate)>,
+    decided: VecDeque<(u64, Fate)>,
 }
 
 impl Link {
@@ -149,26 +149,26 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// When the next verdict on a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile
+    /// When the next fate of a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile
     /// does not bring it forward.
-    pub fn next_verdict_at(&self) -> Option<Instant> {
-        let Line::Codel(verdicts) = &self.line else { return None };
-        if !verdicts.fallen.is_empty() {
+    pub fn next_fate_at(&self) -> Option<Instant> {
+        let Line::Codel(fates) = &self.line else { return None };
+        if !fates.decided.is_empty() {
             return Some(self.now);
         }
-        let front = verdicts.queue.front()?;
+        let front = fates.queue.front()?;
         Some(self.transmitter.next_start(&self.model.speed, front.came))
     }
 
-    /// Takes the next verdict that has fallen by `now`, with the packet's key. Call until there is none.
+    /// Takes the next fate that is decided by `now`, with the packet's key. Call until there is none.
     pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
         self.advance(now, rng);
-        let Line::Codel(verdicts) = &mut self.line else { return None };
-        verdicts.fallen.pop_front()
+        let Line::Codel(fates) = &mut self.line else { return None };
+        fates.decided.pop_front()
     }
 
     /// Advances to `now`. Departures up to then draw random numbers before packets that are offered now, so
-    /// that the instant at which verdicts are polled does not matter.
+    /// that the instant at which fates are polled does not matter.
     fn advance(&mut self, now: Instant, rng: &mut Stream) {
         self.now = self.now.max(now);
         self.judge(rng);
@@ -229,22 +229,21 @@ impl Link {
     }
 
     fn offer_codel(&mut self, parameters: &codel::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
-        let Line::Codel(verdicts) = &mut self.line else {
+        let Line::Codel(fates) = &mut self.line else {
             unreachable!("a link's line is made for its discipline")
         };
-        let (packets, bytes) = verdicts.queue.length();
+        let (packets, bytes) = fates.queue.length();
         let size = self.model.on_wire(packet.bytes);
         let waits = packets > 0 || self.transmitter.next_start(&self.model.speed, self.now) > self.now;
         if waits && parameters.limit.is_some_and(|limit| !limit.admits(packets, bytes, size.into())) {
             return Fate::Dropped(Cause::QueueFull);
         }
-        verdicts.queue.push(Waiting { key: packet.key, bytes: size, came: self.now });
+        fates.queue.push(Waiting { key: packet.key, bytes: size, came: self.now });
         if waits {
             return Fate::Waits;
         }
         // It finds the link idle and nothing before it: it leaves at once, with nothing behind it.
-        let front =
-            verdicts.queue.leave(self.now, parameters, |_| unreachable!("nothing is queued behind it"));
+        let front = fates.queue.leave(self.now, parameters, |_| unreachable!("nothing is queued behind it"));
         debug_assert!(front.is_some_and(|front| front.key == packet.key));
         self.send(self.now, packet.bytes, rng)
     }
@@ -253,21 +252,21 @@ impl Link {
     fn judge(&mut self, rng: &mut Stream) {
         let Discipline::Codel(parameters) = self.model.discipline else { return };
         loop {
-            let Line::Codel(verdicts) = &mut self.line else { return };
-            let Some(front) = verdicts.queue.front() else { return };
+            let Line::Codel(fates) = &mut self.line else { return };
+            let Some(front) = fates.queue.front() else { return };
             let at = self.transmitter.next_start(&self.model.speed, front.came);
             if at > self.now {
                 return;
             }
-            let Verdicts { queue, fallen } = &mut **verdicts;
-            let drop = |packet: Waiting| fallen.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
+            let Fates { queue, decided } = &mut **fates;
+            let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
             let Some(packet) = queue.leave(at, &parameters, drop) else { continue };
             // All that is queued came before `at`, for newcomers join after this; so it starts to leave at
             // `at`.
             let bytes = packet.bytes - self.model.overhead;
             let fate = self.send(packet.came, bytes, rng);
-            let Line::Codel(verdicts) = &mut self.line else { return };
-            verdicts.fallen.push_back((packet.key, fate));
+            let Line::Codel(fates) = &mut self.line else { return };
+            fates.decided.push_back((packet.key, fate));
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Mtu(u32);
 #[error("an MTU of {0} is out of range; write bytes from 68 (1280 where IPv6 runs) to 65535, such as `1500`")]
 pub struct MtuError(pub u64);
 
-/// The verdict on a packet at a link's entrance.
+/// The fate of a packet at a link's entrance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// The packet goes through whole.
@@ -43,7 +43,7 @@ impl Mtu {
         self.0
     }
 
-    /// The verdict on a packet of `bytes`. `may_fragment` is false for IPv6, and for IPv4 with DF set.
+    /// The fate of a packet of `bytes`. `may_fragment` is false for IPv6, and for IPv4 with DF set.
     pub const fn judge(self, bytes: u32, may_fragment: bool) -> Fit {
         if bytes <= self.0 {
             Fit::Fits

@@ -15,28 +15,16 @@ pub use routes::{Metric, Routes, Unreachable};
 pub use spec::{ConnectionSpec, TopologyError, TopologySpec};
 
 use crate::hop::NodeKind;
-use farfield_base::Duration;
+use farfield_base::{Duration, index_type};
 
-/// A node, by its index in the topology.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(u32);
-
-/// A directed link, by its index in the topology.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(u32);
-
-impl NodeId {
-    /// From 0, in order of adding.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// A node of a topology: its index, from 0, in order of adding.
+    pub struct NodeId;
 }
 
-impl LinkId {
-    /// From 0, in order of adding.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// A directed link of a topology: its index, from 0, in order of adding.
+    pub struct LinkId;
 }
 
 /// A node.
@@ -82,7 +70,8 @@ impl<L> Topology<L> {
 
     /// Adds a node.
     pub fn add(&mut self, kind: NodeKind, name: impl Into<String>) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).expect("a topology has fewer than 2^32 nodes"));
+        let id =
+            NodeId::new(u32::try_from(self.nodes.len()).expect("a topology has fewer than 2^32 - 1 nodes"));
         self.nodes.push(Node { name: name.into(), kind });
         id
     }
@@ -90,7 +79,8 @@ impl<L> Topology<L> {
     /// Adds a link in one direction, between nodes of this topology.
     pub fn connect(&mut self, from: NodeId, to: NodeId, delay: Duration, link: L) -> LinkId {
         assert!(from.index().max(to.index()) < self.nodes.len(), "links connect nodes of their topology");
-        let id = LinkId(u32::try_from(self.edges.len()).expect("a topology has fewer than 2^32 links"));
+        let id =
+            LinkId::new(u32::try_from(self.edges.len()).expect("a topology has fewer than 2^32 - 1 links"));
         self.edges.push(Edge { from, to, delay, link });
         id
     }
@@ -107,12 +97,12 @@ impl<L> Topology<L> {
 
     /// All nodes, in order of adding.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
-        self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
+        self.nodes.iter().enumerate().map(|(index, node)| (NodeId::at(index), node))
     }
 
     /// All links, in order of adding.
     pub fn edges(&self) -> impl ExactSizeIterator<Item = (LinkId, &Edge<L>)> {
-        self.edges.iter().enumerate().map(|(index, edge)| (LinkId(index as u32), edge))
+        self.edges.iter().enumerate().map(|(index, edge)| (LinkId::at(index), edge))
     }
 
     /// The first node of that name.

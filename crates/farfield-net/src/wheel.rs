@@ -14,13 +14,12 @@
 //! and nothing is allocated for an event once the slab has grown. There is no cancelling; the receiver of an
 //! event checks whether it still cares.
 
-use farfield_base::Instant;
+use farfield_base::{Instant, index_type};
 
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 /// 11 digits of 6 bits cover the 64 bits of an instant.
 const LEVELS: usize = 11;
-const NIL: u32 = u32::MAX;
 /// Events of a chunk: enough to read in order, few enough not to waste a chunk on a slot with one event.
 const CHUNK: usize = 10;
 /// The level whose slots are named when they are dealt out: 64³ ns each.
@@ -36,23 +35,30 @@ pub struct Wheel<E> {
     slots: Box<[[Slot; SLOTS]; LEVELS]>,
     chunks: Vec<Chunk<E>>,
     /// The first of the chunks that are not in use.
-    free: u32,
+    free: Option<ChunkSlot>,
     len: usize,
 }
 
-/// The chunks of a slot, by index.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    first: u32,
-    last: u32,
+index_type! {
+    /// A chunk: its place in the slab.
+    struct ChunkSlot;
 }
 
-const EMPTY: Slot = Slot { first: NIL, last: NIL };
+/// The chunks of a slot.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    first: Option<ChunkSlot>,
+    last: Option<ChunkSlot>,
+}
+
+const EMPTY: Slot = Slot { first: None, last: None };
+// A wheel has 704 slots.
+const _: () = assert!(size_of::<Slot>() == 8);
 
 #[derive(Debug)]
 struct Chunk<E> {
     /// The chunk after it in its slot, or on the free list.
-    next: u32,
+    next: Option<ChunkSlot>,
     /// Its events are those of `from..to`; none is left only while it is on the free list.
     from: u8,
     to: u8,
@@ -80,7 +86,7 @@ impl<E> Wheel<E> {
             occupied: [0; LEVELS],
             slots: Box::new([[EMPTY; SLOTS]; LEVELS]),
             chunks: Vec::new(),
-            free: NIL,
+            free: None,
             len: 0,
         }
     }
@@ -158,14 +164,14 @@ impl<E> Wheel<E> {
     /// When the earliest event of an occupied slot is due, and whether it is the slot's only one.
     fn earliest(&self, level: usize, slot: usize) -> (u64, bool) {
         let (mut earliest, mut count) = (u64::MAX, 0);
-        let mut chunk_at = self.slots[level][slot].first;
-        while chunk_at != NIL {
-            let chunk = &self.chunks[chunk_at as usize];
+        let mut next = self.slots[level][slot].first;
+        while let Some(chunk_at) = next {
+            let chunk = &self.chunks[chunk_at.index()];
             let events = &chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
             earliest = events.iter().fold(earliest, |earliest, entry| earliest.min(entry.at));
             count += events.len();
             // All of a slot of level 0 is due at once.
-            chunk_at = if level == 0 { NIL } else { chunk.next };
+            next = if level == 0 { None } else { chunk.next };
         }
         (earliest, count == 1)
     }
@@ -176,46 +182,45 @@ impl<E> Wheel<E> {
         let slot = ((at >> (level * DIGIT_BITS)) as usize) & (SLOTS - 1);
         let level = level as usize;
         let last = self.slots[level][slot].last;
-        let chunk_at = match self.chunks.get(last as usize) {
-            Some(chunk) if usize::from(chunk.to) < CHUNK => last,
+        let chunk_at = match last {
+            Some(last) if usize::from(self.chunks[last.index()].to) < CHUNK => last,
             _ => self.extend(level, slot),
         };
-        let chunk = &mut self.chunks[chunk_at as usize];
+        let chunk = &mut self.chunks[chunk_at.index()];
         chunk.events[usize::from(chunk.to)] = Entry { at, event: Some(event) };
         chunk.to += 1;
     }
 
     /// Adds an empty chunk to a slot.
-    fn extend(&mut self, level: usize, slot: usize) -> u32 {
-        let chunk_at = if self.free == NIL {
-            let events = std::array::from_fn(|_| Entry { at: 0, event: None });
-            self.chunks.push(Chunk { next: NIL, from: 0, to: 0, events });
-            u32::try_from(self.chunks.len() - 1).expect("fewer than 2^32 chunks of events wait at once")
-        } else {
-            let chunk_at = self.free;
-            let chunk = &mut self.chunks[chunk_at as usize];
-            self.free = std::mem::replace(&mut chunk.next, NIL);
+    fn extend(&mut self, level: usize, slot: usize) -> ChunkSlot {
+        let chunk_at = if let Some(chunk_at) = self.free {
+            let chunk = &mut self.chunks[chunk_at.index()];
+            self.free = chunk.next.take();
             (chunk.from, chunk.to) = (0, 0);
             chunk_at
+        } else {
+            let number = u32::try_from(self.chunks.len()).expect("fewer than 2^32 - 1 chunks wait at once");
+            let events = std::array::from_fn(|_| Entry { at: 0, event: None });
+            self.chunks.push(Chunk { next: None, from: 0, to: 0, events });
+            ChunkSlot::new(number)
         };
         self.occupied[level] |= 1 << slot;
         let Slot { first, last } = &mut self.slots[level][slot];
-        if *last == NIL {
-            *first = chunk_at;
-        } else {
-            self.chunks[*last as usize].next = chunk_at;
+        match *last {
+            None => *first = Some(chunk_at),
+            Some(last) => self.chunks[last.index()].next = Some(chunk_at),
         }
-        *last = chunk_at;
+        *last = Some(chunk_at);
         chunk_at
     }
 
     /// Moves what lies in a slot to the levels below, in order.
     fn deal_out(&mut self, level: usize, slot: usize, soon: &mut impl FnMut(&E)) {
-        let mut chunk_at = self.clear(level, slot);
-        while chunk_at != NIL {
-            let chunk = &self.chunks[chunk_at as usize];
+        let mut next = self.clear(level, slot);
+        while let Some(chunk_at) = next {
+            let chunk = &self.chunks[chunk_at.index()];
             for index in chunk.from..chunk.to {
-                let entry = &mut self.chunks[chunk_at as usize].events[usize::from(index)];
+                let entry = &mut self.chunks[chunk_at.index()].events[usize::from(index)];
                 let at = entry.at;
                 if let Some(event) = entry.event.take() {
                     if level == SOON_LEVEL {
@@ -224,49 +229,50 @@ impl<E> Wheel<E> {
                     self.append(at, event);
                 }
             }
-            chunk_at = self.release(chunk_at);
+            next = self.release(chunk_at);
         }
     }
 
     /// Takes the first of the events of a slot that are due at `earliest`, which is the wheel's time now, and
     /// moves the others to the levels below.
     fn take_earliest(&mut self, level: usize, slot: usize, earliest: u64, soon: &mut impl FnMut(&E)) -> E {
-        let mut chunk_at = self.slots[level][slot].first;
+        let mut next = self.slots[level][slot].first;
         let event = loop {
-            let chunk = &mut self.chunks[chunk_at as usize];
+            let chunk_at = next.expect("the earliest event of a slot lies in its chunks");
+            let chunk = &mut self.chunks[chunk_at.index()];
             let events = &mut chunk.events[usize::from(chunk.from)..usize::from(chunk.to)];
             if let Some(entry) = events.iter_mut().find(|entry| entry.at == earliest) {
                 break entry.event.take().expect("an entry in use holds its event");
             }
-            chunk_at = chunk.next;
+            next = chunk.next;
         };
         self.len -= 1;
         self.deal_out(level, slot, soon);
         event
     }
 
-    fn clear(&mut self, level: usize, slot: usize) -> u32 {
+    fn clear(&mut self, level: usize, slot: usize) -> Option<ChunkSlot> {
         self.occupied[level] &= !(1 << slot);
         std::mem::replace(&mut self.slots[level][slot], EMPTY).first
     }
 
     /// Puts a chunk on the free list; returns the one after it.
-    fn release(&mut self, chunk_at: u32) -> u32 {
-        let next = std::mem::replace(&mut self.chunks[chunk_at as usize].next, self.free);
-        self.free = chunk_at;
+    fn release(&mut self, chunk_at: ChunkSlot) -> Option<ChunkSlot> {
+        let next = std::mem::replace(&mut self.chunks[chunk_at.index()].next, self.free);
+        self.free = Some(chunk_at);
         next
     }
 
     fn take_first(&mut self, slot: usize) -> (Instant, E) {
-        let chunk_at = self.slots[0][slot].first;
-        let chunk = &mut self.chunks[chunk_at as usize];
+        let chunk_at = self.slots[0][slot].first.expect("an occupied slot has a chunk");
+        let chunk = &mut self.chunks[chunk_at.index()];
         let entry = &mut chunk.events[usize::from(chunk.from)];
         let (at, event) = (entry.at, entry.event.take().expect("an entry in use holds its event"));
         chunk.from += 1;
         self.len -= 1;
         if chunk.from == chunk.to {
             let next = self.release(chunk_at);
-            if next == NIL {
+            if next.is_none() {
                 self.clear(0, slot);
             } else {
                 self.slots[0][slot].first = next;

@@ -146,12 +146,12 @@ fn arrival_ns((key, fate): (u64, Fate)) -> (u64, Option<u64>) {
             assert_eq!(why, Cause::Delayed);
             (key, None)
         }
-        Fate::Waits => panic!("a verdict is not to wait"),
+        Fate::Waits => panic!("a fate is not to wait"),
     }
 }
 
 #[test]
-fn every_verdict_is_the_pseudo_codes() {
+fn every_fate_is_the_pseudo_codes() {
     for number in 60..64 {
         let packets = swinging_load(number);
         let expected = Rfc::default().play(&packets);
@@ -164,7 +164,7 @@ fn every_verdict_is_the_pseudo_codes() {
 
 /// Polling late makes no difference, also where draws for losses and for jitter alternate.
 #[test]
-fn verdicts_do_not_depend_on_when_they_are_asked_for() {
+fn fates_do_not_depend_on_when_they_are_asked_for() {
     let packets = swinging_load(70);
     let jitter = Arc::new(|rng: &mut Stream| exponential(Duration::from_ms(1), rng));
     let loss = Loss::Independent(Probability::of(Share::new(0.05).unwrap()));
@@ -178,7 +178,7 @@ fn verdicts_do_not_depend_on_when_they_are_asked_for() {
         }
     }
     fates.extend(std::iter::from_fn(|| lazy.link.poll(Instant::MAX, &mut lazy.rng)));
-    assert_eq!(lazy.link.next_verdict_at(), None);
+    assert_eq!(lazy.link.next_fate_at(), None);
     let mut asked = Bench::of(rough()).play(&packets);
     fates.sort_by_key(|(key, _)| *key);
     asked.sort_by_key(|(key, _)| *key);

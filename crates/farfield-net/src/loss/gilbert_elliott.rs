@@ -1,6 +1,6 @@
 //! Bursty loss from a chain of two states (Gilbert 1960, Elliott 1963), a step a packet.
 //!
-//! The step comes before the verdict: a good connection turns bad with probability `to_bad` and the very
+//! The step comes before the fate: a good connection turns bad with probability `to_bad` and the very
 //! packet on which it turned is lost. That is how WASP reads its table (Nahum et al. 2001, section 3.4,
 //! figure 5 and table 1): "a 4 percent chance of having each packet dropped. If a packet is dropped, the
 //! connection transitions to the bad state", where the next is lost with probability 0.35 and the chain else

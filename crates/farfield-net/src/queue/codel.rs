@@ -1,6 +1,6 @@
 //! CoDel (RFC 8289, section 5): drop, as it is about to leave, what has waited too long for too long.
 //!
-//! The verdict on a packet needs the bytes that are queued behind it *when it leaves*, so it cannot be known
+//! The fate of a packet needs the bytes that are queued behind it *when it leaves*, so it cannot be known
 //! when the packet comes. But nothing else about a departure depends on the future, so no event a departure
 //! is needed for exactness: departures are worked out in order, each at its own past instant, whenever
 //! somebody asks, before anything newer joins the queue. A packet that finds the link idle leaves at once,

@@ -34,15 +34,15 @@ pub struct Unreachable {
     pub more: bool,
 }
 
-const NO_LINK: u32 = u32::MAX;
 const FAR: Length = (u64::MAX, u64::MAX);
 
 /// The next link from every node to every node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routes {
     positions: Vec<Position>,
-    /// Rows are where a packet is, columns where it goes, both by number in the core.
-    next: Vec<u32>,
+    /// Rows are where a packet is, columns where it goes, both by number in the core; `None` where they are
+    /// one node, or where there is no path.
+    next: Vec<Option<LinkId>>,
     core: usize,
 }
 
@@ -60,14 +60,13 @@ impl Routes {
     pub fn compute<L>(topology: &Topology<L>, metric: Metric) -> Result<Routes, Unreachable> {
         let (positions, members) = positions_of(topology);
         let core = members.len();
-        let mut routes = Routes { positions, next: vec![NO_LINK; core * core], core };
+        let mut routes = Routes { positions, next: vec![None; core * core], core };
         let links = CoreLinks::of(topology, &routes.positions, metric);
         for to in 0..core {
             let distances = distances(topology, &members, &links, to);
             for (from, &distance) in distances.iter().enumerate() {
-                if let Some(link) = links.next(from, to, distance, &distances, topology, &members) {
-                    routes.next[from * core + to] = link.0;
-                }
+                routes.next[from * core + to] =
+                    links.next(from, to, distance, &distances, topology, &members);
             }
         }
         routes.check(topology).map(|()| routes)
@@ -104,8 +103,7 @@ impl Routes {
     }
 
     fn in_core(&self, from: u32, to: u32) -> Option<LinkId> {
-        let link = self.next[from as usize * self.core + to as usize];
-        (link != NO_LINK).then_some(LinkId(link))
+        self.next[from as usize * self.core + to as usize]
     }
 
     fn check<L>(&self, topology: &Topology<L>) -> Result<(), Unreachable> {
@@ -258,7 +256,7 @@ mod tests {
     fn walk(metric: Metric) -> String {
         let topology = detour();
         let routes = Routes::compute(&topology, metric).unwrap();
-        let path = routes.path(&topology, NodeId(0), NodeId(3));
+        let path = routes.path(&topology, NodeId::new(0), NodeId::new(3));
         path.iter().map(|&link| topology.node(topology.edge(link).to).name.as_str()).collect()
     }
 
@@ -271,7 +269,7 @@ mod tests {
     #[test]
     fn hosts_that_nothing_reaches_are_named() {
         let mut topology = detour();
-        let (lonely, router) = (topology.add(NodeKind::Host, "lonely"), NodeId(1));
+        let (lonely, router) = (topology.add(NodeKind::Host, "lonely"), NodeId::new(1));
         topology.connect(lonely, router, ms(1), ());
         let error = Routes::compute(&topology, Metric::Hops).unwrap_err();
         assert!(error.to_string().contains("host `n0` cannot reach host `lonely`"), "{error}");

@@ -28,8 +28,8 @@ impl Bench {
         }
     }
 
-    /// Offers packets by number, at the times given, asking for verdicts as they fall; the fates in the order
-    /// in which they fell.
+    /// Offers packets by number, at the times given, asking for fates as they are decided; the fates in the
+    /// order in which they fell.
     pub fn play(&mut self, packets: &[(Instant, u32)]) -> Vec<(u64, Fate)> {
         let mut fates = Vec::new();
         for (key, &(now, bytes)) in (0..).zip(packets) {
@@ -44,7 +44,7 @@ impl Bench {
     }
 
     fn poll(&mut self, until: Instant, fates: &mut Vec<(u64, Fate)>) {
-        while let Some(at) = self.link.next_verdict_at().filter(|at| *at <= until) {
+        while let Some(at) = self.link.next_fate_at().filter(|at| *at <= until) {
             fates.extend(std::iter::from_fn(|| self.link.poll(at, &mut self.rng)));
         }
     }
