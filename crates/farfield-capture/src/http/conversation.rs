@@ -1,0 +1,499 @@
+//! Requests and replies of a connection, paired in their order (RFC 9112, section 9.3).
+//!
+//! Where a direction is lost behind a hole, pairing takes turns: a request that begins while the bounds of
+//! replies are not known ends the reply before it, and a reply that begins ends a request whose end was not
+//! seen. That is what clients without pipelining do. A reply is paired only with a request that the server's
+//! packets acknowledge. What was inferred in this way is `Lossy`.
+
+use super::head::{self, RequestLine};
+use super::reader::{Framing, Owner, Reader};
+use crate::instant::UnixNs;
+use crate::stream::{Next, Piece, StreamOffset};
+use crate::transaction::{Transaction, TransactionState};
+use std::collections::VecDeque;
+
+/// Bounds of what is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HttpLimits {
+    pub head_bytes_max: usize,
+    pub target_bytes_max: usize,
+}
+
+/// What could not be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HttpCounts {
+    pub resynchronised: u64,
+    pub unasked: u64,
+    pub heads_too_long: u64,
+    pub tunnels: u64,
+}
+
+/// A request and what came of it so far.
+#[derive(Debug)]
+struct Exchange {
+    /// Where its request begins.
+    offset: StreamOffset,
+    request_first: UnixNs,
+    request_last: UnixNs,
+    request_done: bool,
+    reply_first: Option<UnixNs>,
+    reply_last: Option<UnixNs>,
+    reply_done: bool,
+    method: String,
+    target: String,
+    status: u16,
+    body_bytes: u64,
+    reply_bytes: u64,
+    pipelined: bool,
+    lossy: bool,
+    not_http: bool,
+}
+
+/// What both directions share.
+#[derive(Debug)]
+struct Shared {
+    limits: HttpLimits,
+    /// Requests that are not over, or not handed on yet.
+    exchanges: VecDeque<Exchange>,
+    /// How many of them, from the front, have their replies.
+    replied: usize,
+    /// Requests so far.
+    requests: u32,
+    /// The offset of the piece that is being read.
+    offset: StreamOffset,
+    /// Behind what the server's packets acknowledge of the requests.
+    acked: StreamOffset,
+    /// Bounds of replies are not known.
+    replies_lost: bool,
+    /// The reply that is being read belongs to no request.
+    unasked: bool,
+    /// Requests were lost, perhaps more than one, and not all since then is answered: replies may be off by
+    /// one.
+    doubtful: bool,
+    /// A reply has ended since the connection or the capture began.
+    settled: bool,
+    tunnel: bool,
+    not_http: bool,
+    counts: HttpCounts,
+}
+
+/// The HTTP of one connection.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    requests: Reader,
+    replies: Reader,
+    shared: Shared,
+}
+
+impl Conversation {
+    /// Begins a conversation, at the beginning of its connection or in the middle.
+    pub fn new(from_start: bool, limits: HttpLimits) -> Conversation {
+        let shared = Shared {
+            limits,
+            exchanges: VecDeque::new(),
+            replied: 0,
+            requests: 0,
+            offset: 0,
+            acked: 0,
+            replies_lost: !from_start,
+            unasked: false,
+            // There may be requests from before the capture.
+            doubtful: !from_start,
+            settled: from_start,
+            tunnel: false,
+            not_http: false,
+            counts: HttpCounts::default(),
+        };
+        Conversation {
+            requests: Reader::new(false, from_start),
+            replies: Reader::new(true, from_start),
+            shared,
+        }
+    }
+
+    /// Takes in what the client sent. A byte counts when it was first captured.
+    pub fn handle_request(&mut self, piece: &Piece<'_>) {
+        self.shared.offset = piece.offset;
+        let head_max = self.shared.limits.head_bytes_max;
+        let mut owner = Requests(&mut self.shared);
+        self.requests.handle(piece.what, piece.captured, piece.begins_packet, head_max, &mut owner);
+        self.settle();
+    }
+
+    /// Takes in what the server sent, in packets that acknowledge the client's direction up to `acked`. A
+    /// byte counts when it is available in order.
+    pub fn handle_reply(&mut self, piece: &Piece<'_>, acked: StreamOffset) {
+        // Packets that were not captured may have acknowledged anything.
+        self.shared.acked = if matches!(piece.what, Next::Missing(_)) { StreamOffset::MAX } else { acked };
+        let head_max = self.shared.limits.head_bytes_max;
+        let mut owner = Replies(&mut self.shared);
+        self.replies.handle(piece.what, piece.available, piece.begins_packet, head_max, &mut owner);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        self.shared.replies_lost = self.replies.is_lost();
+        if self.shared.not_http || self.shared.tunnel {
+            self.requests.ignore();
+            self.replies.ignore();
+        }
+    }
+
+    /// Requests so far.
+    pub fn requests(&self) -> u32 {
+        self.shared.requests
+    }
+
+    /// What could not be read.
+    pub fn counts(&self) -> HttpCounts {
+        self.shared.counts
+    }
+
+    /// One direction was not captured at all: what seems not to be over may have been.
+    pub fn doubt(&mut self) {
+        self.shared.exchanges.iter_mut().for_each(|exchange| exchange.lossy = true);
+    }
+
+    /// The next transaction that is over; if the connection `ended`, the next of all.
+    pub fn poll_transaction(&mut self, connection: u32, ended: bool) -> Option<Transaction> {
+        let shared = &mut self.shared;
+        let front = shared.exchanges.front()?;
+        let done = front.request_done && front.reply_done;
+        if !done && !ended {
+            return None;
+        }
+        let number = shared.requests - shared.exchanges.len() as u32;
+        let exchange = shared.exchanges.pop_front()?;
+        shared.replied -= usize::from(exchange.reply_done);
+        let state = match &exchange {
+            Exchange { not_http: true, .. } => TransactionState::NotHttp,
+            Exchange { lossy: true, .. } => TransactionState::Lossy,
+            _ if done => TransactionState::Complete,
+            Exchange { request_done: true, reply_first: None, .. } => TransactionState::Unanswered,
+            _ => TransactionState::Truncated,
+        };
+        Some(Transaction {
+            connection,
+            number,
+            request_first: exchange.request_first,
+            request_last: exchange.request_last,
+            reply_first: exchange.reply_first,
+            reply_last: exchange.reply_last,
+            pipelined: exchange.pipelined,
+            method: exchange.method,
+            target: exchange.target,
+            status: exchange.status,
+            body_bytes: exchange.body_bytes,
+            reply_bytes: exchange.reply_bytes,
+            state,
+        })
+    }
+}
+
+impl Shared {
+    /// Adds a request that begins at `at`.
+    fn add(&mut self, at: UnixNs) -> &mut Exchange {
+        if self.replies_lost && self.exchanges.get(self.replied).is_some_and(|it| it.reply_first.is_some()) {
+            self.end_reply(true);
+        }
+        self.doubtful |= self.replies_lost && self.replied < self.exchanges.len();
+        if let Some(before) = self.exchanges.back_mut() {
+            before.request_done = true;
+        }
+        let pipelined = self.replied < self.exchanges.len();
+        self.doubtful &= pipelined || !self.settled;
+        self.requests += 1;
+        self.exchanges.push_back(Exchange {
+            offset: self.offset,
+            request_first: at,
+            request_last: at,
+            request_done: false,
+            reply_first: None,
+            reply_last: None,
+            reply_done: false,
+            method: String::new(),
+            target: String::new(),
+            status: 0,
+            body_bytes: 0,
+            reply_bytes: 0,
+            pipelined,
+            lossy: self.doubtful,
+            not_http: false,
+        });
+        self.exchanges.back_mut().expect("one was added")
+    }
+
+    /// The request whose reply is being read or comes next.
+    fn current(&mut self) -> Option<&mut Exchange> {
+        if self.unasked { None } else { self.exchanges.get_mut(self.replied) }
+    }
+
+    /// Bounds of replies are not known: where several requests wait, which reply is whose is not known
+    /// either, until none waits.
+    fn doubt_replies(&mut self) {
+        if self.exchanges.len() > self.replied + 1 {
+            self.doubtful = true;
+            self.exchanges.iter_mut().skip(self.replied).for_each(|exchange| exchange.lossy = true);
+        }
+    }
+
+    fn end_reply(&mut self, lossy: bool) {
+        if let Some(exchange) = self.exchanges.get_mut(self.replied) {
+            exchange.reply_done = true;
+            exchange.lossy |= lossy;
+            self.settled = true;
+            self.replied += 1;
+        }
+    }
+
+    fn name(&mut self, line: Option<RequestLine<'_>>) {
+        let target_max = self.limits.target_bytes_max;
+        if let (Some(line), Some(exchange)) = (line, self.exchanges.back_mut()) {
+            let target = &line.target[..line.target.len().min(target_max)];
+            exchange.method = String::from_utf8_lossy(line.method).into_owned();
+            exchange.target = String::from_utf8_lossy(target).into_owned();
+        }
+    }
+
+    /// Ends all: the connection is not HTTP/1 from the request on whose reply is being read.
+    fn give_up(&mut self) {
+        self.not_http = true;
+        for exchange in self.exchanges.iter_mut().filter(|exchange| !exchange.reply_done) {
+            (exchange.not_http, exchange.request_done, exchange.reply_done) = (true, true, true);
+        }
+        self.replied = self.exchanges.len();
+    }
+}
+
+/// Requests as they are read.
+struct Requests<'a>(&'a mut Shared);
+
+impl Requests<'_> {
+    fn last(&mut self) -> Option<&mut Exchange> {
+        self.0.exchanges.back_mut().filter(|exchange| !exchange.request_done)
+    }
+}
+
+impl Owner for Requests<'_> {
+    fn begin(&mut self, at: UnixNs) {
+        self.0.add(at);
+    }
+
+    fn took(&mut self, _count: u64, at: UnixNs) {
+        if let Some(exchange) = self.last() {
+            exchange.request_last = exchange.request_last.max(at);
+        }
+    }
+
+    fn body(&mut self, _count: u64) {}
+
+    fn head(&mut self, head: &[u8]) -> Framing {
+        let Some(line) = head::request_line(head) else { return Framing::NotHttp };
+        self.0.name(Some(line));
+        let fields = head::fields(head);
+        match fields {
+            _ if fields.chunked => Framing::Chunked,
+            _ if fields.contradictory || fields.coded => Framing::NotHttp,
+            _ => fields.length.map_or(Framing::Empty, Framing::Length),
+        }
+    }
+
+    fn cut_head(&mut self, head: &[u8]) {
+        self.0.name(head::cut_request_line(head));
+        self.lossy();
+    }
+
+    fn lossy(&mut self) {
+        if let Some(exchange) = self.last() {
+            exchange.lossy = true;
+        }
+    }
+
+    fn end(&mut self, _at: UnixNs) {
+        if let Some(exchange) = self.last() {
+            exchange.request_done = true;
+        }
+    }
+
+    fn lost(&mut self, _count: u64, at: UnixNs) {
+        let goes_on = self.last().is_some_and(|exchange| exchange.reply_first.is_none());
+        let exchange = if goes_on { self.last() } else { Some(self.0.add(at)) };
+        if let Some(exchange) = exchange {
+            exchange.lossy = true;
+            exchange.request_last = exchange.request_last.max(at);
+        }
+        self.0.doubtful = true;
+    }
+
+    fn found(&mut self) {
+        self.0.counts.resynchronised += 1;
+    }
+
+    fn lost_end(&mut self) {
+        self.end(UnixNs::default());
+    }
+
+    fn not_http(&mut self, at: UnixNs) -> bool {
+        if self.last().is_none() {
+            self.0.add(at);
+        }
+        if let Some(exchange) = self.last() {
+            exchange.request_done = true;
+            exchange.not_http = true;
+        }
+        self.0.give_up();
+        false
+    }
+
+    fn too_long(&mut self, at: UnixNs) {
+        self.0.counts.heads_too_long += 1;
+        self.not_http(at);
+    }
+}
+
+/// Replies as they are read.
+struct Replies<'a>(&'a mut Shared);
+
+impl Owner for Replies<'_> {
+    fn begin(&mut self, at: UnixNs) {
+        // A reply is sent when something of its request has come.
+        let acked = self.0.acked;
+        self.0.unasked = self.0.exchanges.get(self.0.replied).is_none_or(|it| it.offset >= acked);
+        if self.0.unasked {
+            self.0.counts.unasked += 1;
+        }
+        if let Some(exchange) = self.0.current() {
+            exchange.reply_first = Some(at);
+            // A reply begins when its request has ended, if that was not seen.
+            exchange.request_done |= exchange.lossy;
+        }
+    }
+
+    fn took(&mut self, count: u64, at: UnixNs) {
+        if let Some(exchange) = self.0.current() {
+            exchange.reply_bytes += count;
+            exchange.reply_last = Some(at);
+        }
+    }
+
+    fn body(&mut self, count: u64) {
+        if let Some(exchange) = self.0.current() {
+            exchange.body_bytes += count;
+        }
+    }
+
+    fn head(&mut self, head: &[u8]) -> Framing {
+        let Some(status) = head::status_line(head) else { return Framing::NotHttp };
+        let fields = head::fields(head);
+        let asked = self.0.current();
+        let is = |method: &str| asked.as_ref().is_some_and(|exchange| exchange.method == method);
+        let framing = match status {
+            101 => Framing::Tunnel,
+            100..200 => Framing::Interim,
+            204 | 304 => Framing::Empty,
+            _ if is("HEAD") => Framing::Empty,
+            // What it answers may have been HEAD.
+            _ if asked.is_none() || is("") => Framing::Unknown,
+            200..300 if is("CONNECT") => Framing::Tunnel,
+            _ if fields.chunked => Framing::Chunked,
+            _ if fields.coded => Framing::UntilClose,
+            _ if fields.contradictory => Framing::NotHttp,
+            _ => fields.length.map_or(Framing::UntilClose, Framing::Length),
+        };
+        if let Some(exchange) = asked {
+            exchange.lossy |= framing == Framing::Unknown;
+            match framing {
+                Framing::Interim => (exchange.reply_first, exchange.reply_last) = (None, None),
+                _ => exchange.status = status,
+            }
+        }
+        if framing == Framing::Tunnel {
+            self.0.tunnel = true;
+            self.0.counts.tunnels += 1;
+        }
+        framing
+    }
+
+    fn cut_head(&mut self, head: &[u8]) {
+        if let (Some(status), Some(exchange)) = (head::status_line(head), self.0.current()) {
+            exchange.status = status;
+        }
+        self.lossy();
+    }
+
+    fn lossy(&mut self) {
+        if let Some(exchange) = self.0.current() {
+            exchange.lossy = true;
+        }
+    }
+
+    fn end(&mut self, at: UnixNs) {
+        if !std::mem::take(&mut self.0.unasked) {
+            if let Some(exchange) = self.0.current() {
+                exchange.reply_last = Some(at);
+            }
+            self.0.end_reply(false);
+        }
+    }
+
+    fn lost(&mut self, count: u64, at: UnixNs) {
+        self.0.doubt_replies();
+        let acked = self.0.acked;
+        if let Some(exchange) = self.0.current()
+            && (exchange.offset < acked || exchange.reply_first.is_some())
+        {
+            exchange.lossy = true;
+            exchange.request_done = true;
+            exchange.reply_first.get_or_insert(at);
+            exchange.reply_last = Some(at);
+            exchange.reply_bytes += count;
+        }
+    }
+
+    fn found(&mut self) {
+        self.0.counts.resynchronised += 1;
+        self.0.doubt_replies();
+        if std::mem::take(&mut self.0.unasked) {
+            return;
+        }
+        let others = self.0.exchanges.len() > self.0.replied + 1;
+        // Lost bytes without a head, and nothing else was asked: they were of an interim reply to the same.
+        let same = self.0.current().is_some_and(|exchange| exchange.status == 0) && !others;
+        if !same && self.0.current().is_some_and(|exchange| exchange.reply_first.is_some()) {
+            self.0.end_reply(true);
+        }
+    }
+
+    fn lost_end(&mut self) {
+        if self.0.current().is_some_and(|exchange| exchange.reply_first.is_some()) {
+            self.0.end_reply(true);
+        }
+    }
+
+    fn not_http(&mut self, at: UnixNs) -> bool {
+        let nobodys = self.0.exchanges.len() == self.0.replied || self.0.unasked;
+        self.0.unasked = false;
+        if nobodys && self.0.requests > 0 {
+            // More than was asked for, such as a body behind a reply to HEAD: it was counted as it began.
+            return true;
+        }
+        if !nobodys && self.0.current().is_some_and(|exchange| exchange.lossy) {
+            // It may have been the reply to another request, such as HEAD.
+            return true;
+        }
+        if nobodys {
+            self.0.add(at);
+        }
+        if let Some(exchange) = self.0.current() {
+            // What came is no reply.
+            (exchange.reply_first, exchange.reply_last) = (None, None);
+        }
+        self.0.give_up();
+        false
+    }
+
+    fn too_long(&mut self, at: UnixNs) {
+        self.0.counts.heads_too_long += 1;
+        self.not_http(at);
+    }
+}
