@@ -1,0 +1,323 @@
+//! One direction of HTTP/1 messages, cut out of a direction of TCP. Where bytes are missing, it goes on as
+//! far as lengths that are known allow; beyond that it is lost, until a packet begins with the head of a
+//! message.
+
+use super::chunked::{Chunked, Step};
+use super::head;
+use crate::instant::UnixNs;
+use crate::stream::Next;
+
+/// How a message goes on behind its head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// It has no body.
+    Empty,
+    /// An interim reply: another head follows, and the message goes on.
+    Interim,
+    Length(u64),
+    Chunked,
+    UntilClose,
+    /// It ends, and what follows is another protocol.
+    Tunnel,
+    /// It cannot be read.
+    NotHttp,
+    /// It cannot be known without what was not captured.
+    Unknown,
+}
+
+/// What is done with messages.
+pub(crate) trait Owner {
+    /// A message begins at `at`.
+    fn begin(&mut self, at: UnixNs);
+    /// `count` bytes more of the message.
+    fn took(&mut self, count: u64, at: UnixNs);
+    /// `count` of them were body.
+    fn body(&mut self, count: u64);
+    /// Its head.
+    fn head(&mut self, head: &[u8]) -> Framing;
+    /// The beginning of its head, the rest of which is not known.
+    fn cut_head(&mut self, head: &[u8]);
+    /// Bytes of the message were never captured.
+    fn lossy(&mut self);
+    /// It is complete.
+    fn end(&mut self, at: UnixNs);
+    /// `count` bytes of a message, or of several, whose bounds are not known.
+    fn lost(&mut self, count: u64, at: UnixNs);
+    /// A packet begins with the head of a message, behind lost bytes.
+    fn found(&mut self);
+    /// The direction ended in lost bytes.
+    fn lost_end(&mut self);
+    /// What comes is not HTTP/1. Returns whether the direction is worth to be found again.
+    fn not_http(&mut self, at: UnixNs) -> bool;
+    /// A head is longer than allowed.
+    fn too_long(&mut self, at: UnixNs);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Between messages; so many bytes of empty lines were passed over.
+    Between(u64),
+    /// In a head, the beginning of which is in the buffer.
+    Head,
+    Body(u64),
+    Chunked(Chunked),
+    UntilClose,
+    Lost,
+    /// Nothing is read any more.
+    Ignored,
+}
+
+/// The messages of one direction.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    reply: bool,
+    phase: Phase,
+    buffer: Vec<u8>,
+    /// A byte between messages was never captured.
+    byte_missing: bool,
+}
+
+impl Reader {
+    /// Reads requests or replies, from the beginning of a connection or from its middle.
+    pub fn new(reply: bool, from_start: bool) -> Reader {
+        let phase = if from_start { Phase::Between(0) } else { Phase::Lost };
+        Reader { reply, phase, buffer: Vec::new(), byte_missing: false }
+    }
+
+    /// Whether the bounds of messages are not known.
+    pub fn is_lost(&self) -> bool {
+        self.phase == Phase::Lost
+    }
+
+    /// Reads nothing any more.
+    pub fn ignore(&mut self) {
+        (self.phase, self.buffer, self.byte_missing) = (Phase::Ignored, Vec::new(), false);
+    }
+
+    /// Takes in what comes next in the direction.
+    pub fn handle(
+        &mut self,
+        next: Next<'_>,
+        at: UnixNs,
+        begins_packet: bool,
+        head_max: usize,
+        owner: &mut impl Owner,
+    ) {
+        match next {
+            Next::Bytes(bytes) => self.handle_bytes(bytes, at, begins_packet, head_max, owner),
+            Next::Cut(count) => self.handle_unknown(count, at, owner),
+            // Between messages, one byte is likely a FIN that was not captured: no message is as short.
+            Next::Missing(1) if matches!(self.phase, Phase::Between(_) | Phase::Lost) => {
+                self.byte_missing = true;
+            }
+            Next::Missing(count) => {
+                if matches!(self.phase, Phase::Head | Phase::Body(_) | Phase::Chunked(_) | Phase::UntilClose)
+                {
+                    owner.lossy();
+                }
+                self.handle_unknown(count, at, owner);
+            }
+            Next::Fin => {
+                match self.phase {
+                    Phase::UntilClose => owner.end(at),
+                    Phase::Lost => owner.lost_end(),
+                    _ => {}
+                }
+                self.ignore();
+            }
+        }
+    }
+
+    fn handle_bytes(
+        &mut self,
+        mut bytes: &[u8],
+        at: UnixNs,
+        begins_packet: bool,
+        head_max: usize,
+        owner: &mut impl Owner,
+    ) {
+        if std::mem::take(&mut self.byte_missing) {
+            // It was no FIN.
+            self.phase = Phase::Lost;
+        }
+        if self.phase == Phase::Lost {
+            if !begins_packet || !head::begins(bytes, self.reply) {
+                owner.lost(bytes.len() as u64, at);
+                return;
+            }
+            owner.found();
+            self.phase = Phase::Between(0);
+        }
+        while !bytes.is_empty() {
+            let taken = match self.phase {
+                Phase::Between(blank) => self.handle_between(bytes, blank, at, owner),
+                Phase::Head => self.handle_head(bytes, at, head_max, owner),
+                Phase::Body(left) => {
+                    let count = left.min(bytes.len() as u64);
+                    self.take_body(left, count, at, owner);
+                    count as usize
+                }
+                Phase::Chunked(state) => self.handle_chunked(state, bytes, at, owner),
+                Phase::UntilClose => {
+                    owner.took(bytes.len() as u64, at);
+                    owner.body(bytes.len() as u64);
+                    bytes.len()
+                }
+                Phase::Lost => return owner.lost(bytes.len() as u64, at),
+                Phase::Ignored => return,
+            };
+            bytes = &bytes[taken..];
+        }
+    }
+
+    fn handle_between(&mut self, bytes: &[u8], blank: u64, at: UnixNs, owner: &mut impl Owner) -> usize {
+        // Empty lines before a message (RFC 9112, section 2.2).
+        let lines = bytes.iter().take_while(|&&byte| matches!(byte, b'\r' | b'\n')).count();
+        let blank = blank + lines as u64;
+        self.phase = Phase::Between(blank);
+        if lines < bytes.len() {
+            owner.begin(at);
+            owner.took(blank, at);
+            self.phase = Phase::Head;
+        }
+        lines
+    }
+
+    /// Takes bytes of a head, and returns how many; the rest of `bytes` is behind it.
+    fn handle_head(&mut self, bytes: &[u8], at: UnixNs, head_max: usize, owner: &mut impl Owner) -> usize {
+        let before = self.buffer.len();
+        let whole = if before == 0 {
+            bytes
+        } else {
+            // The limit bounds what is copied: a longer head is not looked for.
+            self.buffer.extend_from_slice(&bytes[..bytes.len().min(head_max + 1)]);
+            &self.buffer
+        };
+        if !head::may_begin(whole, self.reply) {
+            self.give_up(at, owner);
+            return bytes.len();
+        }
+        match head::find_end(whole, before.saturating_sub(3)) {
+            Some(end) if end <= head_max => {
+                owner.took((end - before) as u64, at);
+                let framing = owner.head(&whole[..end]);
+                self.buffer.clear();
+                self.go_on(framing, at, owner);
+                end - before
+            }
+            None if whole.len() <= head_max => {
+                owner.took(bytes.len() as u64, at);
+                if before == 0 {
+                    self.buffer.extend_from_slice(bytes);
+                }
+                bytes.len()
+            }
+            _ => {
+                owner.too_long(at);
+                self.ignore();
+                bytes.len()
+            }
+        }
+    }
+
+    fn go_on(&mut self, framing: Framing, at: UnixNs, owner: &mut impl Owner) {
+        self.phase = match framing {
+            Framing::Empty | Framing::Length(0) => {
+                owner.end(at);
+                Phase::Between(0)
+            }
+            Framing::Interim => Phase::Between(0),
+            Framing::Length(length) => Phase::Body(length),
+            Framing::Chunked => Phase::Chunked(Chunked::BEGIN),
+            Framing::UntilClose => Phase::UntilClose,
+            Framing::Tunnel => {
+                owner.end(at);
+                Phase::Ignored
+            }
+            Framing::NotHttp => return self.give_up(at, owner),
+            Framing::Unknown => Phase::Lost,
+        };
+        if self.buffer.capacity() > 1024 {
+            self.buffer = Vec::new();
+        }
+    }
+
+    fn give_up(&mut self, at: UnixNs, owner: &mut impl Owner) {
+        self.ignore();
+        if owner.not_http(at) {
+            self.phase = Phase::Lost;
+        }
+    }
+
+    /// Takes `count` bytes of a body of which `left` are left.
+    fn take_body(&mut self, left: u64, count: u64, at: UnixNs, owner: &mut impl Owner) {
+        owner.took(count, at);
+        owner.body(count);
+        self.phase = Phase::Body(left - count);
+        if count == left {
+            owner.end(at);
+            self.phase = Phase::Between(0);
+        }
+    }
+
+    fn handle_chunked(
+        &mut self,
+        mut state: Chunked,
+        bytes: &[u8],
+        at: UnixNs,
+        owner: &mut impl Owner,
+    ) -> usize {
+        let step = state.step(bytes);
+        self.phase = Phase::Chunked(state);
+        match step {
+            Step::Taken { bytes, body } => {
+                owner.took(bytes as u64, at);
+                owner.body(body);
+                bytes
+            }
+            Step::Ended { bytes } => {
+                owner.took(bytes as u64, at);
+                owner.end(at);
+                self.phase = Phase::Between(0);
+                bytes
+            }
+            Step::Broken => {
+                self.give_up(at, owner);
+                bytes.len()
+            }
+        }
+    }
+
+    /// Takes `count` bytes of which only the number is known.
+    fn handle_unknown(&mut self, count: u64, at: UnixNs, owner: &mut impl Owner) {
+        match self.phase {
+            Phase::Body(left) if count <= left => return self.take_body(left, count, at, owner),
+            Phase::Body(left) => {
+                owner.lossy();
+                self.take_body(left, left, at, owner);
+                owner.lost(count - left, at);
+            }
+            Phase::Chunked(mut state) => {
+                if state.pass(count) {
+                    owner.took(count, at);
+                    owner.body(count);
+                    self.phase = Phase::Chunked(state);
+                    return;
+                }
+                owner.lost(count, at);
+            }
+            Phase::UntilClose => {
+                owner.took(count, at);
+                owner.body(count);
+                return;
+            }
+            Phase::Head => {
+                owner.cut_head(&self.buffer);
+                owner.lost(count, at);
+            }
+            Phase::Between(_) | Phase::Lost => owner.lost(count, at),
+            Phase::Ignored => return,
+        }
+        (self.phase, self.buffer) = (Phase::Lost, Vec::new());
+    }
+}

@@ -1,0 +1,58 @@
+//! A capture file rebuilt into TCP connections and HTTP/1 transactions, so that a client's own numbers can
+//! be compared with the packets (Hashemian et al. 2011, section 3).
+//!
+//! [`read`] takes a pcapng or pcap file and returns a [`Capture`]; [`read_into`] hands connections and
+//! transactions on as they end, for captures of any length. What could not be rebuilt is counted by cause in
+//! [`Limits`]; nothing is guessed in silence.
+//!
+//! The client whose word is tested runs on farfield-tcp, farfield-http and farfield-user. This crate uses
+//! none of them: headers, reassembly and HTTP are read here a second time, on purpose. It shares
+//! farfield-wire's pcapng reader, internet checksum and reassembly of IP fragments, which that crate's
+//! tests hold against tshark; a packet that they misread would be missing or damaged in [`Limits`], not
+//! wrong in silence.
+//!
+//! [`TransactionState::Complete`] is a claim: request and reply were captured whole, and are each other's.
+//! What was inferred, because packets are missing from the capture or its beginning, is
+//! [`TransactionState::Lossy`].
+//!
+//! # Which instant is which
+//! All instants are those of the capture, and belong to the place where it was taken. At the client they are
+//! comparable with the instants of a `farfield_base::Sample`:
+//!
+//! | sample | here | is |
+//! | --- | --- | --- |
+//! | `due` | | not in packets |
+//! | `connect_begun` | [`Connection::syn`] | the first SYN |
+//! | `connected` | [`Connection::syn_ack`] | the SYN-ACK that was acknowledged: its arrival completes connect |
+//! | `sent` | [`Transaction::request_first`] | the packet that first carried the request's first byte |
+//! | `first_byte` | [`Transaction::reply_first`] | the packet that made the final reply's first byte readable |
+//! | `done` | [`Transaction::reply_last`] | the packet that made the reply's last byte readable |
+//!
+//! For bytes of a *request* the first packet that carried them counts, even if it was lost later and sent
+//! again: the client had written them by then. For bytes of a *reply* the packet counts that makes them
+//! available in order: a byte behind a hole cannot be read before the retransmission fills the hole. A
+//! reply that is delimited by the end of the connection ends with the server's FIN, because its last byte
+//! is known as such only then.
+
+mod connection;
+mod duplicate;
+mod file;
+mod http;
+mod instant;
+mod limits;
+mod link;
+mod options;
+mod rebuild;
+mod segment;
+mod sorted;
+mod stream;
+mod table;
+mod tracked;
+mod transaction;
+
+pub use connection::{Connection, Direction, End, Side};
+pub use instant::UnixNs;
+pub use limits::{InterfaceSeen, Limits};
+pub use options::{Options, ServerFilter};
+pub use rebuild::{Capture, CaptureError, Sink, read, read_into};
+pub use transaction::{Transaction, TransactionState};

@@ -1,0 +1,195 @@
+//! The whole way from a file to connections and transactions.
+
+use crate::connection::Connection;
+use crate::file::{File, Record};
+use crate::instant::UnixNs;
+use crate::limits::Limits;
+use crate::link::{self, Frame};
+use crate::options::Options;
+use crate::segment::{self, Carried, Segment};
+use crate::sorted::{Held, Sorted};
+use crate::table::Table;
+use crate::tracked::Context;
+use crate::transaction::Transaction;
+use farfield_base::Instant;
+use farfield_wire::{Reassembled, Reassembler, ReassemblyLimits};
+use std::io::{self, Read};
+
+/// Why a file cannot be read at all. A file that is damaged later is read up to there, and
+/// [`Limits::cut_short`] says so.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The source failed.
+    #[error("the capture cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It begins like no capture that is known.
+    #[error("not a capture: neither pcapng nor pcap")]
+    NotACapture,
+    /// A capture in a format that is not read.
+    #[error("{0} captures are not read: convert it with `editcap -F pcapng`")]
+    Format(&'static str),
+    /// A compressed file.
+    #[error("the capture is compressed: decompress it ({0}) first")]
+    Compressed(&'static str),
+}
+
+/// A capture, rebuilt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Capture {
+    /// Connections in the order of their first packets; [`Connection::id`] is the index.
+    pub connections: Vec<Connection>,
+    /// Transactions by connection, then number.
+    pub transactions: Vec<Transaction>,
+    /// What could not be rebuilt.
+    pub limits: Limits,
+}
+
+/// Takes connections and transactions as they end.
+pub trait Sink {
+    /// A connection left: all its transactions were handed on before. Connections come in the order in which
+    /// they leave, not in that of their ids.
+    fn connection(&mut self, connection: Connection);
+
+    /// A transaction ended; those of one connection come in order.
+    fn transaction(&mut self, transaction: Transaction);
+}
+
+/// Reads a whole capture. Memory grows with connections and transactions; see [`read_into`].
+///
+/// # Errors
+/// If the file is no capture, or its source fails at once.
+pub fn read(source: impl Read, options: &Options) -> Result<Capture, CaptureError> {
+    let mut capture = Capture::default();
+    capture.limits = read_into(source, options, &mut capture)?;
+    capture.connections.sort_unstable_by_key(|connection| connection.id);
+    capture.transactions.sort_unstable_by_key(|transaction| (transaction.connection, transaction.number));
+    Ok(capture)
+}
+
+impl Sink for Capture {
+    fn connection(&mut self, connection: Connection) {
+        self.connections.push(connection);
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        self.transactions.push(transaction);
+    }
+}
+
+/// Reads a capture of any length, in memory that grows only with the connections open at once.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> Result<Limits, CaptureError> {
+    let mut limits = Limits::default();
+    let mut file = File::open(source, &mut limits)?;
+    let mut sorted = Sorted::new(options.sort_packets);
+    let mut rebuild = Rebuild {
+        table: Table::default(),
+        fragments: Reassembler::new(ReassemblyLimits::default()),
+        waiting_total: 0,
+    };
+    loop {
+        let ended = match file.next_record(&mut limits) {
+            Record::Noted => continue,
+            Record::End => true,
+            Record::Packet(packet) => {
+                limits.packets += 1;
+                limits.first = Some(limits.first.map_or(packet.at, |first| first.min(packet.at)));
+                limits.last = Some(limits.last.map_or(packet.at, |last| last.max(packet.at)));
+                if let Some(interface) = limits.interfaces.get_mut(&packet.interface) {
+                    interface.packets += 1;
+                }
+                sorted.push(&packet);
+                false
+            }
+        };
+        let mut context = Context {
+            options,
+            limits: &mut limits,
+            sink: &mut *sink,
+            waiting_total: &mut rebuild.waiting_total,
+        };
+        while let Some(held) = sorted.pop(ended) {
+            handle_frame(&mut rebuild.table, &mut rebuild.fragments, &held, &mut context);
+            sorted.reuse(held.bytes);
+        }
+        if ended {
+            rebuild.table.finish(&mut context);
+            limits.fragments_unused += rebuild.fragments.datagrams() as u64;
+            file.finish(&mut limits);
+            return Ok(limits);
+        }
+    }
+}
+
+/// What is held while a file is read.
+struct Rebuild {
+    table: Table,
+    fragments: Reassembler,
+    waiting_total: usize,
+}
+
+fn handle_frame<S: Sink>(
+    table: &mut Table,
+    fragments: &mut Reassembler,
+    held: &Held,
+    context: &mut Context<'_, S>,
+) {
+    if held.at < table.now() {
+        context.limits.packets_unsorted += 1;
+    }
+    if held.bytes.len() < held.original_len {
+        context.limits.packets_cut += 1;
+    }
+    let (offset, named) = match link::open(held.link_type, &held.bytes) {
+        Frame::Ip { offset, interface } => (offset, interface),
+        Frame::Other => return context.limits.packets_other += 1,
+        Frame::Short => return context.limits.packets_malformed += 1,
+        Frame::Unknown => {
+            *context.limits.unknown_link_types.entry(held.link_type).or_default() += 1;
+            return;
+        }
+    };
+    let interface = named.unwrap_or(held.interface);
+    if context.options.interface.is_some_and(|asked| asked != interface) {
+        return context.limits.packets_filtered += 1;
+    }
+    let packet = held.bytes.get(offset..).unwrap_or_default();
+    match segment::parse(packet, held.original_len - offset) {
+        Carried::Segment(segment) => handle_segment(table, held.at, interface, &segment, context),
+        Carried::Other => context.limits.packets_other += 1,
+        Carried::Malformed => context.limits.packets_malformed += 1,
+        Carried::Fragment => {
+            context.limits.fragments += 1;
+            let now = Instant::from_ns(held.at.0);
+            while fragments.poll_expired(now).is_some() {
+                context.limits.fragments_unused += 1;
+            }
+            match fragments.handle_fragment(now, packet) {
+                Ok(Reassembled::Waiting) => {}
+                Ok(Reassembled::Whole(whole)) => match segment::parse(&whole, whole.len()) {
+                    Carried::Segment(segment) => handle_segment(table, held.at, interface, &segment, context),
+                    _ => context.limits.packets_other += 1,
+                },
+                Err(_) => context.limits.fragments_unused += 1,
+            }
+        }
+    }
+}
+
+fn handle_segment<S: Sink>(
+    table: &mut Table,
+    at: UnixNs,
+    interface: u32,
+    segment: &Segment<'_>,
+    context: &mut Context<'_, S>,
+) {
+    let server = context.options.server;
+    let asked = server.matches(segment.destination) || server.matches(segment.source);
+    if asked {
+        table.handle(at, interface, segment, context);
+    } else {
+        context.limits.packets_filtered += 1;
+    }
+}
