@@ -1,0 +1,44 @@
+//! Rebuilds a capture and prints what it holds, a line for each kind; with `--all`, every connection and
+//! transaction too. `time` around it measures how fast captures are read.
+
+use farfield_capture::{Connection, Options, Sink, Transaction, TransactionState, read_into};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+
+#[derive(Default)]
+struct Counted {
+    all: bool,
+    connections: u64,
+    transactions: BTreeMap<TransactionState, u64>,
+}
+
+impl Sink for Counted {
+    fn connection(&mut self, connection: Connection) {
+        self.connections += 1;
+        if self.all {
+            println!("{connection:?}");
+        }
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        *self.transactions.entry(transaction.state).or_default() += 1;
+        if self.all {
+            println!("{transaction:?}");
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let mut counted = Counted { all: args.iter().any(|arg| arg == "--all"), ..Counted::default() };
+    args.retain(|arg| arg != "--all");
+    let [path] = &args[..] else { return Err("usage: rebuild [--all] FILE".into()) };
+    let limits = read_into(File::open(path)?, &Options::default(), &mut counted)?;
+    println!("connections: {}", counted.connections);
+    for (state, count) in counted.transactions {
+        println!("transactions, {}: {count}", state.name());
+    }
+    println!("{limits:#?}");
+    Ok(())
+}
