@@ -1,0 +1,102 @@
+//! Sessions with cryptography, by rustls: no other module names it.
+
+mod identity;
+mod leaf;
+mod records;
+mod session;
+mod settings;
+mod tickets;
+
+pub use identity::{Identities, IdentityError};
+pub(super) use session::Session;
+pub use settings::{Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem};
+
+use farfield_base::Instant;
+use rustls::client::Resumption;
+use rustls::pki_types::{ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, ClientConnection};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tickets::Tickets;
+
+/// The protocol that is offered (RFC 7301 section 6).
+const HTTP_1_1: &[u8] = b"http/1.1";
+
+/// What the sessions of one worker have in common: the time, and the tickets.
+#[derive(Debug)]
+pub struct Client {
+    name: ServerName<'static>,
+    config: Arc<ClientConfig>,
+    time: Arc<GivenTime>,
+    tickets: Arc<Tickets>,
+    started_unix_s: u64,
+    clock: Option<ProcessorClock>,
+}
+
+impl Client {
+    /// The client that `settings` describe.
+    pub fn new(settings: &Settings) -> Client {
+        let (time, tickets) = (Arc::<GivenTime>::default(), Arc::<Tickets>::default());
+        let builder = ClientConfig::builder_with_details(Arc::clone(&settings.provider), time.clone())
+            .with_protocol_versions(settings.versions)
+            .expect("the settings were checked against their provider")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::clone(&settings.verifier));
+        let mut config = match &settings.identities {
+            Some(own) => builder.with_client_cert_resolver(own.resolver(Arc::clone(&tickets))),
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+        config.resumption = match settings.resumption {
+            true => Resumption::store(tickets.clone()),
+            false => Resumption::disabled(),
+        };
+        if let Some(keys) = &settings.keys {
+            config.key_log = Arc::clone(keys);
+        }
+        let (name, config) = (settings.name.clone(), Arc::new(config));
+        let Settings { started_unix_s, clock, .. } = *settings;
+        Client { name, config, time, tickets, started_unix_s, clock }
+    }
+
+    /// A session of `user`, whose first message is ready to be taken.
+    pub fn begin(&self, now: Instant, user: u32) -> Session {
+        self.tickets.keep_for(user);
+        self.enter(now, user);
+        let (connection, took) =
+            self.timed(|| ClientConnection::new(Arc::clone(&self.config), self.name.clone()));
+        Session::new(connection.expect("a configuration that was checked begins sessions"), user, took)
+    }
+
+    /// Forgets the tickets of `user`, who is gone or comes back as another.
+    pub fn forget(&self, user: u32) {
+        self.tickets.forget(user);
+    }
+
+    /// Does `work`; returns the processor time that it took as well, zero without a clock.
+    fn timed<R>(&self, work: impl FnOnce() -> R) -> (R, farfield_base::Duration) {
+        let Some(clock) = self.clock else { return (work(), farfield_base::Duration::ZERO) };
+        let before = clock();
+        let done = work();
+        (done, clock() - before)
+    }
+
+    /// Prepares a call of the library: it is `now`, on behalf of `user`.
+    fn enter(&self, now: Instant, user: u32) {
+        let since_start_s = now.as_ns() / 1_000_000_000;
+        self.time.0.store(self.started_unix_s + since_start_s, Ordering::Relaxed);
+        self.tickets.act_for(user);
+    }
+}
+
+/// The time in seconds since 1970, as it was last handed in.
+#[derive(Debug, Default)]
+struct GivenTime(AtomicU64);
+
+impl TimeProvider for GivenTime {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0.load(Ordering::Relaxed))))
+    }
+}

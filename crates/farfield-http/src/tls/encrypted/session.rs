@@ -1,0 +1,123 @@
+//! One connection's session.
+
+use super::Client;
+use super::records::Records;
+use crate::tls::TlsFailure;
+use farfield_base::{Duration, Instant, TlsStats, TlsVersion};
+use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
+use std::io::{BufRead, Write};
+
+/// The session of one connection.
+#[derive(Debug)]
+pub struct Session {
+    connection: ClientConnection,
+    records: Records,
+    /// The user on whose behalf the connection was opened, whose tickets it uses.
+    user: u32,
+    /// The peer has said that it sends nothing more (RFC 8446 section 6.1).
+    closed_by_peer: bool,
+    failed: bool,
+    /// Processor time of the handshake that was not taken yet.
+    spent: Duration,
+}
+
+impl Session {
+    pub(super) fn new(mut connection: ClientConnection, user: u32, spent: Duration) -> Session {
+        // Requests are handed over whole, and what is sealed is taken at once.
+        connection.set_buffer_limit(None);
+        Session { connection, records: Records::default(), user, closed_by_peer: false, failed: false, spent }
+    }
+
+    /// As [`Session::receive`](crate::tls::Session::receive).
+    pub fn receive(
+        &mut self,
+        client: &Client,
+        now: Instant,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<(), TlsFailure> {
+        client.enter(now, self.user);
+        let handshaking = self.connection.is_handshaking();
+        if !handshaking {
+            return self.read(false, bytes, plain);
+        }
+        let (read, took) = client.timed(|| self.read(true, bytes, plain));
+        self.spent = self.spent + took;
+        read
+    }
+
+    /// Processor time of the handshake since this was last asked.
+    pub fn take_spent(&mut self) -> Duration {
+        std::mem::take(&mut self.spent)
+    }
+
+    fn read(&mut self, handshaking: bool, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFailure> {
+        if !self.records.follow(bytes) {
+            self.failed = true;
+            return Err(if handshaking { TlsFailure::NotTls } else { TlsFailure::BadRecord });
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.closed_by_peer {
+            // Fails only where plaintext was not taken.
+            let read = self.connection.read_tls(&mut rest).map_err(|_| TlsFailure::BadRecord)?;
+            let processed = self.connection.process_new_packets();
+            let mut reader = self.connection.reader();
+            while let Ok(piece) = reader.fill_buf()
+                && !piece.is_empty()
+            {
+                plain.extend_from_slice(piece);
+                let taken = piece.len();
+                reader.consume(taken);
+            }
+            match processed {
+                Ok(state) => self.closed_by_peer = state.peer_has_closed(),
+                Err(error) => {
+                    self.failed = true;
+                    return Err(TlsFailure::of(&error));
+                }
+            }
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn is_secured(&self) -> bool {
+        !self.connection.is_handshaking()
+    }
+
+    pub fn stats(&self, secured: Instant) -> TlsStats {
+        let version = match self.connection.protocol_version() {
+            Some(ProtocolVersion::TLSv1_2) => TlsVersion::Tls12,
+            // No other is offered.
+            _ => TlsVersion::Tls13,
+        };
+        let resumed = self.connection.handshake_kind() == Some(HandshakeKind::Resumed);
+        TlsStats { secured, version, resumed }
+    }
+
+    pub fn is_closed_by_peer(&self) -> bool {
+        self.closed_by_peer
+    }
+
+    pub fn seal(&mut self, plain: &[u8]) {
+        self.connection.writer().write_all(plain).expect("a buffer without a limit takes all");
+    }
+
+    pub fn take_to_send(&mut self, bytes: &mut Vec<u8>) {
+        while self.connection.wants_write() {
+            self.connection.write_tls(bytes).expect("memory takes all that is written");
+        }
+    }
+
+    pub fn close(&mut self) {
+        if self.is_secured() && !self.closed_by_peer && !self.failed {
+            self.connection.send_close_notify();
+        }
+    }
+
+    pub fn may_end(&self) -> bool {
+        self.closed_by_peer || self.is_secured() && self.records.are_whole()
+    }
+}
