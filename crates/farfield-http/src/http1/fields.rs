@@ -14,7 +14,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of a whole head, which may have blank lines before it.
-    pub(super) fn of(head: &'a [u8]) -> Fields<'a> {
+    pub(crate) fn of(head: &'a [u8]) -> Fields<'a> {
         let start = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(head.len());
         let line = memchr(b'\n', &head[start..]);
         Fields { rest: line.map_or(&[], |end| &head[start + end + 1..]) }

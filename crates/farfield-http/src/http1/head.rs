@@ -137,10 +137,13 @@ struct Fields {
 }
 
 /// What Content-Length says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Length {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// Nothing.
     Absent,
+    /// So many bytes.
     Is(u64),
+    /// No number, or two different ones.
     Bad,
 }
 
@@ -170,7 +173,7 @@ impl Fields {
                 10 if is("connection") => fields.absorb_connection(header.value),
                 10 if is("set-cookie") => fields.sets_cookie = true,
                 14 if is("content-length") => {
-                    fields.length = list(header.value).fold(fields.length, Length::and);
+                    fields.length = fields.length.and_field(header.value);
                 }
                 17 if is("transfer-encoding") => {
                     // A field that lists nothing is still there, and does not end in chunked.
@@ -229,6 +232,11 @@ impl Fields {
 }
 
 impl Length {
+    /// With what one more field says.
+    pub(crate) fn and_field(self, value: &[u8]) -> Length {
+        list(value).fold(self, Length::and)
+    }
+
     /// RFC 9110, 8.6: a list of equal numbers is that number; anything else is an error.
     fn and(self, element: &[u8]) -> Length {
         match (self, decimal(element)) {

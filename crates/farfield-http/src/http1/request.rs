@@ -52,6 +52,9 @@ pub enum RequestError {
     /// A field that follows from how the request is sent.
     #[error("the header `{0}` is set by the policy of reuse and by the body; remove it")]
     HeaderReserved(String),
+    /// A field of HTTP/1 connections that HTTP/2 forbids (RFC 9113, 8.2.2).
+    #[error("the header `{0}` has no place in HTTP/2; remove it")]
+    HeaderOfHttp1(String),
     /// There are two Host fields (RFC 9110, 7.2).
     #[error("the header `{0}` is given twice")]
     HeaderTwice(String),
@@ -99,18 +102,19 @@ impl RequestHead<'_> {
     }
 
     /// RFC 9110, 8.6: a method that gives a body a meaning SHOULD send the length of an absent one too.
-    fn content_length(&self) -> Option<u64> {
+    pub(crate) fn content_length(&self) -> Option<u64> {
         let expects_body = matches!(self.method, "POST" | "PUT" | "PATCH");
         self.body_length.or(expects_body.then_some(0))
     }
 
     /// The first value given for the field `name`.
-    fn given(&self, name: &str) -> Option<&str> {
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name))?;
         Some(value)
     }
 
-    fn check(&self) -> Result<(), RequestError> {
+    /// Refuses what would make it another request than the one meant.
+    pub(crate) fn check(&self) -> Result<(), RequestError> {
         if !is_token(self.method) || self.method == "CONNECT" {
             return Err(RequestError::Method(self.method.to_owned()));
         }
@@ -152,7 +156,7 @@ fn is_token(text: &str) -> bool {
 }
 
 /// Visible ASCII from a slash on, without a fragment (RFC 9110, 4.2.5: it is never sent). What stands between
-/// is not held against RFC 3986: servers are also tested with targets that stretch it.
+/// is not compared with RFC 3986: servers are also tested with targets that stretch it.
 fn is_target(text: &str) -> bool {
     text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
 }

@@ -1,0 +1,294 @@
+//! The client's end.
+
+use super::message::{self, Answer, Ticket};
+use super::record::{self, Messages, Reader};
+use super::{Group, Offer, Protection, Version};
+use crate::tls::TlsFailure;
+use farfield_base::{Instant, TlsStats};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Tickets of TLS 1.3 that a user keeps, each of which is used once.
+const TICKETS_MAX: usize = 4;
+
+/// What the sessions of one worker have in common.
+#[derive(Debug)]
+pub struct Client {
+    offer: Arc<Offer>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    users: BTreeMap<u32, OfUser>,
+    /// The group that the server chose, which is the same for all.
+    group: Option<Group>,
+}
+
+#[derive(Debug, Default)]
+struct OfUser {
+    tls12: Option<Ticket>,
+    tls13: VecDeque<Ticket>,
+}
+
+impl Client {
+    pub fn new(offer: Arc<Offer>) -> Client {
+        Client { offer, kept: Mutex::default() }
+    }
+
+    /// A session of `user`, whose first message is ready to be taken.
+    pub fn begin(&self, user: u32) -> Session {
+        let (mut group, mut ticket) = (None, None);
+        if self.offer.resumption {
+            let mut kept = self.kept();
+            group = kept.group;
+            let own = kept.users.entry(user).or_default();
+            ticket = own.tls13.pop_back().or(own.tls12);
+        }
+        Session::new(Arc::clone(&self.offer), user, group, ticket)
+    }
+
+    pub fn forget(&self, user: u32) {
+        self.kept().users.remove(&user);
+    }
+
+    fn keep(&self, user: u32, ticket: Ticket) {
+        let mut kept = self.kept();
+        // A ticket may come when its user is gone.
+        let Some(own) = kept.users.get_mut(&user) else { return };
+        match ticket.version {
+            Version::Tls12 => own.tls12 = Some(ticket),
+            Version::Tls13 => {
+                if own.tls13.len() == TICKETS_MAX {
+                    own.tls13.pop_front();
+                }
+                own.tls13.push_back(ticket);
+            }
+        }
+    }
+
+    /// Never poisoned in effect: what is kept is consistent after every line.
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What comes next of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its first message.
+    Hello,
+    /// The rest of its first messages.
+    Flight,
+    /// The end of a full handshake of TLS 1.2.
+    End,
+    /// Application data.
+    Open,
+}
+
+/// One connection's session.
+#[derive(Debug)]
+pub struct Session {
+    reader: Reader,
+    state: State,
+}
+
+#[derive(Debug)]
+struct State {
+    offer: Arc<Offer>,
+    user: u32,
+    stage: Stage,
+    version: Version,
+    resumed: bool,
+    /// The server asked for another key share.
+    retried: bool,
+    ticket: Option<Ticket>,
+    /// The group of the key exchange.
+    group: Option<Group>,
+    /// The protection of what comes.
+    incoming: Protection,
+    messages: Messages,
+    to_send: Vec<u8>,
+    closed_by_peer: bool,
+    failed: bool,
+}
+
+impl Session {
+    fn new(offer: Arc<Offer>, user: u32, group: Option<Group>, ticket: Option<Ticket>) -> Session {
+        let first = group.filter(|group| offer.groups.contains(group)).unwrap_or(offer.groups[0]);
+        let mut shares = vec![first];
+        // A hybrid's own share of X25519 is offered once more by itself, which costs nothing.
+        if first == Group::X25519MlKem768 && offer.groups.contains(&Group::X25519) {
+            shares.push(Group::X25519);
+        }
+        let (mut hello, mut to_send) = (Vec::new(), Vec::new());
+        message::client_hello(&mut hello, &offer, &shares, ticket);
+        record::put(&mut to_send, record::HANDSHAKE, Protection::None, &hello);
+        let state = State {
+            offer,
+            user,
+            stage: Stage::Hello,
+            version: Version::Tls13,
+            resumed: false,
+            retried: false,
+            ticket,
+            group: None,
+            incoming: Protection::None,
+            messages: Messages::default(),
+            to_send,
+            closed_by_peer: false,
+            failed: false,
+        };
+        Session { reader: Reader::default(), state }
+    }
+
+    /// As [`Session::receive`](crate::tls::Session::receive).
+    pub fn receive(&mut self, client: &Client, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFailure> {
+        let Session { reader, state } = self;
+        let received = reader.read(bytes, |kind, payload| state.take(client, kind, payload, plain));
+        state.failed |= received.is_err();
+        received
+    }
+
+    pub fn is_secured(&self) -> bool {
+        self.state.stage == Stage::Open
+    }
+
+    pub fn stats(&self, secured: Instant) -> TlsStats {
+        TlsStats { secured, version: self.state.version, resumed: self.state.resumed }
+    }
+
+    pub fn is_closed_by_peer(&self) -> bool {
+        self.state.closed_by_peer
+    }
+
+    pub fn seal(&mut self, plain: &[u8]) {
+        record::seal_into(&mut self.state.to_send, self.state.version, plain);
+    }
+
+    pub fn take_to_send(&mut self, bytes: &mut Vec<u8>) {
+        bytes.append(&mut self.state.to_send);
+    }
+
+    pub fn close(&mut self) {
+        if self.is_secured() && !self.state.closed_by_peer && !self.state.failed {
+            record::put_close_notify(&mut self.state.to_send, self.state.version);
+        }
+    }
+
+    pub fn may_end(&self) -> bool {
+        self.state.closed_by_peer || self.is_secured() && self.reader.is_whole()
+    }
+}
+
+impl State {
+    /// Takes a record.
+    fn take(
+        &mut self,
+        client: &Client,
+        kind: u8,
+        payload: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<(), TlsFailure> {
+        if self.closed_by_peer {
+            return Ok(());
+        }
+        if kind == record::CHANGE_CIPHER_SPEC {
+            if self.version == Version::Tls12 {
+                self.incoming = Protection::Tls12;
+            }
+            return Ok(());
+        }
+        let (kind, content) = record::open(self.incoming, kind, payload).ok_or(TlsFailure::BadRecord)?;
+        match kind {
+            record::HANDSHAKE => {
+                self.messages.add(content);
+                while let Some((kind, body)) = self.messages.next() {
+                    self.take_message(client, kind, &body).ok_or(TlsFailure::BadRecord)?;
+                }
+                Ok(())
+            }
+            record::APPLICATION_DATA if self.stage == Stage::Open => {
+                plain.extend_from_slice(content);
+                Ok(())
+            }
+            record::ALERT => match *content {
+                [_, 0] => {
+                    self.closed_by_peer = true;
+                    Ok(())
+                }
+                [_, number] => Err(TlsFailure::of_alert(number)),
+                _ => Err(TlsFailure::BadRecord),
+            },
+            _ => Err(TlsFailure::BadRecord),
+        }
+    }
+
+    /// Takes a message; nothing if it is out of place.
+    fn take_message(&mut self, client: &Client, kind: u8, body: &[u8]) -> Option<()> {
+        match (self.stage, kind) {
+            (Stage::Hello, message::SERVER_HELLO) => self.take_hello(client, &Answer::read(body)?),
+            (Stage::Flight, message::SERVER_KEY_EXCHANGE) => {
+                self.group = message::group_of_tls12(body);
+                client.kept().group = self.group;
+                Some(())
+            }
+            (Stage::Flight, message::SERVER_HELLO_DONE) => {
+                let mut exchange = Vec::new();
+                message::client_key_exchange(&mut exchange, self.group?);
+                record::put(&mut self.to_send, record::HANDSHAKE, Protection::None, &exchange);
+                self.finish();
+                self.stage = Stage::End;
+                Some(())
+            }
+            (Stage::Flight, message::FINISHED) => {
+                self.finish();
+                self.stage = Stage::Open;
+                Some(())
+            }
+            (Stage::End, message::FINISHED) => {
+                self.stage = Stage::Open;
+                Some(())
+            }
+            (_, message::NEW_SESSION_TICKET) => {
+                client.keep(self.user, message::read_ticket(self.version, body)?);
+                Some(())
+            }
+            // What would be verified.
+            (Stage::Flight, _) => Some(()),
+            _ => None,
+        }
+    }
+
+    fn take_hello(&mut self, client: &Client, answer: &Answer) -> Option<()> {
+        if answer.is_retry {
+            let mut hello = Vec::new();
+            message::client_hello(&mut hello, &self.offer, &[answer.group?], self.ticket);
+            record::put_change_cipher_spec(&mut self.to_send);
+            record::put(&mut self.to_send, record::HANDSHAKE, Protection::None, &hello);
+            // Twice is once too often (RFC 8446 section 4.1.4).
+            return (!std::mem::replace(&mut self.retried, true)).then_some(());
+        }
+        self.resumed = answer.resumes;
+        self.stage = Stage::Flight;
+        if answer.is_tls13 {
+            (self.version, self.incoming) = (Version::Tls13, Protection::Tls13);
+            client.kept().group = answer.group;
+        } else {
+            self.version = Version::Tls12;
+        }
+        Some(())
+    }
+
+    /// The client's last messages.
+    fn finish(&mut self) {
+        let protection = Protection::of(self.version);
+        // TLS 1.3 pretends once.
+        if !self.retried {
+            record::put_change_cipher_spec(&mut self.to_send);
+        }
+        let mut finished = Vec::new();
+        message::finished(&mut finished, protection);
+        record::put(&mut self.to_send, record::HANDSHAKE, protection, &finished);
+    }
+}

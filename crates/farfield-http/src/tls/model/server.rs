@@ -1,0 +1,262 @@
+//! The server's end. What it has to do that takes a worker's time is a [`Step`], which is taken when a worker
+//! is free for it.
+
+use super::message::{self, Hello};
+use super::record::{self, Messages, Reader};
+use super::{Group, Protection, Terms, Version};
+use farfield_base::Duration;
+
+/// Fatal alerts (RFC 8446 section 6).
+const HANDSHAKE_FAILURE: u8 = 40;
+const PROTOCOL_VERSION: u8 = 70;
+
+/// What a server has to do for a handshake to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Asks for a key share of a group (HelloRetryRequest).
+    Retry(Group),
+    /// Answers the client's first message in TLS 1.3.
+    Answer13 {
+        /// The group of the key exchange.
+        group: Group,
+        /// A session is resumed.
+        resumes: bool,
+    },
+    /// Answers the client's first message in TLS 1.2.
+    Answer12 {
+        /// The group of the key exchange.
+        group: Group,
+        /// A session is resumed.
+        resumes: bool,
+    },
+    /// Ends a full handshake of TLS 1.2.
+    End,
+    /// Refuses the client with a fatal alert.
+    Refuse(u8),
+}
+
+impl Step {
+    /// A worker's time for it. The signature and the key exchange are in the answer to the first message.
+    pub fn cost(self, terms: &Terms) -> Duration {
+        match self {
+            Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } => match resumes {
+                true => terms.resumed,
+                false => terms.full,
+            },
+            Step::Retry(_) | Step::End | Step::Refuse(_) => Duration::ZERO,
+        }
+    }
+
+    /// Whether the connection is closed behind it.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Step::Refuse(_))
+    }
+}
+
+/// The server's end of one connection's session.
+#[derive(Debug, Default)]
+pub struct ServerSession {
+    reader: Reader,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    version: Option<Version>,
+    hello: Hello,
+    retried: bool,
+    resumes: bool,
+    is_open: bool,
+    step: Option<Step>,
+    /// Tickets are to be sent, behind a handshake of TLS 1.3.
+    owes_tickets: bool,
+    incoming: Protection,
+    messages: Messages,
+    /// The client has sent what no client sends, or has said that it sends no more: the rest is not read.
+    is_deaf: bool,
+}
+
+impl ServerSession {
+    /// Takes the `bytes` that came, and hands the plaintext in them to `take_plain`.
+    pub fn receive(&mut self, terms: &Terms, bytes: &[u8], mut take_plain: impl FnMut(&[u8])) {
+        let ServerSession { reader, state } = self;
+        if state.is_deaf {
+            return;
+        }
+        let read =
+            reader.read(bytes, |kind, payload| state.take(terms, kind, payload, &mut take_plain).ok_or(()));
+        state.is_deaf |= read.is_err();
+    }
+
+    /// The version, once the handshake is over: application data can be sent.
+    pub fn version(&self) -> Option<Version> {
+        self.state.version.filter(|_| self.state.is_open)
+    }
+
+    /// What is to be done next.
+    pub fn step(&self) -> Option<Step> {
+        self.state.step
+    }
+
+    /// Does what is to be done next: appends the server's messages to `out`.
+    pub fn take_step(&mut self, terms: &Terms, out: &mut Vec<u8>) {
+        if let Some(step) = self.state.step.take() {
+            self.state.answer(terms, step, out);
+        }
+    }
+
+    /// Appends the tickets that are due, if any are.
+    pub fn take_tickets(&mut self, terms: &Terms, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.state.owes_tickets) {
+            let mut tickets = Vec::new();
+            (0..terms.tickets).for_each(|_| message::new_session_ticket(&mut tickets, Version::Tls13));
+            record::put(out, record::HANDSHAKE, Protection::Tls13, &tickets);
+        }
+    }
+
+    /// Appends the message that ends what the server sends, if the handshake is over.
+    pub fn close(&self, out: &mut Vec<u8>) {
+        if let Some(version) = self.version() {
+            record::put_close_notify(out, version);
+        }
+    }
+}
+
+impl State {
+    /// Takes a record; nothing if no more is to be read.
+    fn take(
+        &mut self,
+        terms: &Terms,
+        kind: u8,
+        payload: &[u8],
+        take_plain: &mut impl FnMut(&[u8]),
+    ) -> Option<()> {
+        if kind == record::CHANGE_CIPHER_SPEC {
+            if self.version == Some(Version::Tls12) {
+                self.incoming = Protection::Tls12;
+            }
+            return Some(());
+        }
+        let (kind, content) = record::open(self.incoming, kind, payload)?;
+        match kind {
+            record::HANDSHAKE => {
+                self.messages.add(content);
+                while let Some((kind, body)) = self.messages.next() {
+                    self.take_message(terms, kind, &body)?;
+                }
+                Some(())
+            }
+            record::APPLICATION_DATA if self.is_open => {
+                take_plain(content);
+                Some(())
+            }
+            // close_notify, or that the client gives up.
+            _ => None,
+        }
+    }
+
+    fn take_message(&mut self, terms: &Terms, kind: u8, body: &[u8]) -> Option<()> {
+        match kind {
+            message::CLIENT_HELLO if self.version.is_none() && self.step.is_none() => {
+                self.hello = Hello::read(body)?;
+                self.step = Some(self.choose(terms));
+            }
+            message::FINISHED if !self.is_open => match (self.version?, self.resumes) {
+                (Version::Tls13, _) => {
+                    (self.is_open, self.owes_tickets) = (true, terms.tickets > 0);
+                }
+                (Version::Tls12, true) => self.is_open = true,
+                (Version::Tls12, false) => self.step = Some(Step::End),
+            },
+            // The client's key exchange of TLS 1.2.
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The answer to the client's first message.
+    fn choose(&self, terms: &Terms) -> Step {
+        let Hello { versions, groups, shares, has_psk, has_ticket, .. } = &self.hello;
+        let speaks =
+            |version: Version| terms.versions.contains(&version) && versions.contains(&version.number());
+        let with_tickets = terms.tickets > 0;
+        let first_of = |offered: &[Group]| terms.groups.iter().copied().find(|group| offered.contains(group));
+        if speaks(Version::Tls13) {
+            let shared = shares.iter().copied().find(|group| terms.groups.contains(group));
+            return match (shared, first_of(groups)) {
+                (Some(group), _) => Step::Answer13 { group, resumes: *has_psk && with_tickets },
+                (None, Some(group)) if !self.retried => Step::Retry(group),
+                _ => Step::Refuse(HANDSHAKE_FAILURE),
+            };
+        }
+        if !speaks(Version::Tls12) {
+            return Step::Refuse(PROTOCOL_VERSION);
+        }
+        let usable: Vec<Group> = groups.iter().copied().filter(|group| group.is_of_tls12()).collect();
+        match first_of(&usable) {
+            Some(group) => Step::Answer12 { group, resumes: *has_ticket && with_tickets },
+            None => Step::Refuse(HANDSHAKE_FAILURE),
+        }
+    }
+
+    fn answer(&mut self, terms: &Terms, step: Step, out: &mut Vec<u8>) {
+        let mut clear = Vec::new();
+        match step {
+            Step::Retry(group) => {
+                message::retry_request(&mut clear, group);
+                record::put(out, record::HANDSHAKE, Protection::None, &clear);
+                record::put_change_cipher_spec(out);
+                self.retried = true;
+            }
+            Step::Answer13 { group, resumes } => {
+                (self.version, self.resumes) = (Some(Version::Tls13), resumes);
+                self.incoming = Protection::Tls13;
+                message::server_hello_tls13(&mut clear, group, resumes);
+                record::put(out, record::HANDSHAKE, Protection::None, &clear);
+                if !self.retried {
+                    record::put_change_cipher_spec(out);
+                }
+                let mut rest = Vec::new();
+                message::rest_of_tls13(&mut rest, terms, &self.hello, resumes);
+                record::put(out, record::HANDSHAKE, Protection::Tls13, &rest);
+            }
+            Step::Answer12 { group, resumes } => {
+                (self.version, self.resumes) = (Some(Version::Tls12), resumes);
+                let gives_ticket = self.gives_ticket(terms);
+                message::server_hello_tls12(&mut clear, &self.hello, gives_ticket, resumes);
+                if !resumes {
+                    message::rest_of_tls12(&mut clear, terms, group);
+                }
+                record::put(out, record::HANDSHAKE, Protection::None, &clear);
+                if resumes {
+                    self.end_tls12(terms, out);
+                }
+            }
+            Step::End => {
+                self.end_tls12(terms, out);
+                self.is_open = true;
+            }
+            Step::Refuse(alert) => {
+                record::put(out, record::ALERT, Protection::None, &[2, alert]);
+                self.is_deaf = true;
+            }
+        }
+    }
+
+    fn gives_ticket(&self, terms: &Terms) -> bool {
+        terms.tickets > 0 && self.hello.wants_ticket
+    }
+
+    /// The server's last messages in TLS 1.2.
+    fn end_tls12(&self, terms: &Terms, out: &mut Vec<u8>) {
+        let mut ticket = Vec::new();
+        if self.gives_ticket(terms) {
+            message::new_session_ticket(&mut ticket, Version::Tls12);
+        }
+        record::put(out, record::HANDSHAKE, Protection::None, &ticket);
+        record::put_change_cipher_spec(out);
+        let mut finished = Vec::new();
+        message::finished(&mut finished, Protection::Tls12);
+        record::put(out, record::HANDSHAKE, Protection::Tls12, &finished);
+    }
+}

@@ -1,0 +1,155 @@
+//! Sessions of either kind, with cryptography or without.
+
+use super::failure::TlsFailure;
+use super::model::Offer;
+use super::{Settings, encrypted, model};
+use farfield_base::{Duration, Instant, TlsStats};
+use std::sync::Arc;
+
+/// What the sessions of a run are made from.
+#[derive(Debug, Clone)]
+pub enum Sessions {
+    /// Sessions with cryptography, on the real-time planes.
+    Encrypted(Settings),
+    /// Sessions without, in virtual time.
+    Modelled(Arc<Offer>),
+}
+
+/// Makes the sessions of one worker, with the time and the tickets that they share.
+#[derive(Debug)]
+pub struct Client(Common);
+
+#[derive(Debug)]
+enum Common {
+    Encrypted(Box<encrypted::Client>),
+    Modelled(model::Client),
+}
+
+impl Client {
+    /// The client that `sessions` describe.
+    pub fn new(sessions: &Sessions) -> Client {
+        Client(match sessions {
+            Sessions::Encrypted(settings) => Common::Encrypted(encrypted::Client::new(settings).into()),
+            Sessions::Modelled(offer) => Common::Modelled(model::Client::new(Arc::clone(offer))),
+        })
+    }
+
+    /// A session of `user` on a connection that is established; its first bytes are ready to be
+    /// [taken](Session::take_to_send).
+    pub fn begin(&self, now: Instant, user: u32) -> Session {
+        Session(match &self.0 {
+            Common::Encrypted(client) => End::Encrypted(client.begin(now, user).into()),
+            Common::Modelled(client) => End::Modelled(client.begin(user).into()),
+        })
+    }
+
+    /// Forgets the tickets of `user`, who is gone or comes back as another.
+    pub fn forget(&self, user: u32) {
+        match &self.0 {
+            Common::Encrypted(client) => client.forget(user),
+            Common::Modelled(client) => client.forget(user),
+        }
+    }
+}
+
+/// One connection's session: received bytes in, plaintext and bytes to send out.
+#[derive(Debug)]
+pub struct Session(End);
+
+#[derive(Debug)]
+enum End {
+    Encrypted(Box<encrypted::Session>),
+    Modelled(Box<model::Session>),
+}
+
+impl Session {
+    /// Takes the `bytes` that came, and appends the plaintext in them to `plain`. What is to be sent in
+    /// answer is ready to be [taken](Self::take_to_send) then, also after a failure: it tells the server why.
+    ///
+    /// # Errors
+    /// [`TlsFailure`] if the session cannot go on; what is in `plain` came before.
+    ///
+    /// # Panics
+    /// If `client` is not the one that began the session.
+    pub fn receive(
+        &mut self,
+        client: &Client,
+        now: Instant,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<(), TlsFailure> {
+        match (&mut self.0, &client.0) {
+            (End::Encrypted(session), Common::Encrypted(client)) => {
+                session.receive(client, now, bytes, plain)
+            }
+            (End::Modelled(session), Common::Modelled(client)) => session.receive(client, bytes, plain),
+            _ => unreachable!("a session is of its client's kind"),
+        }
+    }
+
+    /// Processor time that the handshake took since this was last asked, where the settings have a clock for
+    /// it.
+    pub fn take_spent(&mut self) -> Duration {
+        match &mut self.0 {
+            End::Encrypted(session) => session.take_spent(),
+            End::Modelled(_) => Duration::ZERO,
+        }
+    }
+
+    /// True once requests can be sent: the handshake is over.
+    pub fn is_secured(&self) -> bool {
+        match &self.0 {
+            End::Encrypted(session) => session.is_secured(),
+            End::Modelled(session) => session.is_secured(),
+        }
+    }
+
+    /// The session that was agreed on, where the handshake was over at `secured`.
+    pub fn stats(&self, secured: Instant) -> TlsStats {
+        match &self.0 {
+            End::Encrypted(session) => session.stats(secured),
+            End::Modelled(session) => session.stats(secured),
+        }
+    }
+
+    /// True once the peer has said that it sends nothing more.
+    pub fn is_closed_by_peer(&self) -> bool {
+        match &self.0 {
+            End::Encrypted(session) => session.is_closed_by_peer(),
+            End::Modelled(session) => session.is_closed_by_peer(),
+        }
+    }
+
+    /// Seals `plain`, whole, in records that are ready to be [taken](Self::take_to_send).
+    pub fn seal(&mut self, plain: &[u8]) {
+        match &mut self.0 {
+            End::Encrypted(session) => session.seal(plain),
+            End::Modelled(session) => session.seal(plain),
+        }
+    }
+
+    /// Appends the bytes to send to `bytes`.
+    pub fn take_to_send(&mut self, bytes: &mut Vec<u8>) {
+        match &mut self.0 {
+            End::Encrypted(session) => session.take_to_send(bytes),
+            End::Modelled(session) => session.take_to_send(bytes),
+        }
+    }
+
+    /// Says to the peer that nothing more is sent, unless that is known already or was never agreed on.
+    pub fn close(&mut self) {
+        match &mut self.0 {
+            End::Encrypted(session) => session.close(),
+            End::Modelled(session) => session.close(),
+        }
+    }
+
+    /// Whether the connection may end here: not in the handshake, and not in a record. Servers often close an
+    /// idle connection without a word.
+    pub fn may_end(&self) -> bool {
+        match &self.0 {
+            End::Encrypted(session) => session.may_end(),
+            End::Modelled(session) => session.may_end(),
+        }
+    }
+}
