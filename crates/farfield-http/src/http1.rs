@@ -17,6 +17,7 @@ mod request;
 mod scan;
 
 pub use fields::Fields;
+pub(crate) use head::Length;
 pub use head::{Answering, Framing, Head};
 pub use known_head::KnownHead;
 pub use malformed::Malformed;

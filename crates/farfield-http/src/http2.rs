@@ -1,0 +1,40 @@
+//! HTTP/2, the client's side (RFC 9113), with HPACK (RFC 7541).
+//!
+//! A [`RequestHead`] becomes a [`RequestBlock`] once, ahead of time. A [`Connection`] sends requests and
+//! reads replies: it is handed the bytes that came, in pieces of any size, appends what is to be sent to a
+//! buffer of the caller's, and reports what it finds as [`Event`]s of streams. What a reply consists of
+//! looks as it does in [`http1`](crate::http1): heads with their [`Fields`], bytes of body, and a [`Reply`]
+//! at the end.
+//!
+//! A failure of one stream is a [`StreamError`], one of the connection a [`ConnectionError`]; each has the
+//! error code that the RFC gives it, and the server is sent it.
+//!
+//! Deliberately absent: server push (it is refused), priorities, CONNECT, and the upgrade from HTTP/1.1.
+
+mod connection;
+mod error;
+mod flow;
+mod frame;
+mod frames;
+mod head;
+pub mod hpack;
+mod peer;
+mod request;
+mod stream;
+
+pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
+pub use connection::{Connection, Event, NotSent, Settings};
+pub use error::{ConnectionError, ErrorCode, StreamError};
+pub use head::{Head, Heads};
+pub use request::{CommonFields, RequestBlock, RequestHead};
+
+/// The number of a stream: odd, and greater than those of all streams that the client opened before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(u32);
+
+impl StreamId {
+    /// The number, as frames have it.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}

@@ -1,0 +1,129 @@
+//! Header blocks that come: heads, interim and final, and trailers (RFC 9113, 4.3 and 8.1).
+//!
+//! A block is decoded even if its stream is over, since later blocks depend on it.
+
+use super::receive::Step;
+use super::{Block, Connection, Event};
+use crate::http1::{Answering, Malformed};
+use crate::http2::StreamId;
+use crate::http2::error::{ConnectionError, StreamError};
+use crate::http2::frame::{END_HEADERS, END_STREAM, HEADER_BYTES, Header, PADDED, PRIORITY};
+use crate::http2::head::{Heads, Section};
+use crate::http2::stream::Found;
+
+impl Connection {
+    pub(super) fn take_headers<'b>(
+        &mut self,
+        heads: &mut Heads,
+        header: Header,
+        payload: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Step<'b> {
+        let mut fragment = payload;
+        let mut padding = 0;
+        if header.has(PADDED) {
+            padding = usize::from(fragment[0]);
+            fragment = &fragment[1..];
+        }
+        if header.has(PRIORITY) {
+            fragment = &fragment[5..];
+        }
+        let length = fragment.len().checked_sub(padding).ok_or(ConnectionError::BadPadding)?;
+        let fragment = &fragment[..length];
+        let end_stream = header.has(END_STREAM);
+        if fragment.len() > self.limits.head_bytes as usize {
+            return Err(ConnectionError::BlockTooLarge);
+        }
+        let framing_bytes = (HEADER_BYTES + payload.len() - fragment.len()) as u32;
+        if header.has(END_HEADERS) {
+            return self.take_block(heads, header.stream, end_stream, fragment, framing_bytes, to_send);
+        }
+        let bytes = fragment.to_vec();
+        self.block = Some(Block { stream: header.stream, end_stream, bytes, framing_bytes });
+        Ok(None)
+    }
+
+    pub(super) fn take_continuation<'b>(
+        &mut self,
+        heads: &mut Heads,
+        header: Header,
+        payload: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Step<'b> {
+        let Some(block) = &mut self.block else { return Ok(None) };
+        block.bytes.extend_from_slice(payload);
+        block.framing_bytes += HEADER_BYTES as u32;
+        if block.bytes.len() > self.limits.head_bytes as usize {
+            return Err(ConnectionError::BlockTooLarge);
+        }
+        if header.has(END_HEADERS)
+            && let Some(Block { stream, end_stream, bytes, framing_bytes }) = self.block.take()
+        {
+            return self.take_block(heads, stream, end_stream, &bytes, framing_bytes, to_send);
+        }
+        Ok(None)
+    }
+
+    /// A header block is whole: a head, interim or final, or trailers.
+    fn take_block<'b>(
+        &mut self,
+        heads: &mut Heads,
+        id: u32,
+        end_stream: bool,
+        block: &[u8],
+        framing_bytes: u32,
+        to_send: &mut Vec<u8>,
+    ) -> Step<'b> {
+        let Found::Open(place) = self.streams.find(id) else {
+            heads.discard(&mut self.decoder, block)?;
+            return Ok(None);
+        };
+        let stream = self.streams.at(place);
+        let section = if stream.in_body { Section::Trailers } else { Section::Head };
+        let read = heads.read(&mut self.decoder, block, section, &self.limits)?;
+        let counted = stream.count_bodiless(block.len() as u32 + framing_bytes, &self.limits);
+        let head = match read.and_then(|head| counted.map(|()| head)) {
+            // 8.1: trailers end the stream, and interim heads do not. 8.6: there is no 101.
+            Ok(_) if section == Section::Trailers && !end_stream => Err(Malformed::BadHead),
+            Ok(head) if head.status == 101 => Err(Malformed::BadHead),
+            Ok(head) if section == Section::Head && head.status < 200 && end_stream => {
+                Err(Malformed::BadHead)
+            }
+            read => read,
+        };
+        let checked = head.and_then(|head| {
+            if section == Section::Head {
+                stream.status = head.status;
+                if head.status < 200 {
+                    return Ok(head);
+                }
+                stream.in_body = true;
+                // RFC 9110, 6.4.1: no body, whatever the head says of its length.
+                let has_none = stream.answering == Answering::Head || matches!(head.status, 204 | 304);
+                stream.length = if has_none { Some(0) } else { head.length };
+            }
+            if end_stream { stream.end().map(|()| head) } else { Ok(head) }
+        });
+        let head = match checked {
+            Ok(head) => head,
+            Err(malformed) => return Ok(self.fail(id, StreamError::Malformed(malformed), to_send)),
+        };
+        if end_stream {
+            self.end_of_reply(id);
+        }
+        Ok(match section {
+            Section::Trailers => None,
+            Section::Head if head.status < 200 => Some(Event::Interim(StreamId(id), head.status)),
+            Section::Head => {
+                self.idle_frames = 0;
+                Some(Event::Head(StreamId(id), head))
+            }
+        })
+    }
+
+    /// The server has ended a stream as it should.
+    pub(super) fn end_of_reply(&mut self, id: u32) {
+        self.idle_frames = 0;
+        self.ended = Some(id);
+    }
+}
