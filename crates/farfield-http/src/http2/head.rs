@@ -1,0 +1,206 @@
+//! Heads and trailers of replies: decoded fields, checked (RFC 9113, 8.1 to 8.3).
+//!
+//! The fields are kept as the lines of an HTTP/1 head, which [`Fields`] walks: what a user looks for in a
+//! reply is found in the same way. No value can contain a line end, since such a head is malformed.
+
+use super::hpack::{Decoder, HpackError, Scratch};
+use crate::http1::{Fields, Length, Limits, Malformed};
+
+/// What the head of a final reply says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The status, 200 to 999.
+    pub status: u16,
+    /// Content-Length, if there is one.
+    pub length: Option<u64>,
+    /// It sets a cookie.
+    pub sets_cookie: bool,
+}
+
+/// The longest block that is kept, in bytes.
+const LONGEST_KNOWN: usize = 4096;
+
+/// Buffers for heads on their way through a connection; the connections of a worker share one.
+///
+/// The last block is kept where it does not depend on a dynamic table. A server that sends one object over
+/// and over without using its table sends equal blocks until its date changes, and to compare them takes a
+/// tenth of the time of decoding.
+#[derive(Debug, Default)]
+pub struct Heads {
+    text: Vec<u8>,
+    scratch: Scratch,
+    /// The block that `text` was made of, if `known` says what it says.
+    block: Vec<u8>,
+    known: Option<Known>,
+}
+
+/// What the known block says, and under which circumstances.
+#[derive(Debug)]
+struct Known {
+    section: Section,
+    limits: Limits,
+    head: Head,
+}
+
+impl Heads {
+    /// The fields of the head that the last step of a connection reported. Only until the next step of any.
+    pub fn fields(&self) -> Fields<'_> {
+        Fields::of(&self.text)
+    }
+
+    /// Decodes a block and throws its fields away: the connection's table must not miss them.
+    pub(super) fn discard(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<(), HpackError> {
+        decoder.decode(block, &mut self.scratch, &mut |_, _| ())
+    }
+
+    /// Decodes the block of a head or of trailers.
+    ///
+    /// # Errors
+    /// The outer error ends the connection, the inner the stream.
+    pub(super) fn read(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        section: Section,
+        limits: &Limits,
+    ) -> Result<Result<Head, Malformed>, HpackError> {
+        if let Some(known) = &self.known
+            && (known.section, known.limits) == (section, *limits)
+            && decoder.may_skip()
+            && self.block == block
+        {
+            return Ok(Ok(known.head));
+        }
+        self.known = None;
+        self.text.clear();
+        // The line before the fields, which `Fields` passes over.
+        self.text.extend_from_slice(b"HTTP/2\r\n");
+        let mut collector = Collector {
+            text: &mut self.text,
+            section,
+            limits,
+            status: None,
+            length: Length::Absent,
+            sets_cookie: false,
+            fields: 0,
+            wrong: None,
+        };
+        decoder.decode(block, &mut self.scratch, &mut |name, value| collector.field(name, value))?;
+        let head = collector.end();
+        self.text.extend_from_slice(b"\r\n");
+        if let Ok(head) = head
+            && decoder.is_constant()
+            && block.len() <= LONGEST_KNOWN
+        {
+            self.block.clear();
+            self.block.extend_from_slice(block);
+            self.known = Some(Known { section, limits: *limits, head });
+        }
+        Ok(head)
+    }
+}
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// A head, interim or final.
+    Head,
+    Trailers,
+}
+
+/// Collects the fields of one block.
+struct Collector<'a> {
+    text: &'a mut Vec<u8>,
+    section: Section,
+    limits: &'a Limits,
+    status: Option<u16>,
+    length: Length,
+    sets_cookie: bool,
+    /// Beside the status.
+    fields: u16,
+    /// The first thing that is wrong. What follows is decoded nevertheless, but not kept.
+    wrong: Option<Malformed>,
+}
+
+impl Collector<'_> {
+    fn field(&mut self, name: &[u8], value: &[u8]) {
+        if self.wrong.is_none() {
+            self.wrong = self.take(name, value).err();
+        }
+    }
+
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+        if name.first() == Some(&b':') {
+            return self.take_pseudo(name, value);
+        }
+        let is_full = self.fields == self.limits.head_fields;
+        if is_full || self.text.len() + name.len() + value.len() > self.limits.head_bytes as usize {
+            return Err(Malformed::HeadTooLarge);
+        }
+        if !is_name(name) || !is_value(value) || is_of_http1(name) {
+            return Err(Malformed::BadHead);
+        }
+        match name {
+            b"content-length" => self.length = self.length.and_field(value),
+            b"set-cookie" => self.sets_cookie = true,
+            _ => {}
+        }
+        self.fields += 1;
+        for part in [name, b": ", value, b"\r\n"] {
+            self.text.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    /// RFC 9113, 8.3: `:status`, once, before all other fields, and nowhere else.
+    fn take_pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+        let may_be = self.section == Section::Head && self.fields == 0 && self.status.is_none();
+        match value {
+            [first @ b'1'..=b'9', second @ b'0'..=b'9', third @ b'0'..=b'9']
+                if may_be && name == b":status" =>
+            {
+                let number = |digit: &u8| u16::from(digit - b'0');
+                self.status = Some(100 * number(first) + 10 * number(second) + number(third));
+                Ok(())
+            }
+            _ => Err(Malformed::BadHead),
+        }
+    }
+
+    fn end(self) -> Result<Head, Malformed> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let status = match self.section {
+            Section::Head => self.status.ok_or(Malformed::BadHead)?,
+            Section::Trailers => 0,
+        };
+        let length = match self.length {
+            Length::Absent => None,
+            Length::Is(bytes) => Some(bytes),
+            Length::Bad => return Err(Malformed::BadLength),
+        };
+        Ok(Head { status, length, sets_cookie: self.sets_cookie })
+    }
+}
+
+/// RFC 9113, 8.2.1: visible ASCII without upper case and without a colon, and not empty.
+fn is_name(name: &[u8]) -> bool {
+    let may_stand = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && *byte != b':';
+    !name.is_empty() && name.iter().all(may_stand)
+}
+
+/// RFC 9113, 8.2.1: no NUL, CR or LF, and no blank at either end.
+fn is_value(value: &[u8]) -> bool {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    !value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n'))
+        && !is_blank(value.first())
+        && !is_blank(value.last())
+}
+
+/// RFC 9113, 8.2.2: fields that are about the connection are malformed in HTTP/2.
+pub(super) fn is_of_http1(name: &[u8]) -> bool {
+    const NAMES: [&[u8]; 5] =
+        [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
+    NAMES.contains(&name)
+}

@@ -1,0 +1,50 @@
+//! HPACK, the compression of header fields in HTTP/2 (RFC 7541).
+//!
+//! A [`Decoder`] reads the header blocks of one connection, in their order: each may depend on all before it.
+//! To encode, a caller appends one field after another to a block, and says of each whether the peer's table
+//! is to take it; which entries that table has is the caller's to know.
+
+mod decoder;
+mod dynamic_table;
+pub(super) mod encoder;
+mod huffman;
+mod integer;
+mod static_table;
+
+pub use decoder::{Decoder, Scratch};
+
+/// The size of a dynamic table before anything is said of it (RFC 9113, 6.5.2), in bytes.
+pub(super) const DEFAULT_TABLE_BYTES: u32 = 4096;
+
+/// What an entry of a table counts beside its name and value (RFC 7541, 4.1), in bytes.
+pub(super) const ENTRY_OVERHEAD_BYTES: u32 = 32;
+
+/// Why a header block cannot be decoded. The table's state is lost with it, and so is the connection (RFC
+/// 9113, 4.3: COMPRESSION_ERROR).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HpackError {
+    /// The block ends in the middle of a field.
+    #[error("a header block ends in the middle of a field")]
+    Truncated,
+    /// An integer has more bytes or a greater value than any that is of use (RFC 7541, 5.1).
+    #[error("an integer in a header block exceeds the limit")]
+    IntegerTooLarge,
+    /// A string is no Huffman code, contains EOS, or is badly padded (RFC 7541, 5.2).
+    #[error("a string in a header block is no Huffman code")]
+    BadHuffman,
+    /// An index of 0 where a field should be, or of no entry (RFC 7541, 6.1).
+    #[error("a header block refers to an entry that the table does not have")]
+    UnknownIndex,
+    /// The dynamic table is to be larger than was advertised (RFC 7541, 6.3).
+    #[error("a header block makes the dynamic table larger than was advertised")]
+    TableTooLarge,
+    /// The dynamic table's size changes behind a field (RFC 7541, 4.2).
+    #[error("a header block changes the dynamic table's size behind a field")]
+    SizeUpdateLate,
+    /// A smaller dynamic table was advertised, and the first block does not shrink it (RFC 7541, 4.2).
+    #[error("the first header block does not shrink the dynamic table to what was advertised")]
+    SizeUpdateMissing,
+}
+
+#[cfg(test)]
+mod tests;
