@@ -1,0 +1,327 @@
+//! Servers that break the rules: each mistake has its name and its code, on the stream or on the connection.
+
+use crate::scene::*;
+use farfield_http::http2::ConnectionError::*;
+use farfield_http::http2::hpack::HpackError;
+use farfield_http::http2::{ConnectionError, Limits, RequestHead, Settings};
+
+/// The bytes end the connection so, and GOAWAY gives the code.
+#[track_caller]
+fn ends(bytes: &[Vec<u8>], error: ConnectionError, code: u32) {
+    let mut scene = Scene::asking(2);
+    assert_eq!(scene.receive(&bytes.concat()), Err(error));
+    assert_eq!(error.code().0, code);
+    assert_eq!(scene.sent().last(), Some(&format!("goaway {code}")));
+}
+
+/// The bytes end stream 1 so and reset it with the code, and stream 3 is still served.
+#[track_caller]
+fn fails(bytes: &[Vec<u8>], error: &str, code: u32) {
+    fails_with(Scene::asking(2), bytes, error, code);
+}
+
+#[track_caller]
+fn fails_with(mut scene: Scene, bytes: &[Vec<u8>], error: &str, code: u32) {
+    scene.to_send.clear();
+    let events = scene.receive(&bytes.concat()).expect("the connection goes on");
+    let last = events.last().expect("an event");
+    assert!(last.starts_with("1 failed") && last.ends_with(error), "{last}");
+    assert_eq!(scene.sent(), [format!("1 reset {code}")]);
+    let other = scene.receive(&[data(1, 0, b"late"), headers(3, END, &[(":status", "200")])].concat());
+    assert_eq!(other.as_deref(), Ok(["3 head 200".to_owned(), "3 done 200 0 bytes".to_owned()].as_slice()));
+}
+
+fn ok(stream: u32) -> Vec<u8> {
+    headers(stream, 0, &[(":status", "200")])
+}
+
+#[test]
+fn what_is_not_http2_is_known_by_its_first_byte() {
+    for bytes in [
+        b"HTTP/1.1 400 Bad Request\r\n".as_slice(),
+        b"H",
+        b"\x15\x03\x01\x00\x02\x02\x46",
+        &frame(PING, 0, 0, &[0; 8]),
+        &frame(SETTINGS, END, 0, b""),
+        &frame(GOAWAY, 0, 0, &[0; 8]),
+    ] {
+        let mut scene = Scene::silent(&Settings::default());
+        assert_eq!(scene.receive(bytes), Err(NotHttp2), "{bytes:?}");
+    }
+}
+
+#[test]
+fn frames_of_a_wrong_size() {
+    let too_large = vec![0x00, 0x40, 0x01, DATA, 0, 0, 0, 0, 1];
+    ends(&[too_large], FrameTooLarge, 6);
+    for (kind, flags, stream, payload) in [
+        (PING, 0, 0, vec![0; 7]),
+        (PING, END, 0, vec![0; 9]),
+        (SETTINGS, 0, 0, vec![0; 7]),
+        (SETTINGS, END, 0, vec![0; 6]),
+        (RST_STREAM, 0, 1, vec![0; 3]),
+        (WINDOW_UPDATE, 0, 0, vec![0; 5]),
+        (WINDOW_UPDATE, 0, 1, vec![]),
+        (PRIORITY, 0, 1, vec![0; 4]),
+        (GOAWAY, 0, 0, vec![0; 7]),
+        (DATA, PADDED, 1, vec![]),
+        (HEADERS, PADDED | WITH_PRIORITY | END_HEADERS, 1, vec![0; 5]),
+    ] {
+        ends(&[frame(kind, flags, stream, &payload)], FrameLength, 6);
+    }
+}
+
+#[test]
+fn frames_on_a_stream_where_they_cannot_be() {
+    for kind in [DATA, HEADERS, PRIORITY, RST_STREAM, CONTINUATION, PUSH_PROMISE] {
+        ends(&[frame(kind, 0, 0, &[0; 5])], WrongStream, 1);
+    }
+    for kind in [SETTINGS, PING, GOAWAY] {
+        ends(&[frame(kind, 0, 1, &[0; 8])], WrongStream, 1);
+    }
+    for stream in [5, 2, 0x7fff_ffff] {
+        ends(&[ok(stream)], IdleStream, 1);
+        ends(&[data(stream, 0, b"")], IdleStream, 1);
+        ends(&[rst_stream(stream, 0)], IdleStream, 1);
+        ends(&[window_update(stream, 1)], IdleStream, 1);
+    }
+    let over = headers(1, END, &[(":status", "200")]);
+    ends(&[over.clone(), data(1, 0, b"")], ClosedStream, 5);
+    ends(&[over.clone(), over], ClosedStream, 5);
+    ends(&[rst_stream(1, 0), data(1, 0, b"")], ClosedStream, 5);
+    ends(&[frame(PUSH_PROMISE, END_HEADERS, 1, &[0, 0, 0, 2])], Pushed, 1);
+}
+
+#[test]
+fn padding_that_is_longer_than_its_frame() {
+    ends(&[ok(1), data(1, PADDED, b"\x03ab")], BadPadding, 1);
+    ends(&[ok(1), data(1, PADDED, b"\x01")], BadPadding, 1);
+    ends(&[frame(HEADERS, PADDED | END_HEADERS, 1, b"\x02\x88")], BadPadding, 1);
+}
+
+#[test]
+fn header_blocks_that_are_interrupted() {
+    let begun = frame(HEADERS, 0, 1, b"\x88");
+    ends(&[begun.clone(), frame(PING, 0, 0, &[0; 8])], ContinuationExpected, 1);
+    ends(&[begun.clone(), frame(CONTINUATION, END_HEADERS, 3, b"")], ContinuationExpected, 1);
+    ends(&[begun.clone(), frame(0xee, 0, 1, b"")], ContinuationExpected, 1);
+    ends(&[begun, ok(1)], ContinuationExpected, 1);
+    ends(&[frame(CONTINUATION, END_HEADERS, 1, b"\x88")], ContinuationUnexpected, 1);
+}
+
+#[test]
+fn settings_that_cannot_be() {
+    ends(&[settings(&[(2, 1)])], BadSetting, 1);
+    ends(&[settings(&[(2, 2)])], BadSetting, 1);
+    ends(&[settings(&[(5, 16_383)])], BadSetting, 1);
+    ends(&[settings(&[(5, 1 << 24)])], BadSetting, 1);
+    ends(&[settings(&[(4, 1 << 31)])], WindowSetting, 3);
+    ends(&[window_update(1, 0x7fff_ffff - 65_535), settings(&[(4, 65_536)])], WindowSetting, 3);
+    ends(&[frame(SETTINGS, END, 0, b"")], UnaskedAcknowledgement, 1);
+    let mut scene = Scene::asking(1);
+    assert_eq!(scene.receive(&settings(&[(2, 0), (4, 0x7fff_ffff), (5, 16_384), (6, 0)])), Ok(vec![]));
+}
+
+#[test]
+fn windows_that_cannot_be() {
+    ends(&[window_update(0, 0)], ZeroIncrement, 1);
+    ends(&[window_update(0, 0x7fff_ffff)], WindowOverflow, 3);
+    // The reserved bit does not count.
+    ends(&[window_update(0, 0x8000_0000)], ZeroIncrement, 1);
+    fails(&[window_update(1, 0)], "ZeroIncrement", 1);
+    fails(&[window_update(1, 0x7fff_ffff)], "WindowOverflow", 3);
+    assert_eq!(Scene::asking(1).receive(&window_update(0, 0x7fff_ffff - 65_535)), Ok(vec![]));
+}
+
+#[test]
+fn more_body_than_windows_allow() {
+    let asking = |own: Settings| {
+        let mut scene = Scene::with(&own, &[]);
+        (0..3).for_each(|_| {
+            scene.ask(&get(), b"").expect("room");
+        });
+        scene
+    };
+    let own = Settings { stream_window_bytes: 10, ..Settings::default() };
+    fails_with(asking(own), &[ok(1), data(1, 0, &[0; 11])], "WindowExceeded", 3);
+    let own = Settings {
+        stream_window_bytes: 60_000,
+        connection_window_bytes: 65_535,
+        frame_bytes: 1 << 17,
+        ..Settings::default()
+    };
+    let mut scene = asking(own);
+    let bytes = [ok(1), data(1, 0, &[0; 30_000]), ok(3), data(3, 0, &[0; 40_000])].concat();
+    // The first half was not allowed again yet.
+    assert_eq!(scene.receive(&bytes), Err(WindowExceeded));
+}
+
+#[test]
+fn header_blocks_that_cannot_be_decoded() {
+    let of = |block: &[u8]| frame(HEADERS, END_HEADERS, 1, block);
+    ends(&[of(b"\xbe")], Compression(HpackError::UnknownIndex), 9);
+    ends(&[of(b"\x88\x00")], Compression(HpackError::Truncated), 9);
+    ends(&[of(b"\x3f\xe2\x1f\x88")], Compression(HpackError::TableTooLarge), 9);
+    // On a stream that is over for us, too.
+    let given_up = data(1, 0, b"no head");
+    ends(&[given_up, of(b"\xbe")], Compression(HpackError::UnknownIndex), 9);
+}
+
+#[test]
+fn heads_that_are_malformed() {
+    let status = (":status", "200");
+    for fields in [
+        &[][..],
+        &[("x-a", "b")],
+        &[("x-a", "b"), status],
+        &[status, status],
+        &[status, (":path", "/")],
+        &[(":method", "GET")],
+        &[(":status", "")],
+        &[(":status", "20")],
+        &[(":status", "2000")],
+        &[(":status", "2000000000")],
+        &[(":status", "2xx")],
+        &[(":status", "0200")],
+        &[(":status", "+20")],
+        &[(":status", "099")],
+        &[(":status", "101")],
+        &[status, ("X-A", "b")],
+        &[status, ("", "b")],
+        &[status, ("a b", "c")],
+        &[status, ("a:", "c")],
+        &[status, ("a\u{e9}", "c")],
+        &[status, ("x-a", "b\r\nc: d")],
+        &[status, ("x-a", "b\0")],
+        &[status, ("x-a", " b")],
+        &[status, ("x-a", "b\t")],
+        &[status, ("connection", "close")],
+        &[status, ("keep-alive", "5")],
+        &[status, ("proxy-connection", "close")],
+        &[status, ("transfer-encoding", "chunked")],
+        &[status, ("upgrade", "h2c")],
+    ] {
+        fails(&[headers(1, 0, fields)], "Malformed(BadHead)", 1);
+    }
+    fails(&[headers(1, END, &[(":status", "103")])], "Malformed(BadHead)", 1);
+    fails(&[data(1, END, b"")], "Malformed(BadHead)", 1);
+    // Trailers that do not end the stream, and with a field that no trailer has.
+    fails(&[ok(1), headers(1, 0, &[("x-a", "b")])], "Malformed(BadHead)", 1);
+    fails(&[ok(1), headers(1, END, &[status])], "Malformed(BadHead)", 1);
+}
+
+#[test]
+fn bodies_that_are_not_as_long_as_their_heads_say() {
+    let of = |length| headers(1, 0, &[(":status", "200"), ("content-length", length)]);
+    for length in ["x", "-1", "5, 6", "99999999999999999999", ""] {
+        fails(&[of(length)], "Malformed(BadLength)", 1);
+    }
+    fails(&[of("5"), data(1, 0, b"hello!")], "Malformed(BadLength)", 1);
+    fails(&[of("5"), data(1, END, b"hell")], "Malformed(BadLength)", 1);
+    fails(&[of("5"), data(1, 0, b"hell"), headers(1, END, &[])], "Malformed(BadLength)", 1);
+    fails(&[headers(1, END, &[(":status", "200"), ("content-length", "1")])], "Malformed(BadLength)", 1);
+    fails(&[headers(1, 0, &[(":status", "204")]), data(1, 0, b"x")], "Malformed(BadLength)", 1);
+    let mut scene = Scene::with(&Settings::default(), &[]);
+    scene.ask(&RequestHead { method: "HEAD", ..get() }, b"").expect("room");
+    scene.ask(&get(), b"").expect("room");
+    fails_with(scene, &[of("5"), data(1, END, b"hello")], "Malformed(BadLength)", 1);
+}
+
+/// Two requests of a client with such limits.
+fn limited(limits: Limits) -> Scene {
+    let mut scene = Scene::with(&Settings { limits, ..Settings::default() }, &[]);
+    (0..2).for_each(|_| {
+        scene.ask(&get(), b"").expect("room");
+    });
+    scene
+}
+
+#[test]
+fn replies_beyond_a_limit() {
+    let few = Limits { head_fields: 2, ..Limits::default() };
+    let fields = [(":status", "200"), ("a", "1"), ("b", "2"), ("c", "3")];
+    fails_with(limited(few), &[headers(1, 0, &fields)], "Malformed(HeadTooLarge)", 8);
+    assert_eq!(limited(few).receive(&headers(1, 0, &fields[..3])).map(|all| all.len()), Ok(1));
+
+    let small = Limits { head_bytes: 200, ..Limits::default() };
+    // A bomb: a field of 100 bytes goes into the table, and many more of it cost a byte each.
+    let mut bomb = block(&[(":status", "200"), ("x", &"y".repeat(100))]);
+    assert_eq!(bomb[13..16], *b"\0\x01x");
+    bomb[13] = 0x40;
+    bomb.extend([0xbe; 50]);
+    fails_with(limited(small), &[frame(HEADERS, END_HEADERS, 1, &bomb)], "Malformed(HeadTooLarge)", 8);
+
+    // Interim heads without end, and frames of body without body.
+    let interim = headers(1, 0, &[(":status", "103")]);
+    fails_with(limited(small), &vec![interim; 10], "Malformed(HeadTooLarge)", 8);
+    let mut empty = vec![data(1, 0, b""); 21];
+    empty.insert(0, ok(1));
+    fails_with(limited(small), &empty, "Malformed(HeadTooLarge)", 8);
+    let padding = vec![ok(1), data(1, PADDED, &[&[199][..], &[0; 199]].concat())];
+    fails_with(limited(small), &padding, "Malformed(HeadTooLarge)", 8);
+
+    let short = Limits { body_bytes: 4, ..Limits::default() };
+    fails_with(limited(short), &[ok(1), data(1, END, b"hello")], "Malformed(BodyTooLarge)", 8);
+    let events = limited(short).receive(&[ok(1), data(1, END, b"four")].concat()).expect("within the limit");
+    assert_eq!(events, ["1 head 200", "1 body four", "1 done 200 4 bytes"]);
+}
+
+#[test]
+fn header_blocks_without_end() {
+    let small = Limits { head_bytes: 200, ..Limits::default() };
+    assert_eq!(limited(small).receive(&frame(HEADERS, 0, 1, &[0x88; 201])), Err(BlockTooLarge));
+    let mut bytes = frame(HEADERS, 0, 1, b"\x88");
+    (0..200).for_each(|_| bytes.extend(frame(CONTINUATION, 0, 1, b"\x88")));
+    assert_eq!(limited(small).receive(&bytes), Err(BlockTooLarge));
+    assert_eq!(BlockTooLarge.code().0, 11);
+    // The frame's header is enough, where frames may be large.
+    let mut scene = Scene::with(&Settings { frame_bytes: 1 << 20, ..Settings::default() }, &[]);
+    scene.ask(&get(), b"").expect("room");
+    assert_eq!(scene.receive(&frame(HEADERS, 0, 1, &[0x88; 70_000])[..9]), Err(BlockTooLarge));
+    let mut scene = Scene::with(&Settings { frame_bytes: 1 << 20, ..Settings::default() }, &[]);
+    assert_eq!(scene.receive(&frame(SETTINGS, 0, 0, &[0; 60_000])[..9]), Err(Flood));
+    // Empty ones, on a stream that counts no longer.
+    let mut bytes = [data(1, 0, b"no head"), frame(HEADERS, 0, 1, b"")].concat();
+    (0..10_000).for_each(|_| bytes.extend(frame(CONTINUATION, 0, 1, b"")));
+    assert_eq!(limited(small).receive(&bytes), Err(Flood));
+}
+
+#[test]
+fn floods_of_frames_that_lead_to_nothing() {
+    for one in [
+        settings(&[]),
+        frame(PING, 0, 0, &[0; 8]),
+        frame(PING, END, 0, &[0; 8]),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(0xee, 0, 0, b""),
+        window_update(1, 1),
+        goaway(3, 0),
+        [rst_stream(1, 8), window_update(1, 0)].concat(),
+    ] {
+        let mut scene = Scene::asking(2);
+        let mut result = Ok(vec![]);
+        for _ in 0..10_001 {
+            result = result.and_then(|_| scene.receive(&one));
+        }
+        assert_eq!(result, Err(Flood), "{one:?}");
+        // What is sent in answer is in proportion.
+        assert!(scene.to_send.len() <= 10_001 * 17 + 17, "{}", scene.to_send.len());
+    }
+    // Between bodies such frames are no flood.
+    let mut scene = Scene::asking(1);
+    scene.receive(&ok(1)).expect("a sound server");
+    for _ in 0..30_000 {
+        scene.receive(&[frame(PING, 0, 0, &[0; 8]), data(1, 0, b"x")].concat()).expect("no flood");
+        scene.to_send.clear();
+    }
+}
+
+#[test]
+fn a_last_stream_that_grows() {
+    ends(&[goaway(1, 0), goaway(3, 0)], LastStreamRaised, 1);
+    let mut with_words = goaway(1, 2);
+    with_words[2] += 5;
+    with_words.extend(b"words");
+    let events = Scene::asking(2).receive(&[with_words, ok(1)].concat()).expect("a sound server");
+    assert_eq!(events, ["going away 2", "3 failed: Refused", "1 head 200"]);
+}

@@ -1,0 +1,17 @@
+//! The HTTP/2 client against servers of every kind: scripted ones that behave and that do not, bytes at
+//! random, and the h2 crate as another opinion.
+
+mod flow;
+mod hostile;
+mod oracle;
+mod properties;
+mod replies;
+mod requests;
+mod scene;
+
+use farfield_testkit::properties::http2;
+
+farfield_testkit::corpus_tests!(
+    400,
+    [("http2_frames", http2::of_frames, 20), ("http2_hpack", http2::of_blocks, 8)]
+);
