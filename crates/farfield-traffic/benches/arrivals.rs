@@ -13,14 +13,14 @@ const ARRIVALS: usize = 5_000_000;
 
 const PROCESSES: [&str; 9] = [
     "'50k/s'",
-    "{ process = 'renewal', gaps = { law = 'weibull', shape = 0.6, scale = '2ms' } }",
+    "{ process = 'renewal', gaps = { distribution = 'weibull', shape = 0.6, scale = '2ms' } }",
     "{ process = 'diurnal', rate = '50k/s', profile = [1, 2, 3, 2], day = '24m' }",
     "{ process = 'flash-crowd', from = '1k/s', to = '33k/s', at = '1m', within = '4s', stay = '1m', decay = '1m' }",
     "{ process = 'fractional-noise', rate = '5k/s', hurst = 0.8, deviation = 1 }",
     "{ process = 'markov-modulated', rates = ['1k/s', '10k/s', 0], transitions = [[0, 1, 1], [5, 0, 5], [9, 9, 0]] }",
-    "{ process = 'on-off', rate = '500/s', sources = 100, on = { law = 'pareto', shape = 1.4, mean = '1s' }, off = { law = 'pareto', shape = 1.4, mean = '4s' } }",
-    "{ process = 'on-off', rate = '50k/s', sources = 10000, on = { law = 'pareto', shape = 1.4, mean = '1s' }, off = { law = 'pareto', shape = 1.4, mean = '4s' } }",
-    "{ process = 'm-g-infinity', rate = '5k/s', sessions = '500/s', length = { law = 'pareto', shape = 1.4, mean = '10s' } }",
+    "{ process = 'on-off', rate = '500/s', sources = 100, on = { distribution = 'pareto', shape = 1.4, mean = '1s' }, off = { distribution = 'pareto', shape = 1.4, mean = '4s' } }",
+    "{ process = 'on-off', rate = '50k/s', sources = 10000, on = { distribution = 'pareto', shape = 1.4, mean = '1s' }, off = { distribution = 'pareto', shape = 1.4, mean = '4s' } }",
+    "{ process = 'm-g-infinity', rate = '5k/s', sessions = '500/s', length = { distribution = 'pareto', shape = 1.4, mean = '10s' } }",
 ];
 
 #[derive(Deserialize)]

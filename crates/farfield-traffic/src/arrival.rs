@@ -162,6 +162,12 @@ impl ArrivalProcess {
         }
     }
 
+    /// Whether arrivals are a Poisson process, with a constant rate or one that follows a curve: the expected
+    /// numbers between neighbours are then independent and exponential with mean 1.
+    pub fn is_poisson(&self) -> bool {
+        matches!(&self.process, Process::Curve { spacing: Spacing::Poisson, gaps: None, .. })
+    }
+
     /// Expected number of arrivals in [`from`, `to`): the integral of the rate; of a file, the count itself;
     /// of a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives,
     /// from the start on, around which a self-similar process may stay for a long time. `None` where that is

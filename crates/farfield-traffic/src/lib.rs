@@ -22,6 +22,7 @@ pub mod arrival;
 pub mod distribution;
 pub mod file;
 pub mod load;
+mod renamed;
 pub mod request;
 pub mod session;
 pub mod site;

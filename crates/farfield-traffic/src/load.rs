@@ -11,6 +11,9 @@
 //! *inactive OFF time*, the think time, after it.
 //!
 //! A model of load decides times only, never how the bytes travel.
+//!
+//! What other crates need to know of a model, they ask it: each such question is a method of [`LoadSpec`] or
+//! [`LoadModel`] that matches every model, so that the compiler asks it of a new one.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -171,6 +174,82 @@ impl LoadModel {
         }
     }
 
+    /// The users of the whole run, if their number is known before it; for an overload, its descriptors.
+    pub fn users(&self) -> Option<NonZeroU32> {
+        match self {
+            LoadModel::Closed { users, .. } => Some(*users),
+            LoadModel::Overload(overload) => Some(overload.descriptors),
+            LoadModel::Open { .. } | LoadModel::Hybrid { .. } => None,
+        }
+    }
+
+    /// Whether each of the [`users`](Self::users) always has a connection open, where users keep connections
+    /// between requests (`kept`) or not.
+    pub fn holds_connections(&self, kept: bool) -> bool {
+        match self {
+            LoadModel::Closed { think, .. } => kept || think.mean() == 0.0,
+            LoadModel::Overload(_) => true,
+            LoadModel::Open { .. } | LoadModel::Hybrid { .. } => false,
+        }
+    }
+
+    /// The limit of users at once, if there is one.
+    pub fn users_max(&self) -> Option<NonZeroU32> {
+        match self {
+            LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. } => *users_max,
+            LoadModel::Closed { .. } | LoadModel::Overload(_) => None,
+        }
+    }
+
+    /// [`users_max`](Self::users_max), to be set; `None` for a model that needs none, since it does not
+    /// bring a user with each arrival.
+    pub fn users_max_mut(&mut self) -> Option<&mut Option<NonZeroU32>> {
+        match self {
+            LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. } => Some(users_max),
+            LoadModel::Closed { .. } | LoadModel::Overload(_) => None,
+        }
+    }
+
+    /// Whether load is due at instants that do not depend on replies, and can therefore be begun late or not
+    /// at all.
+    pub fn has_arrivals(&self) -> bool {
+        match self {
+            LoadModel::Open { .. } | LoadModel::Hybrid { .. } | LoadModel::Overload(_) => true,
+            LoadModel::Closed { .. } => false,
+        }
+    }
+
+    /// The mean number of arrivals (of pages, sessions or attempts) from `from` to `to`, if it is known.
+    pub fn expected_arrivals(&self, from: Instant, to: Instant) -> Option<f64> {
+        match self {
+            LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => {
+                arrivals.expected(from, to)
+            }
+            LoadModel::Overload(overload) => match overload.restart {
+                Restart::Paced => overload.attempts().expected(from, to),
+                Restart::AtOnce => None,
+            },
+            LoadModel::Closed { .. } => None,
+        }
+    }
+
+    /// The mean number of pages asked for from `from` to `to`, if it is known before the run and does not
+    /// depend on the server.
+    pub fn expected_pages(&self, from: Instant, to: Instant) -> Option<f64> {
+        match self {
+            LoadModel::Open { .. } | LoadModel::Overload(_) => self.expected_arrivals(from, to),
+            LoadModel::Closed { .. } | LoadModel::Hybrid { .. } => None,
+        }
+    }
+
+    /// T, the time after which an attempt to connect is dropped, of a model that has one.
+    pub fn attempt_timeout(&self) -> Option<Duration> {
+        match self {
+            LoadModel::Overload(overload) => Some(overload.timeout()),
+            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::Hybrid { .. } => None,
+        }
+    }
+
     /// The distribution of what a user waits before each object that a page embeds, in seconds.
     pub fn active_off(&self) -> Option<&Distribution> {
         match self {
@@ -205,6 +284,46 @@ impl LoadSpec {
             },
             LoadSpec::Overload(overload) => LoadModel::Overload(*overload),
         })
+    }
+
+    /// Whether users wait for a reply before they ask again, as those of a session do.
+    pub fn has_users_who_wait(&self) -> bool {
+        match self {
+            LoadSpec::Closed(_) | LoadSpec::Hybrid(_) => true,
+            LoadSpec::Open(_) | LoadSpec::Overload(_) => false,
+        }
+    }
+
+    /// Whether the model itself groups pages into sessions.
+    pub fn has_sessions(&self) -> bool {
+        match self {
+            LoadSpec::Hybrid(_) => true,
+            LoadSpec::Closed(_) | LoadSpec::Open(_) | LoadSpec::Overload(_) => false,
+        }
+    }
+
+    /// The users, where each is a person who stays for the whole run.
+    pub fn users(&self) -> Option<NonZeroU32> {
+        match self {
+            LoadSpec::Closed(closed) => Some(closed.users),
+            LoadSpec::Open(_) | LoadSpec::Hybrid(_) | LoadSpec::Overload(_) => None,
+        }
+    }
+
+    /// D, the descriptors that try to connect, of a model that has them.
+    pub fn descriptors(&self) -> Option<NonZeroU32> {
+        match self {
+            LoadSpec::Overload(overload) => Some(overload.descriptors),
+            LoadSpec::Closed(_) | LoadSpec::Open(_) | LoadSpec::Hybrid(_) => None,
+        }
+    }
+
+    /// T, the time after which an attempt to connect is dropped, of a model that has one (`load.timeout`).
+    pub fn attempt_timeout(&self) -> Option<Duration> {
+        match self {
+            LoadSpec::Overload(overload) => Some(overload.timeout()),
+            LoadSpec::Closed(_) | LoadSpec::Open(_) | LoadSpec::Hybrid(_) => None,
+        }
     }
 }
 

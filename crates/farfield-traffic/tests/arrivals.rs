@@ -1,9 +1,8 @@
 //! Arrival processes against theory: what their gaps and counts must be, and that workers share them exactly.
 
-mod common;
-
-use common::{follows, holding, mean_and_variance, no_files, read, stream};
 use farfield_base::{Duration, Instant, Rate};
+use farfield_testkit::draws::{follows, mean_and_variance, stream};
+use farfield_testkit::keys::{holding, no_files, read};
 use farfield_traffic::arrival::Spacing;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec};
 use proptest::prelude::*;
@@ -74,7 +73,8 @@ fn constant_arrivals_are_even_to_the_nanosecond() {
 
 #[test]
 fn renewal_gaps_follow_their_distribution() {
-    let process = process("{ process = 'renewal', gaps = { law = 'weibull', shape = 0.6, scale = '2ms' } }");
+    let process =
+        process("{ process = 'renewal', gaps = { distribution = 'weibull', shape = 0.6, scale = '2ms' } }");
     let instants = until(&process, 200.0);
     let weibull = Weibull::new(0.6, 2e-3).expect("good");
     follows("gaps", gaps(&instants), |x| weibull.cdf(x));
@@ -87,9 +87,10 @@ fn renewal_gaps_follow_their_distribution() {
 
 #[test]
 fn renewals_without_a_known_rate_say_so() {
-    for distribution in
-        ["{ law = 'pareto', shape = 1, scale = 1 }", "{ law = 'normal', mean = 1, sigma = 1 }"]
-    {
+    for distribution in [
+        "{ distribution = 'pareto', shape = 1, scale = 1 }",
+        "{ distribution = 'normal', mean = 1, sigma = 1 }",
+    ] {
         let process = process(&format!("{{ process = 'renewal', gaps = {distribution} }}"));
         assert_eq!(process.mean_rate(), None, "{distribution}");
         assert_eq!(process.expected(seconds(0.0), seconds(1.0)), None, "{distribution}");
@@ -207,7 +208,8 @@ fn a_recorded_process_knows_its_counts() {
 
 #[test]
 fn gaps_that_a_file_holds_must_take_time() {
-    let spec: ArrivalSpec = read("{ process = 'renewal', gaps = { law = 'empirical', file = 'g.txt' } }");
+    let spec: ArrivalSpec =
+        read("{ process = 'renewal', gaps = { distribution = 'empirical', file = 'g.txt' } }");
     let error = spec.resolve(&mut holding("0\n0")).expect_err("no gap above zero");
     assert!(error.to_string().starts_with("g.txt: the mean of `gaps` is below 1ns"), "{error}");
 }
@@ -234,7 +236,9 @@ fn any_process() -> impl Strategy<Value = ArrivalProcess> {
     prop_oneof![
         Just(process("'1000/s'")),
         Just(process("{ process = 'constant', rate = '1k/s' }")),
-        Just(process("{ process = 'renewal', gaps = { law = 'gamma', shape = 0.3, scale = '3ms' } }")),
+        Just(process(
+            "{ process = 'renewal', gaps = { distribution = 'gamma', shape = 0.3, scale = '3ms' } }"
+        )),
         Just(process("{ process = 'bursts', rate = '500/s', factor = 6, share = '5%', period = '100ms' }")),
         Just(schedule("even", false)),
         Just(schedule("poisson", true)),
@@ -245,10 +249,10 @@ fn any_process() -> impl Strategy<Value = ArrivalProcess> {
             "{ process = 'markov-modulated', rates = [0, '2k/s'], transitions = [[0, 50], [50, 0]] }"
         )),
         Just(process(
-            "{ process = 'on-off', rate = '1k/s', sources = 20, on = { law = 'pareto', shape = 1.4, mean = '20ms' }, off = { law = 'exponential', mean = '50ms' }, spacing = 'even' }"
+            "{ process = 'on-off', rate = '1k/s', sources = 20, on = { distribution = 'pareto', shape = 1.4, mean = '20ms' }, off = { distribution = 'exponential', mean = '50ms' }, spacing = 'even' }"
         )),
         Just(process(
-            "{ process = 'm-g-infinity', rate = '1k/s', sessions = '50/s', length = { law = 'pareto', shape = 1.4, mean = '100ms' } }"
+            "{ process = 'm-g-infinity', rate = '1k/s', sessions = '50/s', length = { distribution = 'pareto', shape = 1.4, mean = '100ms' } }"
         )),
         Just(process("{ process = 'diurnal', rate = '1k/s', profile = [1, 0, 5, 2], day = '1s' }")),
         Just(process(

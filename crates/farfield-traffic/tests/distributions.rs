@@ -1,10 +1,9 @@
 //! Every distribution against theory: mean and variance against moments worked out on another way than the
 //! crate's, draws against those moments and against the distribution function.
 
-mod common;
-
-use common::{follows, mean_and_variance, no_files, read, stream};
 use farfield_base::Duration;
+use farfield_testkit::draws::{follows, mean_and_variance, stream};
+use farfield_testkit::keys::{no_files, read};
 use farfield_traffic::{Distribution, DistributionSpec};
 use proptest::prelude::*;
 use statrs::distribution::ContinuousCDF;
@@ -120,37 +119,49 @@ fn mixture(parts: &[(f64, Moments)]) -> Moments {
 #[test]
 fn draws_have_the_mean_and_variance_of_the_distribution() {
     draws_have_moments("\"300ms\"", moments(|j| 0.3f64.powi(j)));
-    draws_have_moments("{ law = 'constant', value = -2 }", moments(|j| (-2.0f64).powi(j)));
-    draws_have_moments("{ law = 'uniform', min = -1, max = 3 }", uniform(-1.0, 3.0));
-    draws_have_moments("{ law = 'exponential', mean = '20ms' }", exponential(0.02));
-    draws_have_moments("{ law = 'exponential', rate = '30/min' }", exponential(2.0));
-    draws_have_moments("{ law = 'normal', mean = 3, sigma = 0.5 }", normal(3.0, 0.5));
-    draws_have_moments("{ law = 'lognormal', mu = -0.5, sigma = 0.4 }", lognormal(-0.5, 0.4));
-    draws_have_moments("{ law = 'weibull', shape = 0.8, scale = '2s' }", weibull(0.8, 2.0));
-    draws_have_moments("{ law = 'weibull', shape = 3, scale = 5 }", weibull(3.0, 5.0));
-    draws_have_moments("{ law = 'pareto', shape = 9, scale = '1KiB' }", pareto(9.0, 1024.0));
+    draws_have_moments("{ distribution = 'constant', value = -2 }", moments(|j| (-2.0f64).powi(j)));
+    draws_have_moments("{ distribution = 'uniform', min = -1, max = 3 }", uniform(-1.0, 3.0));
+    draws_have_moments("{ distribution = 'exponential', mean = '20ms' }", exponential(0.02));
+    draws_have_moments("{ distribution = 'exponential', rate = '30/min' }", exponential(2.0));
+    draws_have_moments("{ distribution = 'normal', mean = 3, sigma = 0.5 }", normal(3.0, 0.5));
+    draws_have_moments("{ distribution = 'lognormal', mu = -0.5, sigma = 0.4 }", lognormal(-0.5, 0.4));
+    draws_have_moments("{ distribution = 'weibull', shape = 0.8, scale = '2s' }", weibull(0.8, 2.0));
+    draws_have_moments("{ distribution = 'weibull', shape = 3, scale = 5 }", weibull(3.0, 5.0));
+    draws_have_moments("{ distribution = 'pareto', shape = 9, scale = '1KiB' }", pareto(9.0, 1024.0));
     draws_have_moments(
-        "{ law = 'bounded-pareto', shape = 1.1, min = 1, max = 100 }",
+        "{ distribution = 'bounded-pareto', shape = 1.1, min = 1, max = 100 }",
         bounded_pareto(1.1, 1.0, 100.0),
     );
-    draws_have_moments("{ law = 'inverse-gaussian', mean = 3, shape = 5 }", inverse_gaussian(3.0, 5.0));
-    draws_have_moments("{ law = 'gamma', shape = 0.5, scale = 2 }", gamma_distribution(0.5, 2.0));
-    draws_have_moments("{ law = 'gamma', shape = 4, scale = '10ms' }", gamma_distribution(4.0, 0.01));
-    draws_have_moments("{ law = 'geometric', mean = 5 }", geometric(0.2));
-    draws_have_moments("{ law = 'geometric', p = 0.9 }", geometric(0.9));
-    draws_have_moments("{ law = 'geometric', mean = 1 }", moments(|_| 1.0));
     draws_have_moments(
-        "{ law = 'zipf', n = 1000, exponent = 0.8 }",
+        "{ distribution = 'inverse-gaussian', mean = 3, shape = 5 }",
+        inverse_gaussian(3.0, 5.0),
+    );
+    draws_have_moments("{ distribution = 'gamma', shape = 0.5, scale = 2 }", gamma_distribution(0.5, 2.0));
+    draws_have_moments(
+        "{ distribution = 'gamma', shape = 4, scale = '10ms' }",
+        gamma_distribution(4.0, 0.01),
+    );
+    draws_have_moments("{ distribution = 'geometric', mean = 5 }", geometric(0.2));
+    draws_have_moments("{ distribution = 'geometric', p = 0.9 }", geometric(0.9));
+    draws_have_moments("{ distribution = 'geometric', mean = 1 }", moments(|_| 1.0));
+    draws_have_moments(
+        "{ distribution = 'zipf', n = 1000, exponent = 0.8 }",
         discrete(&zipf_probabilities(1000, 0.8)),
     );
-    draws_have_moments("{ law = 'zipf', n = 50, exponent = 1 }", discrete(&zipf_probabilities(50, 1.0)));
-    draws_have_moments("{ law = 'zipf', n = 50, exponent = 0 }", discrete(&zipf_probabilities(50, 0.0)));
     draws_have_moments(
-        "{ law = 'empirical', values = [1, 3, 2, 2] }",
+        "{ distribution = 'zipf', n = 50, exponent = 1 }",
+        discrete(&zipf_probabilities(50, 1.0)),
+    );
+    draws_have_moments(
+        "{ distribution = 'zipf', n = 50, exponent = 0 }",
+        discrete(&zipf_probabilities(50, 0.0)),
+    );
+    draws_have_moments(
+        "{ distribution = 'empirical', values = [1, 3, 2, 2] }",
         moments(|j| (1.0 + 2.0 * 2.0f64.powi(j) + 3.0f64.powi(j)) / 4.0),
     );
     draws_have_moments(
-        "{ law = 'mixture', parts = [{ weight = 3, of = { law = 'exponential', mean = 1 } }, { weight = 1, of = 10 }] }",
+        "{ distribution = 'mixture', parts = [{ weight = 3, of = { distribution = 'exponential', mean = 1 } }, { weight = 1, of = 10 }] }",
         mixture(&[(3.0, exponential(1.0)), (1.0, moments(|j| 10f64.powi(j)))]),
     );
 }
@@ -164,21 +175,21 @@ proptest! {
         sigma in 0.1..2.0f64,
         n in 1u32..3_000,
     ) {
-        has_moments(&format!("{{ law = 'uniform', min = {a}, max = {} }}", a + b), uniform(a, a + b));
-        has_moments(&format!("{{ law = 'exponential', mean = {a} }}"), exponential(a));
-        has_moments(&format!("{{ law = 'exponential', rate = {a} }}"), exponential(1.0 / a));
-        has_moments(&format!("{{ law = 'normal', mean = {a}, sigma = {b} }}"), normal(a, b));
-        has_moments(&format!("{{ law = 'lognormal', mu = {}, sigma = {sigma} }}", a - b), lognormal(a - b, sigma));
-        has_moments(&format!("{{ law = 'weibull', shape = {shape}, scale = {a} }}"), weibull(shape, a));
-        has_moments(&format!("{{ law = 'pareto', shape = {}, scale = {a} }}", 2.1 + shape), pareto(2.1 + shape, a));
-        has_moments(&format!("{{ law = 'inverse-gaussian', mean = {a}, shape = {b} }}"), inverse_gaussian(a, b));
-        has_moments(&format!("{{ law = 'gamma', shape = {shape}, scale = {a} }}"), gamma_distribution(shape, a));
-        has_moments(&format!("{{ law = 'geometric', mean = {} }}", 1.0 + a), geometric(1.0 / (1.0 + a)));
-        has_moments(&format!("{{ law = 'zipf', n = {n}, exponent = {sigma} }}"), discrete(&zipf_probabilities(n, sigma)));
+        has_moments(&format!("{{ distribution = 'uniform', min = {a}, max = {} }}", a + b), uniform(a, a + b));
+        has_moments(&format!("{{ distribution = 'exponential', mean = {a} }}"), exponential(a));
+        has_moments(&format!("{{ distribution = 'exponential', rate = {a} }}"), exponential(1.0 / a));
+        has_moments(&format!("{{ distribution = 'normal', mean = {a}, sigma = {b} }}"), normal(a, b));
+        has_moments(&format!("{{ distribution = 'lognormal', mu = {}, sigma = {sigma} }}", a - b), lognormal(a - b, sigma));
+        has_moments(&format!("{{ distribution = 'weibull', shape = {shape}, scale = {a} }}"), weibull(shape, a));
+        has_moments(&format!("{{ distribution = 'pareto', shape = {}, scale = {a} }}", 2.1 + shape), pareto(2.1 + shape, a));
+        has_moments(&format!("{{ distribution = 'inverse-gaussian', mean = {a}, shape = {b} }}"), inverse_gaussian(a, b));
+        has_moments(&format!("{{ distribution = 'gamma', shape = {shape}, scale = {a} }}"), gamma_distribution(shape, a));
+        has_moments(&format!("{{ distribution = 'geometric', mean = {} }}", 1.0 + a), geometric(1.0 / (1.0 + a)));
+        has_moments(&format!("{{ distribution = 'zipf', n = {n}, exponent = {sigma} }}"), discrete(&zipf_probabilities(n, sigma)));
         // Away from shapes 1 and 2, at which the textbook's form divides by zero.
         prop_assume!((shape - 1.0).abs() > 1e-2 && (shape - 2.0).abs() > 1e-2);
         has_moments(
-            &format!("{{ law = 'bounded-pareto', shape = {shape}, min = {a}, max = {} }}", a * (2.0 + b)),
+            &format!("{{ distribution = 'bounded-pareto', shape = {shape}, min = {a}, max = {} }}", a * (2.0 + b)),
             bounded_pareto(shape, a, a * (2.0 + b)),
         );
     }
@@ -186,7 +197,7 @@ proptest! {
 
 #[test]
 fn a_bounded_pareto_of_shape_one_has_the_logarithm_for_its_mean() {
-    let distribution = distribution("{ law = 'bounded-pareto', shape = 1, min = 2, max = 200 }");
+    let distribution = distribution("{ distribution = 'bounded-pareto', shape = 1, min = 2, max = 200 }");
     let mean = 2.0 * 100f64.ln() / (1.0 - 0.01);
     assert!((distribution.mean() - mean).abs() < 1e-12 * mean, "{} not {mean}", distribution.mean());
     assert!(
@@ -201,11 +212,11 @@ fn heavy_tails_have_infinite_moments() {
     let check = |text, mean: f64, variance: f64| {
         assert_eq!((distribution(text).mean(), distribution(text).variance()), (mean, variance), "{text}");
     };
-    check("{ law = 'pareto', shape = 1, scale = 1 }", f64::INFINITY, f64::INFINITY);
-    check("{ law = 'pareto', shape = 2, scale = 1 }", 2.0, f64::INFINITY);
-    let half = "{ law = 'mixture', parts = [{ weight = 1, of = 1 }, { weight = 1, of = { law = 'pareto', shape = 1, scale = 1 } }] }";
+    check("{ distribution = 'pareto', shape = 1, scale = 1 }", f64::INFINITY, f64::INFINITY);
+    check("{ distribution = 'pareto', shape = 2, scale = 1 }", 2.0, f64::INFINITY);
+    let half = "{ distribution = 'mixture', parts = [{ weight = 1, of = 1 }, { weight = 1, of = { distribution = 'pareto', shape = 1, scale = 1 } }] }";
     check(half, f64::INFINITY, f64::INFINITY);
-    let none = "{ law = 'mixture', parts = [{ weight = 1, of = 1 }, { weight = 0, of = { law = 'pareto', shape = 1, scale = 1 } }] }";
+    let none = "{ distribution = 'mixture', parts = [{ weight = 1, of = 1 }, { weight = 0, of = { distribution = 'pareto', shape = 1, scale = 1 } }] }";
     check(none, 1.0, 0.0);
 }
 
@@ -216,29 +227,29 @@ fn draws_follow_the_distribution_function() {
     let check =
         |text: &str, cdf: &dyn Fn(f64) -> f64| follows(text, draws(&distribution(text), 100_000), cdf);
     let uniform = other::Uniform::new(2.0, 3.0).expect("good");
-    check("{ law = 'uniform', min = 2, max = 3 }", &|x| uniform.cdf(x));
+    check("{ distribution = 'uniform', min = 2, max = 3 }", &|x| uniform.cdf(x));
     let exponential = other::Exp::new(50.0).expect("good");
-    check("{ law = 'exponential', mean = '20ms' }", &|x| exponential.cdf(x));
+    check("{ distribution = 'exponential', mean = '20ms' }", &|x| exponential.cdf(x));
     let normal = other::Normal::new(-1.0, 2.0).expect("good");
-    check("{ law = 'normal', mean = -1, sigma = 2 }", &|x| normal.cdf(x));
+    check("{ distribution = 'normal', mean = -1, sigma = 2 }", &|x| normal.cdf(x));
     let lognormal = other::LogNormal::new(9.357, 1.318).expect("good");
-    check("{ law = 'lognormal', mu = 9.357, sigma = 1.318 }", &|x| lognormal.cdf(x));
+    check("{ distribution = 'lognormal', mu = 9.357, sigma = 1.318 }", &|x| lognormal.cdf(x));
     let weibull = other::Weibull::new(0.4, 1.5).expect("good");
-    check("{ law = 'weibull', shape = 0.4, scale = 1.5 }", &|x| weibull.cdf(x));
+    check("{ distribution = 'weibull', shape = 0.4, scale = 1.5 }", &|x| weibull.cdf(x));
     let pareto = other::Pareto::new(3.0, 0.9).expect("good");
-    check("{ law = 'pareto', shape = 0.9, scale = 3 }", &|x| pareto.cdf(x));
+    check("{ distribution = 'pareto', shape = 0.9, scale = 3 }", &|x| pareto.cdf(x));
     for shape in [0.3, 1.0, 7.5] {
         let gamma = other::Gamma::new(shape, 1.0 / 2.5).expect("good");
-        check(&format!("{{ law = 'gamma', shape = {shape}, scale = 2.5 }}"), &|x| gamma.cdf(x));
+        check(&format!("{{ distribution = 'gamma', shape = {shape}, scale = 2.5 }}"), &|x| gamma.cdf(x));
     }
-    check("{ law = 'bounded-pareto', shape = 0.9, min = 3, max = 1e6 }", &|x| {
+    check("{ distribution = 'bounded-pareto', shape = 0.9, min = 3, max = 1e6 }", &|x| {
         pareto.cdf(x) / pareto.cdf(1e6)
     });
     for (mean, shape) in [(3.0, 5.0), (100.0, 0.1)] {
-        let text = format!("{{ law = 'inverse-gaussian', mean = {mean}, shape = {shape} }}");
+        let text = format!("{{ distribution = 'inverse-gaussian', mean = {mean}, shape = {shape} }}");
         check(&text, &|x| inverse_gaussian_cdf(x, mean, shape));
     }
-    check("{ law = 'geometric', mean = 20 }", &|x| 1.0 - 0.95f64.powf(x.floor()));
+    check("{ distribution = 'geometric', mean = 20 }", &|x| 1.0 - 0.95f64.powf(x.floor()));
     for exponent in [0.8, 1.0, 1.0 + 1e-15, 2.5] {
         let sums: Vec<f64> = zipf_probabilities(10_000, exponent)
             .iter()
@@ -247,11 +258,11 @@ fn draws_follow_the_distribution_function() {
                 Some(*sum)
             })
             .collect();
-        let text = format!("{{ law = 'zipf', n = 10000, exponent = {exponent} }}");
+        let text = format!("{{ distribution = 'zipf', n = 10000, exponent = {exponent} }}");
         check(&text, &|x| if x < 1.0 { 0.0 } else { sums[x as usize - 1] });
     }
     check(
-        "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'uniform', min = 2, max = 3 } }, { weight = 4, of = { law = 'exponential', mean = '20ms' } }] }",
+        "{ distribution = 'mixture', parts = [{ weight = 1, of = { distribution = 'uniform', min = 2, max = 3 } }, { weight = 4, of = { distribution = 'exponential', mean = '20ms' } }] }",
         &|x| 0.2 * uniform.cdf(x) + 0.8 * exponential.cdf(x),
     );
 }
@@ -266,19 +277,19 @@ fn inverse_gaussian_cdf(x: f64, mean: f64, shape: f64) -> f64 {
 #[test]
 fn draws_stay_in_their_support() {
     for text in [
-        "{ law = 'uniform', min = '1ms', max = '2ms' }",
-        "{ law = 'exponential', mean = 1 }",
-        "{ law = 'lognormal', mu = 0, sigma = 3 }",
-        "{ law = 'weibull', shape = 0.2, scale = 1 }",
-        "{ law = 'pareto', shape = 0.1, scale = 3 }",
-        "{ law = 'bounded-pareto', shape = 0.1, min = 3, max = 3.1 }",
-        "{ law = 'inverse-gaussian', mean = 1e6, shape = 1e-6 }",
-        "{ law = 'gamma', shape = 0.01, scale = 1 }",
-        "{ law = 'geometric', p = 1e-15 }",
-        "{ law = 'zipf', n = 3, exponent = 0 }",
-        "{ law = 'zipf', n = 1, exponent = 4 }",
-        "{ law = 'empirical', values = [-1, 5] }",
-        "{ law = 'mixture', parts = [{ weight = 1, of = -1 }, { weight = 1, of = 4 }] }",
+        "{ distribution = 'uniform', min = '1ms', max = '2ms' }",
+        "{ distribution = 'exponential', mean = 1 }",
+        "{ distribution = 'lognormal', mu = 0, sigma = 3 }",
+        "{ distribution = 'weibull', shape = 0.2, scale = 1 }",
+        "{ distribution = 'pareto', shape = 0.1, scale = 3 }",
+        "{ distribution = 'bounded-pareto', shape = 0.1, min = 3, max = 3.1 }",
+        "{ distribution = 'inverse-gaussian', mean = 1e6, shape = 1e-6 }",
+        "{ distribution = 'gamma', shape = 0.01, scale = 1 }",
+        "{ distribution = 'geometric', p = 1e-15 }",
+        "{ distribution = 'zipf', n = 3, exponent = 0 }",
+        "{ distribution = 'zipf', n = 1, exponent = 4 }",
+        "{ distribution = 'empirical', values = [-1, 5] }",
+        "{ distribution = 'mixture', parts = [{ weight = 1, of = -1 }, { weight = 1, of = 4 }] }",
     ] {
         let distribution = distribution(text);
         let inside = |x: &f64| (distribution.minimum()..=distribution.maximum()).contains(x);
@@ -299,6 +310,6 @@ fn times_are_clipped_at_zero_and_counts_at_one() {
 
 #[test]
 fn a_stream_draws_the_same_again() {
-    let distribution = distribution("{ law = 'gamma', shape = 0.7, scale = 2 }");
+    let distribution = distribution("{ distribution = 'gamma', shape = 0.7, scale = 2 }");
     assert_eq!(draws(&distribution, 1_000), draws(&distribution, 1_000));
 }

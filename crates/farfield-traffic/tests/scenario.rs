@@ -1,10 +1,9 @@
 //! Keys of a scenario read back as written, and the sentences that refuse invalid ones.
 
-mod common;
-
-use common::{holding, no_files, read, refused, round_trip, stream};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Rate};
+use farfield_testkit::draws::stream;
+use farfield_testkit::keys::{holding, no_files, read, refused, round_trip};
 use farfield_traffic::load::{Overload, Restart};
 use farfield_traffic::request::{Order, RequestId, Target};
 use farfield_traffic::*;
@@ -35,28 +34,28 @@ fn any_distribution() -> impl Strategy<Value = String> {
         prop::sample::select(vec![
             x.clone(),
             a.clone(),
-            format!("{{ law = 'constant', value = {a} }}"),
-            format!("{{ law = 'uniform', min = {a}, max = {b} }}"),
-            format!("{{ law = 'exponential', mean = {a} }}"),
-            format!("{{ law = 'exponential', rate = '{x}/s' }}"),
-            format!("{{ law = 'normal', mean = {a}, sigma = {b} }}"),
-            format!("{{ law = 'lognormal', mu = -{x}, sigma = {y} }}"),
-            format!("{{ law = 'weibull', shape = {x}, scale = {a} }}"),
-            format!("{{ law = 'pareto', shape = {x}, scale = {a} }}"),
-            format!("{{ law = 'bounded-pareto', shape = {x}, min = {a}, max = {b} }}"),
-            format!("{{ law = 'inverse-gaussian', mean = {a}, shape = {b} }}"),
-            format!("{{ law = 'gamma', shape = {x}, scale = {a} }}"),
-            format!("{{ law = 'geometric', mean = {n} }}"),
-            format!("{{ law = 'geometric', p = {} }}", 1.0 / n as f64),
-            format!("{{ law = 'zipf', n = {n}, exponent = {x} }}"),
-            format!("{{ law = 'empirical', values = [{a}, {b}, {a}] }}"),
-            "{ law = 'empirical', file = 'values.txt' }".to_owned(),
+            format!("{{ distribution = 'constant', value = {a} }}"),
+            format!("{{ distribution = 'uniform', min = {a}, max = {b} }}"),
+            format!("{{ distribution = 'exponential', mean = {a} }}"),
+            format!("{{ distribution = 'exponential', rate = '{x}/s' }}"),
+            format!("{{ distribution = 'normal', mean = {a}, sigma = {b} }}"),
+            format!("{{ distribution = 'lognormal', mu = -{x}, sigma = {y} }}"),
+            format!("{{ distribution = 'weibull', shape = {x}, scale = {a} }}"),
+            format!("{{ distribution = 'pareto', shape = {x}, scale = {a} }}"),
+            format!("{{ distribution = 'bounded-pareto', shape = {x}, min = {a}, max = {b} }}"),
+            format!("{{ distribution = 'inverse-gaussian', mean = {a}, shape = {b} }}"),
+            format!("{{ distribution = 'gamma', shape = {x}, scale = {a} }}"),
+            format!("{{ distribution = 'geometric', mean = {n} }}"),
+            format!("{{ distribution = 'geometric', p = {} }}", 1.0 / n as f64),
+            format!("{{ distribution = 'zipf', n = {n}, exponent = {x} }}"),
+            format!("{{ distribution = 'empirical', values = [{a}, {b}, {a}] }}"),
+            "{ distribution = 'empirical', file = 'values.txt' }".to_owned(),
         ])
     });
     simple.prop_recursive(2, 8, 3, |inner| {
         // A mixture's parts must go together too, so each part is the same distribution.
         (inner, 1u32..4).prop_map(|(part, weight)| {
-            format!("{{ law = 'mixture', parts = [{{ weight = {weight}, of = {part} }}, {{ weight = 0, of = {part} }}] }}")
+            format!("{{ distribution = 'mixture', parts = [{{ weight = {weight}, of = {part} }}, {{ weight = 0, of = {part} }}] }}")
         })
     })
 }
@@ -75,7 +74,7 @@ proptest! {
         for lines in [
             "{ process = 'gaps', file = 'f', loop = true }",
             "{ process = 'instants', file = 'f' }",
-            "{ process = 'renewal', gaps = { law = 'empirical', file = 'f' } }",
+            "{ process = 'renewal', gaps = { distribution = 'empirical', file = 'f' } }",
         ] {
             if let Ok(process) = read::<ArrivalSpec>(lines).resolve(&mut holding(&file)) {
                 prop_assert!(process.start(stream(1)).take(50).collect::<Vec<_>>().is_sorted());
@@ -88,7 +87,10 @@ proptest! {
 #[test]
 fn a_constant_keeps_its_unit() {
     assert_eq!(round_trip::<DistributionSpec>("'300ms'"), "key = \"300ms\"\n");
-    assert_eq!(round_trip::<DistributionSpec>("{ law = 'constant', value = '64KiB' }"), "key = \"64KiB\"\n");
+    assert_eq!(
+        round_trip::<DistributionSpec>("{ distribution = 'constant', value = '64KiB' }"),
+        "key = \"64KiB\"\n"
+    );
     assert_eq!(round_trip::<DistributionSpec>("5"), "key = 5.0\n");
 }
 
@@ -98,46 +100,52 @@ fn invalid_distributions_are_refused() {
     refused("'5 parsecs'", &["`5 parsecs`", "300ms", "64KiB"]);
     refused("inf", &["inf", "neither a number"]);
     refused("true", &["boolean", "300ms"]);
-    refused("{ law = 'cauchy' }", &["cauchy", "lognormal"]);
-    refused("{ law = 'weibull', shape = 1 }", &["missing field `scale`"]);
-    refused("{ law = 'weibull', shape = 1, scale = 1, sigma = 1 }", &["unknown field `sigma`", "`shape`"]);
+    refused("{ distribution = 'cauchy' }", &["cauchy", "lognormal"]);
+    refused("{ distribution = 'weibull', shape = 1 }", &["missing field `scale`"]);
     refused(
-        "{ law = 'weibull', shape = 0, scale = 1 }",
+        "{ distribution = 'weibull', shape = 1, scale = 1, sigma = 1 }",
+        &["unknown field `sigma`", "`shape`"],
+    );
+    refused(
+        "{ distribution = 'weibull', shape = 0, scale = 1 }",
         &["`shape` of the weibull distribution is 0", "above 0"],
     );
     refused(
-        "{ law = 'gamma', shape = 1, scale = -1 }",
+        "{ distribution = 'gamma', shape = 1, scale = -1 }",
         &["`scale` of the gamma distribution is -1", "above 0"],
     );
     refused(
-        "{ law = 'uniform', min = 2, max = 2 }",
+        "{ distribution = 'uniform', min = 2, max = 2 }",
         &["`max` of the uniform distribution is 2", "above `min`"],
     );
-    refused("{ law = 'bounded-pareto', shape = 1, min = 0, max = 1 }", &["`min`", "above 0"]);
-    refused("{ law = 'lognormal', mu = nan, sigma = 1 }", &["`mu`", "finite"]);
-    refused("{ law = 'normal', mean = 1, sigma = 0 }", &["`sigma`", "above 0"]);
-    refused("{ law = 'exponential' }", &["either `mean` or `rate`"]);
-    refused("{ law = 'exponential', mean = 1, rate = 1 }", &["either `mean` or `rate`"]);
-    refused("{ law = 'exponential', rate = '-1/s' }", &["-1/s", "500/s"]);
-    refused("{ law = 'exponential', rate = 0 }", &["`rate`", "above 0"]);
-    refused("{ law = 'geometric', mean = 0.5 }", &["`mean` of the geometric distribution is 0.5", "from 1"]);
-    refused("{ law = 'geometric', p = 1.5 }", &["`p`", "up to 1"]);
-    refused("{ law = 'zipf', n = 0, exponent = 1 }", &["`n`", "from 1"]);
-    refused("{ law = 'zipf', n = 5, exponent = -1 }", &["`exponent`", "from 0"]);
-    refused("{ law = 'empirical', values = [] }", &["`values`", "at least one"]);
-    refused("{ law = 'empirical' }", &["either `file` or `values`"]);
-    refused("{ law = 'mixture', parts = [] }", &["`weight`", "at least one"]);
-    refused("{ law = 'mixture', parts = [{ weight = -1, of = 1 }] }", &["`weight` is -1"]);
+    refused("{ distribution = 'bounded-pareto', shape = 1, min = 0, max = 1 }", &["`min`", "above 0"]);
+    refused("{ distribution = 'lognormal', mu = nan, sigma = 1 }", &["`mu`", "finite"]);
+    refused("{ distribution = 'normal', mean = 1, sigma = 0 }", &["`sigma`", "above 0"]);
+    refused("{ distribution = 'exponential' }", &["either `mean` or `rate`"]);
+    refused("{ distribution = 'exponential', mean = 1, rate = 1 }", &["either `mean` or `rate`"]);
+    refused("{ distribution = 'exponential', rate = '-1/s' }", &["-1/s", "500/s"]);
+    refused("{ distribution = 'exponential', rate = 0 }", &["`rate`", "above 0"]);
     refused(
-        "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'pareto', shape = 0, scale = 1 } }] }",
+        "{ distribution = 'geometric', mean = 0.5 }",
+        &["`mean` of the geometric distribution is 0.5", "from 1"],
+    );
+    refused("{ distribution = 'geometric', p = 1.5 }", &["`p`", "up to 1"]);
+    refused("{ distribution = 'zipf', n = 0, exponent = 1 }", &["`n`", "from 1"]);
+    refused("{ distribution = 'zipf', n = 5, exponent = -1 }", &["`exponent`", "from 0"]);
+    refused("{ distribution = 'empirical', values = [] }", &["`values`", "at least one"]);
+    refused("{ distribution = 'empirical' }", &["either `file` or `values`"]);
+    refused("{ distribution = 'mixture', parts = [] }", &["`weight`", "at least one"]);
+    refused("{ distribution = 'mixture', parts = [{ weight = -1, of = 1 }] }", &["`weight` is -1"]);
+    refused(
+        "{ distribution = 'mixture', parts = [{ weight = 1, of = { distribution = 'pareto', shape = 0, scale = 1 } }] }",
         &["`shape`"],
     );
-    refused("{ law = 'uniform', min = '1ms', max = '1MB' }", &["uniform", "times", "sizes"]);
+    refused("{ distribution = 'uniform', min = '1ms', max = '1MB' }", &["uniform", "times", "sizes"]);
 }
 
 #[test]
 fn a_file_of_values_is_read_when_it_is_resolved() {
-    let spec: DistributionSpec = read("{ law = 'empirical', file = 'v.txt' }");
+    let spec: DistributionSpec = read("{ distribution = 'empirical', file = 'v.txt' }");
     let distribution = spec.resolve(&mut holding("# seconds\n1\n3 # slow\n")).expect("a good file");
     assert_eq!((distribution.mean(), distribution.variance()), (2.0, 1.0));
     let error_of = |text: &str| spec.resolve(&mut holding(text)).expect_err(text).to_string();
@@ -147,7 +155,7 @@ fn a_file_of_values_is_read_when_it_is_resolved() {
     let gone = spec.resolve(&mut |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound)));
     assert!(gone.expect_err("there is none").to_string().starts_with("v.txt: "));
     let mixed: DistributionSpec = read(
-        "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'empirical', file = 'v.txt' } }, { weight = 1, of = 6 }] }",
+        "{ distribution = 'mixture', parts = [{ weight = 1, of = { distribution = 'empirical', file = 'v.txt' } }, { weight = 1, of = 6 }] }",
     );
     assert_eq!(mixed.resolve(&mut holding("1\n3")).expect("a good file").mean(), 4.0);
 }
@@ -162,7 +170,7 @@ fn arrivals_read_back_as_written() {
         "{ process = 'constant', rate = '5k/s' }",
         "{ process = 'poisson', rate = 0.1 }",
         "{ process = 'renewal', gaps = '3ms' }",
-        "{ process = 'renewal', gaps = { law = 'empirical', file = 'g.txt' } }",
+        "{ process = 'renewal', gaps = { distribution = 'empirical', file = 'g.txt' } }",
         "{ process = 'schedule', loop = true, spacing = 'even', segments = [{ for = '1s', rate = 1 }] }",
         "{ process = 'schedule', segments = [{ for = '1s', from = 1, to = 0 }, { for = '9s', mean = 2, amplitude = 2, period = '3s' }] }",
         "{ process = 'bursts', rate = '500/s', factor = 6, share = '5%' }",
@@ -174,10 +182,10 @@ fn arrivals_read_back_as_written() {
         "{ process = 'fractional-noise', rate = '500/s', hurst = 0.8 }",
         "{ process = 'fractional-noise', rate = 5, hurst = 0.8, deviation = 2, marginal = 'normal', slot = '1s', for = '2h' }",
         "{ process = 'markov-modulated', rates = ['100/s', 1e3], transitions = [[0, '6/min'], [1, 0]], spacing = 'even' }",
-        "{ process = 'on-off', rate = 9, sources = 3, on = { law = 'pareto', shape = 1.4, mean = '1s' }, off = { law = 'weibull', shape = 0.6, scale = '1s' } }",
-        "{ process = 'on-off', rate = 9, sources = 3, on = { law = 'lognormal', mu = 0, sigma = 1 }, off = { law = 'constant', value = '1s' } }",
-        "{ process = 'm-g-infinity', rate = 9, sessions = '6/min', length = { law = 'bounded-pareto', shape = 1, min = '1s', max = '1h' } }",
-        "{ process = 'm-g-infinity', rate = 9, sessions = 1, length = { law = 'pareto', shape = 1.2, scale = '1s' } }",
+        "{ process = 'on-off', rate = 9, sources = 3, on = { distribution = 'pareto', shape = 1.4, mean = '1s' }, off = { distribution = 'weibull', shape = 0.6, scale = '1s' } }",
+        "{ process = 'on-off', rate = 9, sources = 3, on = { distribution = 'lognormal', mu = 0, sigma = 1 }, off = { distribution = 'constant', value = '1s' } }",
+        "{ process = 'm-g-infinity', rate = 9, sessions = '6/min', length = { distribution = 'bounded-pareto', shape = 1, min = '1s', max = '1h' } }",
+        "{ process = 'm-g-infinity', rate = 9, sessions = 1, length = { distribution = 'pareto', shape = 1.2, scale = '1s' } }",
     ] {
         round_trip::<ArrivalSpec>(text);
     }
@@ -241,18 +249,24 @@ fn invalid_structure_is_refused() {
     refused("markov-modulated", "rates = [1, 2], transitions = [[0, 1], [0, 0]]", &["get stuck"]);
     refused("markov-modulated", "rates = [0, 0], transitions = [[0, 1], [1, 0]]", &["`rate` is 0"]);
     let on = |distribution: &str| {
-        format!("rate = 1, sources = 2, off = {{ law = 'exponential', mean = '1s' }}, on = {distribution}")
+        format!(
+            "rate = 1, sources = 2, off = {{ distribution = 'exponential', mean = '1s' }}, on = {distribution}"
+        )
     };
-    refused("on-off", &on("{ law = 'pareto', shape = 1, scale = '1s' }"), &["`on`", "inf", "above 1"]);
-    refused("on-off", &on("{ law = 'pareto', shape = 1, mean = '1s' }"), &["`on`", "above 1"]);
-    refused("on-off", &on("{ law = 'pareto', shape = 2 }"), &["`scale` or `mean`"]);
-    refused("on-off", &on("{ law = 'lognormal', mu = 0, sigma = -1 }"), &["`sigma`", "-1"]);
-    refused("on-off", &on("{ law = 'zipf', n = 3, exponent = 1 }"), &["zipf", "`pareto`"]);
-    refused("on-off", &on("{ law = 'constant', value = '1ns' }"), &["`on`", "at least 1us"]);
-    refused("on-off", &on("{ law = 'weibull', shape = 1e-9, scale = '1s' }"), &["`on`", "inf"]);
-    let sources = "rate = 1, sources = 0, on = { law = 'exponential', mean = '1s' }, off = { law = 'exponential', mean = '1s' }";
+    refused(
+        "on-off",
+        &on("{ distribution = 'pareto', shape = 1, scale = '1s' }"),
+        &["`on`", "inf", "above 1"],
+    );
+    refused("on-off", &on("{ distribution = 'pareto', shape = 1, mean = '1s' }"), &["`on`", "above 1"]);
+    refused("on-off", &on("{ distribution = 'pareto', shape = 2 }"), &["`scale` or `mean`"]);
+    refused("on-off", &on("{ distribution = 'lognormal', mu = 0, sigma = -1 }"), &["`sigma`", "-1"]);
+    refused("on-off", &on("{ distribution = 'zipf', n = 3, exponent = 1 }"), &["zipf", "`pareto`"]);
+    refused("on-off", &on("{ distribution = 'constant', value = '1ns' }"), &["`on`", "at least 1us"]);
+    refused("on-off", &on("{ distribution = 'weibull', shape = 1e-9, scale = '1s' }"), &["`on`", "inf"]);
+    let sources = "rate = 1, sources = 0, on = { distribution = 'exponential', mean = '1s' }, off = { distribution = 'exponential', mean = '1s' }";
     refused("on-off", sources, &["`sources` is 0"]);
-    let sessions = "rate = 1, sessions = '5k/s', length = { law = 'exponential', mean = '1h' }";
+    let sessions = "rate = 1, sessions = '5k/s', length = { distribution = 'exponential', mean = '1h' }";
     refused("m-g-infinity", sessions, &["18000000 sessions", "at most 1000000"]);
 }
 
@@ -363,13 +377,13 @@ fn invalid_requests_are_refused() {
 fn loads_read_back_as_written() {
     for text in [
         "{ model = 'closed' }",
-        "{ model = 'closed', users = 64, think = { law = 'pareto', shape = 1.4, scale = '1s' }, ramp = '5s' }",
-        "{ model = 'closed', active-off = { law = 'weibull', shape = 0.382, scale = '1.46s' } }",
+        "{ model = 'closed', users = 64, think = { distribution = 'pareto', shape = 1.4, scale = '1s' }, ramp = '5s' }",
+        "{ model = 'closed', active-off = { distribution = 'weibull', shape = 0.382, scale = '1.46s' } }",
         "{ model = 'hybrid', arrivals = '5/s', active-off = '1s' }",
         "{ model = 'open', arrivals = '500/s' }",
         "{ model = 'open', arrivals = { process = 'gaps', file = 'g' }, users-max = 1000 }",
         "{ model = 'hybrid', arrivals = '5/s' }",
-        "{ model = 'hybrid', arrivals = '5/s', requests = { law = 'inverse-gaussian', mean = 3, shape = 2 }, think = '7s', users-max = 9 }",
+        "{ model = 'hybrid', arrivals = '5/s', requests = { distribution = 'inverse-gaussian', mean = 3, shape = 2 }, think = '7s', users-max = 9 }",
         "{ model = 'overload', descriptors = 100 }",
         "{ model = 'overload', descriptors = 100, timeout = '50ms', restart = 'at-once', established-max = 500 }",
     ] {
@@ -401,7 +415,7 @@ fn invalid_loads_are_refused() {
     refused("{ model = 'closed', users = -3 }", &["`users` is -3", "from 1"]);
     refused("{ model = 'closed', think = '64KiB' }", &["sizes where times are wanted"]);
     refused("{ model = 'closed', think = -1 }", &["negative"]);
-    refused("{ model = 'closed', think = { law = 'normal', mean = -1, sigma = 5 } }", &["negative"]);
+    refused("{ model = 'closed', think = { distribution = 'normal', mean = -1, sigma = 5 } }", &["negative"]);
     refused("{ model = 'closed', active-off = -1 }", &["negative"]);
     refused("{ model = 'open', arrivals = '5/s', active-off = '1s' }", &["unknown field `active-off`"]);
     refused("{ model = 'closed', arrivals = '5/s' }", &["unknown field `arrivals`", "`users`"]);
@@ -432,4 +446,53 @@ fn a_paced_overload_tries_at_its_rate() {
             .zip(&attempts[300..])
             .all(|(one, next)| { next.since(*one).as_ns().abs_diff(500_000_000) <= 1 })
     );
+}
+
+/// What other crates ask of each model, side by side.
+#[test]
+fn each_model_answers_what_is_asked_of_it() {
+    let window = (Instant::ZERO, Instant::from_ns(10_000_000_000));
+    let table = [
+        // Written; users, always connected if connections are kept; arrivals in 10 s, pages in 10 s.
+        ("{ model = 'closed', users = 7, think = '1s' }", (Some(7), true), (None, None)),
+        ("{ model = 'open', arrivals = '5/s', users-max = 9 }", (None, false), (Some(50.0), Some(50.0))),
+        ("{ model = 'hybrid', arrivals = '5/s' }", (None, false), (Some(50.0), None)),
+        ("{ model = 'overload', descriptors = 4 }", (Some(4), true), (Some(80.0), Some(80.0))),
+        ("{ model = 'overload', descriptors = 4, restart = 'at-once' }", (Some(4), true), (None, None)),
+    ];
+    for (text, (users, connected), (arrivals, pages)) in table {
+        let spec = read::<LoadSpec>(text);
+        let mut model = spec.resolve(&mut no_files).expect("no file");
+        assert_eq!(model.users().map(u32::from), users, "{text}");
+        assert_eq!(model.holds_connections(true), connected, "{text}");
+        assert_eq!(model.holds_connections(false), matches!(spec, LoadSpec::Overload(_)), "{text}");
+        assert_eq!(model.expected_arrivals(window.0, window.1), arrivals, "{text}");
+        assert_eq!(model.expected_pages(window.0, window.1), pages, "{text}");
+        assert_eq!(model.has_arrivals(), !matches!(spec, LoadSpec::Closed(_)), "{text}");
+        assert_eq!(model.attempt_timeout(), spec.attempt_timeout(), "{text}");
+        assert_eq!(spec.attempt_timeout().is_some(), spec.descriptors().is_some(), "{text}");
+        let max = model.users_max();
+        assert_eq!(max.map(u32::from), text.contains("users-max").then_some(9), "{text}");
+        assert_eq!(model.users_max_mut().map(|max| *max), text.contains("arrivals").then_some(max), "{text}");
+    }
+    let waits = |text| read::<LoadSpec>(text).has_users_who_wait();
+    assert_eq!(table.map(|(text, ..)| waits(text)), [true, false, true, false, false]);
+}
+
+/// The key that named distributions in earlier versions, wherever a distribution is written.
+#[test]
+fn the_earlier_key_of_a_distribution_is_read_and_not_written() {
+    let mixture = "{ law = 'mixture', parts = [{ weight = 1, of = { law = 'geometric', mean = 4 } }] }";
+    let written = round_trip::<DistributionSpec>(mixture);
+    assert_eq!(read::<DistributionSpec>(mixture), read(&mixture.replace("law", "distribution")));
+    assert!(written.contains("distribution = \"geometric\"") && !written.contains("law"), "{written}");
+    let periods = "{ process = 'on-off', sources = 3, rate = '5/s', on = { law = 'pareto', shape = 1.4, mean = '1s' }, \
+                   off = { law = 'exponential', mean = '4s' } }";
+    let written = round_trip::<ArrivalSpec>(periods);
+    assert_eq!(read::<ArrivalSpec>(periods), read(&periods.replace("law", "distribution")));
+    assert!(written.contains("distribution = \"pareto\"") && !written.contains("law"), "{written}");
+    let both = "{ law = 'geometric', distribution = 'geometric', mean = 4 }";
+    refused::<DistributionSpec>(both, &["duplicate field `distribution`"]);
+    refused::<DistributionSpec>("{ mean = 4 }", &["missing field `distribution`"]);
+    refused::<DistributionSpec>("{ law = 'geometrical', mean = 4 }", &["geometrical", "`geometric`"]);
 }

@@ -2,11 +2,11 @@
 //! and the orders in which their pages are asked for. Tolerances are five standard errors unless stated
 //! otherwise.
 
-mod common;
-
-use common::{follows, read, refused, round_trip, stream};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration};
+use farfield_testkit::draws::{follows, stream};
+use farfield_testkit::keys;
+use farfield_testkit::keys::{read, refused, round_trip};
 use farfield_traffic::request::{Order, RequestSetSpec};
 use farfield_traffic::site::walk::Walk;
 use farfield_traffic::site::{Link, Object, ObjectKind, Preset, Site, SiteFigures, SitePage, View};
@@ -228,7 +228,7 @@ fn pages_are_seen_as_often_as_their_views_weigh() {
     let mut rng = stream(6);
     for order in ["walk", "weighted", "in-order"] {
         let spec: RequestSetSpec = read(&format!("{{ site = 'site.json', order = '{order}' }}"));
-        let set = spec.resolve(&mut common::holding(&made), Seed(1)).expect("a site");
+        let set = spec.resolve(&mut keys::holding(&made), Seed(1)).expect("a site");
         let embedded: Vec<usize> = set.pages().iter().map(|page| page.embedded.len()).collect();
         assert_eq!((set.requests().len(), embedded), (3, vec![1, 0, 1]));
         let (mut seen, mut before) = ([0; 3], None);
@@ -254,7 +254,7 @@ fn a_site_is_a_set_of_requests() {
     let site = Preset::Surge.model().generate(Seed(3)).expect("a site");
     let spec: RequestSetSpec = read("{ site = 'surge', site-seed = 3 }");
     assert_eq!(spec.order(), Order::Weighted);
-    let set = spec.resolve(&mut common::no_files, Seed(9)).expect("no file");
+    let set = spec.resolve(&mut keys::no_files, Seed(9)).expect("no file");
     assert_eq!((set.requests().len(), set.pages().len()), (2_000, 1_240));
     for (page, described) in set.pages().iter().zip(site.pages()) {
         assert_eq!(set.request(page.main).path, site.object(described).path);
@@ -265,8 +265,8 @@ fn a_site_is_a_set_of_requests() {
         let of = |site: &str| -> RequestSetSpec {
             read(&format!("{{ site = '{site}', site-seed = 3, order = '{order}' }}"))
         };
-        let generated = of("surge").resolve(&mut common::no_files, Seed(9)).expect("no file");
-        let again = of("w/site.json").resolve(&mut common::holding(&made), Seed(9)).expect("a site");
+        let generated = of("surge").resolve(&mut keys::no_files, Seed(9)).expect("no file");
+        let again = of("w/site.json").resolve(&mut keys::holding(&made), Seed(9)).expect("a site");
         assert!(generated == again, "{order}");
         assert_eq!(generated.page(2, 5, 3, &mut stream(1)), again.page(2, 5, 3, &mut stream(1)));
     }
@@ -280,7 +280,7 @@ fn invalid_sets_of_sites_are_refused() {
     refused::<RequestSetSpec>("{ file = 'f', site-seed = 2 }", &["`site-seed` is about a `site`"]);
     let error_of = |text: &str, holds: &str| {
         let spec: RequestSetSpec = read(text);
-        spec.resolve(&mut common::holding(holds), Seed(1)).expect_err(text).to_string()
+        spec.resolve(&mut keys::holding(holds), Seed(1)).expect_err(text).to_string()
     };
     assert!(error_of("{ site = 'm.toml' }", "pages = 1").contains("m.toml: missing field `sizes`"));
     assert!(error_of("{ site = 's.json' }", "{}").contains("s.json: missing field `seed`"));

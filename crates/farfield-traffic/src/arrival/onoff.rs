@@ -19,7 +19,9 @@ use std::collections::BinaryHeap;
 pub(super) struct OnOffSpec {
     rate: Rate,
     sources: u32,
+    #[serde(deserialize_with = "crate::renamed::read")]
     on: PeriodSpec,
+    #[serde(deserialize_with = "crate::renamed::read")]
     off: PeriodSpec,
     #[serde(default)]
     spacing: Spacing,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// The distribution of a period as a scenario writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum PeriodSpec {
     Constant {
         value: Duration,

@@ -20,6 +20,7 @@ use std::collections::BinaryHeap;
 pub(super) struct SessionsSpec {
     rate: Rate,
     sessions: Rate,
+    #[serde(deserialize_with = "crate::renamed::read")]
     length: PeriodSpec,
     #[serde(default)]
     spacing: Spacing,

@@ -3,20 +3,20 @@
 //! ```toml
 //! arrivals = "500/s"
 //! arrivals = { process = "constant", rate = "500/s" }
-//! arrivals = { process = "renewal", gaps = { law = "weibull", shape = 0.6, scale = "2ms" } }
+//! arrivals = { process = "renewal", gaps = { distribution = "weibull", shape = 0.6, scale = "2ms" } }
 //! arrivals = { process = "bursts", rate = "500/s", factor = 6, share = "5%", period = "100s" }
 //! arrivals = { process = "gaps", file = "gaps.txt", loop = true }
 //! arrivals = { process = "flash-crowd", from = "10/s", to = "333/s", at = "60s", within = "4s", stay = "60s", decay = "60s" }
 //! arrivals = { process = "fractional-noise", rate = "500/s", hurst = 0.8, deviation = 0.5, slot = "100ms", for = "1h" }
 //! arrivals = { process = "markov-modulated", rates = ["100/s", "1000/s"], transitions = [[0, "6/min"], ["1/s", 0]] }
-//! arrivals = { process = "m-g-infinity", rate = "500/s", sessions = "5/s", length = { law = "pareto", shape = 1.4, mean = "20s" } }
+//! arrivals = { process = "m-g-infinity", rate = "500/s", sessions = "5/s", length = { distribution = "pareto", shape = 1.4, mean = "20s" } }
 //!
 //! [arrivals]
 //! process = "on-off"
 //! rate = "500/s"
 //! sources = 100
-//! on = { law = "pareto", shape = 1.4, mean = "1s" }
-//! off = { law = "exponential", mean = "4s" }
+//! on = { distribution = "pareto", shape = 1.4, mean = "1s" }
+//! off = { distribution = "exponential", mean = "4s" }
 //!
 //! [arrivals]
 //! process = "diurnal"

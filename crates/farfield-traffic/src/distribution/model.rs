@@ -61,7 +61,7 @@ impl Model {
                     .iter()
                     .map(|(weight, part)| json!({ "weight": weight, "of": table(part) }))
                     .collect();
-                json!({ "law": "mixture", "parts": parts })
+                json!({ "distribution": "mixture", "parts": parts })
             }
         };
         serde_json::from_value(written).expect("what a component writes, a spec reads")
@@ -70,7 +70,7 @@ impl Model {
     /// The distribution as a scenario writes it, drawn between two thresholds where there are any.
     pub fn spec_between(&self, between: Option<(f64, f64)>) -> DistributionSpec {
         let Some((min, max)) = between else { return self.spec() };
-        let written = json!({ "law": "truncated", "of": self.spec(), "min": min, "max": max });
+        let written = json!({ "distribution": "truncated", "of": self.spec(), "min": min, "max": max });
         // A geometric distribution cannot be cut: its draws are counts.
         serde_json::from_value(written).unwrap_or_else(|_| self.spec())
     }
@@ -147,7 +147,7 @@ impl fmt::Display for Model {
 
 fn table(part: &Component) -> Value {
     let mut table = Map::new();
-    table.insert("law".to_owned(), part.family().name().into());
+    table.insert("distribution".to_owned(), part.family().name().into());
     for (name, value) in part.family().parameters().iter().zip(part.parameters()) {
         table.insert((*name).to_owned(), (*value).into());
     }

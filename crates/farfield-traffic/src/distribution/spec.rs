@@ -4,11 +4,11 @@
 //! distribution:
 //!
 //! ```toml
-//! think = { law = "lognormal", mu = -0.5, sigma = 1.2 }
-//! gaps  = { law = "exponential", rate = "50/s" }
-//! pages = { law = "mixture", parts = [
-//!     { weight = 9, of = { law = "geometric", mean = 4 } },
-//!     { weight = 1, of = { law = "empirical", file = "robots.txt" } },
+//! think = { distribution = "lognormal", mu = -0.5, sigma = 1.2 }
+//! gaps  = { distribution = "exponential", rate = "50/s" }
+//! pages = { distribution = "mixture", parts = [
+//!     { weight = 9, of = { distribution = "geometric", mean = 4 } },
+//!     { weight = 1, of = { distribution = "empirical", file = "robots.txt" } },
 //! ] }
 //! ```
 
@@ -16,6 +16,7 @@ use super::*;
 use crate::alias::WeightError;
 use crate::amount::{Amount, AmountError, Dimension};
 use crate::file::{FileError, Load};
+use crate::renamed::Renamed;
 use farfield_base::{Rate, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ pub enum SpecError {
 
 /// The keys and values, for writing them back. A `Constant` is written bare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
 enum Written {
     Constant {
         value: Amount,
@@ -413,13 +414,13 @@ impl Serialize for DistributionSpec {
 impl<'de> Deserialize<'de> for DistributionSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DistributionSpec, D::Error> {
         TextOrTable {
-            expected: "a number, a quantity such as \"300ms\", or a table such as { law = \"exponential\", mean = \"1s\" }",
+            expected: "a number, a quantity such as \"300ms\", or a table such as { distribution = \"exponential\", mean = \"1s\" }",
             text: |text| text.parse().map_err(|error: <DistributionSpec as FromStr>::Err| error.to_string()),
             number: Some(|number| {
                 let amount = Amount::number(number).map_err(|error| error.to_string())?;
                 Ok(DistributionSpec::constant(amount))
             }),
-            table: |written: Written| DistributionSpec::build(written).map_err(|error| error.to_string()),
+            table: |Renamed(written): Renamed<Written>| DistributionSpec::build(written).map_err(|error| error.to_string()),
         }
         .read(deserializer)
     }

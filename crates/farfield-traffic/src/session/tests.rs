@@ -2,7 +2,7 @@
 
 use super::path::Transition;
 use super::*;
-use farfield_base::random::Purpose;
+use farfield_base::random::{Purpose, Seed};
 use std::path::Path;
 
 fn spec(toml: &str) -> SessionSpec {

@@ -170,7 +170,7 @@ fn popularity(model: &SiteModel, seed: Seed, mains: &[Object]) -> Vec<f64> {
 }
 
 /// Deals the sizes of embedded objects, from place `first` on, out anew: how often each is asked for follows
-/// from the pages that embed it, and the sizes of these requests follow `law` too.
+/// from the pages that embed it, and the sizes of these requests follow `target` too.
 fn match_embedded(target: RequestSizes, first: usize, objects: &mut [Object], pages: &[SitePage]) {
     let mut asked = vec![0.0; objects.len() - first];
     for page in pages {

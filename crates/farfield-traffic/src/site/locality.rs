@@ -21,7 +21,7 @@ pub const SEQUENCE: usize = 1 << 20;
 /// Requests of a round.
 pub const ROUND: usize = 1 << 15;
 
-/// `length` pages of `site`, with distances of `law`, in whole numbers from 1.
+/// `length` pages of `site`, with distances drawn from `distances`, in whole numbers from 1.
 pub fn sequence(site: &Site, distances: &Distribution, length: usize, rng: &mut Stream) -> Vec<u32> {
     let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
     let counts = counts(&weights, length);

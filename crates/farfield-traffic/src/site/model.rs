@@ -4,12 +4,12 @@
 //! pages = 600                # HTML pages, which embed and link
 //! documents = 640            # objects requested on their own
 //! embedded-objects = 760     # shared among the pages; if absent, each page has its own
-//! embedded = { law = "pareto", shape = 2.43, scale = 1 }   # a page, rounded down
-//! links = { law = "geometric", mean = 8.9 }                # a page, rounded down
+//! embedded = { distribution = "pareto", shape = 2.43, scale = 1 }   # a page, rounded down
+//! links = { distribution = "geometric", mean = 8.9 }                # a page, rounded down
 //! zipf = 1                   # the n-th most popular is requested in proportion to n^-zipf
 //!
 //! [sizes]                    # of all without [html-sizes] or [document-sizes]
-//! body = { law = "lognormal", mu = 9.357, sigma = 1.318 }
+//! body = { distribution = "lognormal", mu = 9.357, sigma = 1.318 }
 //! tail = { share = 0.07, shape = 1.1, from = "133kB" }
 //! max = "100MB"
 //! ```
