@@ -1,11 +1,11 @@
-//! How fast sessions are, without a server: a host that answers each request at once, and the time that the
-//! users take.
+//! How fast sessions are, without a server: a transport that answers each request at once, and the time that
+//! the users take.
 //!
 //! `cargo run --release -p farfield-user --example session_speed` prints, on one thread, requests a second of
 //! plain pages, of a session whose requests are all the same, and of one that takes a token by regular
 //! expression, a cookie and a row of data along in path, header and body, where every other reply sets a
-//! cookie and has a token. Reading the replies and the host's own part are in all of them. `pages`, `fixed`,
-//! `taken` or `checked` behind `--` runs that alone.
+//! cookie and has a token. Reading the replies and the transport's own part are in all of them. `pages`,
+//! `fixed`, `taken` or `checked` behind `--` runs that alone.
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
@@ -13,7 +13,7 @@ use farfield_base::{Instant, Sample, Window};
 use farfield_http::http1::Version;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::{ConnectionKey, Host, Itinerary, Plan, Policy, Population, Target, Wake};
+use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
 use std::collections::VecDeque;
 
 const REQUESTS: u64 = 3_000_000;
@@ -36,7 +36,7 @@ struct Mirror {
     last: Bytes,
 }
 
-impl Host for Mirror {
+impl Transport for Mirror {
     fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
         self.events.push_back(Event::Connected(connection));
         Instant::ZERO
@@ -71,7 +71,12 @@ const DONE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: mirror\r\nDate: Sun, 06 Nov 199
     Content-Type: text/html\r\nContent-Length: 49\r\n\r\n<html><body><p>f00d is in the cart.</body></html>";
 
 fn itinerary(kind: &str) -> Itinerary {
-    let target = Target { host: "127.0.0.1:8080".into(), version: Version::Http11, authorization: None };
+    let target = Target {
+        host: "127.0.0.1:8080".into(),
+        version: Version::Http11,
+        authorization: None,
+        secure: false,
+    };
     let text = match kind {
         "pages" => {
             let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/a'").expect("requests");
@@ -107,6 +112,7 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
         load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary: itinerary(kind),
         policy: Policy::default(),
+        tls: None,
         seed: Seed(1),
         worker: 0,
         workers: 1,
@@ -114,21 +120,21 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
         requests_max: Some(REQUESTS),
         sessions: farfield_user::SessionLimits::default(),
     });
-    let mut host = Mirror::default();
+    let mut transport = Mirror::default();
     #[expect(clippy::disallowed_methods, reason = "it measures")]
     let started = std::time::Instant::now();
-    population.start(&mut host);
-    while let Some(event) = host.events.pop_front() {
-        let now = Instant::from_ns(host.samples);
+    population.start(&mut transport);
+    while let Some(event) = transport.events.pop_front() {
+        let now = Instant::from_ns(transport.samples);
         match event {
-            Event::Wake(wake) => population.handle_wake(&mut host, now, now, wake),
-            Event::Connected(key) => population.handle_connected(&mut host, now, key),
-            Event::Reply(key, reply) => population.handle_received(&mut host, now, key, reply),
+            Event::Wake(wake) => population.handle_wake(&mut transport, now, now, wake),
+            Event::Connected(key) => population.handle_connected(&mut transport, now, key),
+            Event::Reply(key, reply) => population.handle_received(&mut transport, now, key, reply),
         }
     }
     let took = started.elapsed().as_secs_f64();
-    assert_eq!((host.samples, host.failed), (REQUESTS, 0), "all are answered");
-    (host.samples as f64 / took, host.last)
+    assert_eq!((transport.samples, transport.failed), (REQUESTS, 0), "all are answered");
+    (transport.samples as f64 / took, transport.last)
 }
 
 fn main() {

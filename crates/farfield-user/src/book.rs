@@ -13,6 +13,8 @@ pub struct Target {
     pub version: Version,
     /// The Authorization field of requests that say none of their own.
     pub authorization: Option<String>,
+    /// Whether the scheme is https.
+    pub secure: bool,
 }
 
 impl Target {

@@ -1,8 +1,10 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
+use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
+use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats};
 use farfield_http::http1::{Answering, ReplyReader};
+use farfield_http::tls::Session;
 use smallvec::SmallVec;
 
 /// A request that a user wants: not yet bound to a connection, or bound to one and on its way.
@@ -42,9 +44,12 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Whether bytes that were read at `at` may be of its reply: it had been sent by then.
-    pub fn may_be_answered(&self, at: Instant) -> bool {
-        self.sent.instant().is_some_and(|sent| sent <= at)
+    /// When bytes that came at `at` answer it, if they may be of its reply: they are `in_reply`, behind
+    /// others of it, or it had been sent by then. A server may speak first on a new connection, to turn it
+    /// away or in another protocol, and that answers the first request there as soon as it is sent.
+    pub fn answered_at(&self, at: Instant, in_reply: bool) -> Option<Instant> {
+        let sent = self.sent.instant()?;
+        (in_reply || sent <= at || self.number == 0).then(|| at.max(sent))
     }
 }
 
@@ -65,6 +70,9 @@ impl Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Connecting,
+    /// Established, and in the handshake of TLS.
+    Securing,
+    /// Requests can be sent.
     Open,
 }
 
@@ -75,10 +83,16 @@ pub(crate) struct Connection {
     /// The descriptor of an S-Client that waits for the connection.
     pub descriptor: Option<DescriptorSlot>,
     pub state: State,
+    /// Its stay in a pool, while it is no user's.
+    pub idle: Option<Idle>,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
     pub ending: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
+    /// The session between the transport's bytes and the reader, where the scheme is https.
+    pub tls: Option<Session>,
+    /// The session's handshake, once it is over.
+    pub secured: Option<TlsStats>,
     /// Its TCP statistics, once it is given up.
     pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
@@ -99,9 +113,12 @@ impl Connection {
             user,
             descriptor,
             state: State::Connecting,
+            idle: None,
             ending: false,
             connect_begun: Instant::ZERO,
             connected: Stamp::NEVER,
+            tls: None,
+            secured: None,
             tcp: None,
             requests: 0,
             repeats: true,
@@ -166,6 +183,7 @@ impl Connection {
             status: 0,
             outcome: Outcome::Ok,
             tcp: self.tcp,
+            tls: if first { self.secured } else { None },
             page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }

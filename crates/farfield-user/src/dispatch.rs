@@ -2,15 +2,16 @@
 //! up.
 
 use crate::connection::{Connection, Job, State};
-use crate::host::{ConnectionKey, Host, Wake};
 use crate::population::Population;
+use crate::secure::send_of;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
+use crate::transport::{ConnectionKey, Transport, Wake};
 use farfield_base::{Instant, Outcome, Stamp};
 
 impl Population {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
     /// where it pipelines, behind other requests.
-    pub(crate) fn pump<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot) {
+    pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.get_mut(slot.index()) {
             let Some(&job) = user.waiting.front() else { return };
@@ -19,12 +20,22 @@ impl Population {
             let at_once = |at: &ConnectionSlot| open >= parallel || self.table.at(*at).in_flight.is_empty();
             if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
                 self.bind(connection, now, job);
-                self.send_last_bound(host, connection);
+                self.send_last_bound(transport, connection);
             } else if open < parallel {
-                self.open(host, now, slot, job, None);
+                // What is sent again takes no connection that was idle; see `ready_connection`.
+                let idle = if job.again { None } else { self.take_idle(transport, slot) };
+                match idle {
+                    Some(connection) => {
+                        self.bind(connection, now, job);
+                        self.send_last_bound(transport, connection);
+                    }
+                    None => {
+                        self.open(transport, now, slot, job, None);
+                    }
+                }
             } else if let Some(idle) = self.idle_connection(slot) {
-                self.drop_connection(host, idle);
-                self.open(host, now, slot, job, None);
+                self.drop_connection(transport, idle);
+                self.open(transport, now, slot, job, None);
             } else {
                 return;
             }
@@ -69,9 +80,9 @@ impl Population {
     }
 
     /// Opens a connection for `job`.
-    pub(crate) fn open<H: Host>(
+    pub(crate) fn open<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         slot: UserSlot,
         job: Job,
@@ -84,99 +95,114 @@ impl Population {
         self.bind(key.slot, now, job);
         let user = &mut self.users[slot.index()];
         user.connections.push(key.slot);
-        self.table.at_mut(key.slot).connect_begun = host.connect(key, user.number);
+        self.table.at_mut(key.slot).connect_begun = transport.connect(key, user.number);
         if descriptor.is_none()
             && let Some(limit) = self.policy.abandon_after
         {
             if self.unanswered.is_empty() {
-                host.wake_at(now + limit, Wake::Unanswered);
+                transport.wake_at(now + limit, Wake::Unanswered);
             }
             self.unanswered.push_back((now + limit, key));
         }
         if !self.deadline_armed {
             self.deadline_armed = true;
-            host.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
+            transport.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
         }
         key
     }
 
     /// Sends the request that was bound last.
-    pub(crate) fn send_last_bound<H: Host>(&mut self, host: &mut H, slot: ConnectionSlot) {
+    pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let key = self.table.key(slot);
         let max = self.policy.requests_max();
         let connection = self.table.at_mut(slot);
         let exchange = connection.in_flight.last_mut().expect("a request was bound to the connection");
         let bytes = self.itinerary.bytes(&exchange.job, exchange.number + 1 < max);
-        exchange.sent = Stamp::at(host.send(key, bytes));
+        exchange.sent = Stamp::at(match &mut connection.tls {
+            None => transport.send(key, bytes),
+            Some(session) => {
+                session.seal(bytes);
+                send_of(session, transport, key, &mut self.sealed).expect("a sealed request has bytes")
+            }
+        });
     }
 
     /// Closes all of a user's connections and lets it go.
-    pub(crate) fn retire<H: Host>(&mut self, host: &mut H, slot: UserSlot) {
+    pub(crate) fn retire<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) {
         self.abandon_session(slot);
-        self.close_all(host, slot);
+        self.close_all(transport, slot);
+        self.forget_tickets(slot);
         self.users.remove(slot.index());
     }
 
     /// Closes all of a user's connections.
-    pub(crate) fn close_all<H: Host>(&mut self, host: &mut H, slot: UserSlot) {
+    pub(crate) fn close_all<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) {
         while let Some(connection) = self.users[slot.index()].connections.last().copied() {
-            self.drop_connection(host, connection);
+            self.drop_connection(transport, connection);
         }
     }
 
-    /// Closes a connection and takes it out of its user's hands.
-    pub(crate) fn drop_connection<H: Host>(&mut self, host: &mut H, slot: ConnectionSlot) -> Connection {
+    /// Closes a connection and takes it out of its user's hands, or out of its pool.
+    pub(crate) fn drop_connection<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        slot: ConnectionSlot,
+    ) -> Connection {
         let key = self.table.key(slot);
-        let tcp = host.tcp_stats(key);
-        host.close(key);
+        self.say_goodbye(transport, slot);
+        let tcp = transport.tcp_stats(key);
+        transport.close(key);
         let connection = Connection { tcp, ..self.table.remove(slot) };
         self.forget(&connection, slot);
         connection
     }
 
     pub(crate) fn forget(&mut self, connection: &Connection, slot: ConnectionSlot) {
-        self.users[connection.user.index()].connections.retain(|own| *own != slot);
+        match connection.idle {
+            Some(idle) => self.pools.forget(idle, slot),
+            None => self.users[connection.user.index()].connections.retain(|own| *own != slot),
+        }
     }
 
     /// Drops an attempt to connect without telling the server, and records it as abandoned.
-    pub(crate) fn abandon<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey) {
+    pub(crate) fn abandon<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let mut connection = self.table.remove(key.slot);
-        connection.tcp = host.tcp_stats(key);
-        host.abandon(key);
+        connection.tcp = transport.tcp_stats(key);
+        transport.abandon(key);
         self.forget(&connection, key.slot);
-        self.fail_exchanges(host, now, &connection, Outcome::ConnectAbandoned);
+        self.fail_exchanges(transport, now, &connection, Outcome::ConnectAbandoned);
     }
 
     /// Ends the requests whose time limit has come.
-    pub(crate) fn end_overdue<H: Host>(&mut self, host: &mut H, now: Instant) {
+    pub(crate) fn end_overdue<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         self.deadline_armed = false;
         while let Some((slot, from)) = self.table.oldest_limit() {
             let deadline = from + self.policy.request_timeout();
             if deadline > now {
                 self.deadline_armed = true;
-                host.wake_at(deadline, Wake::Deadline);
+                transport.wake_at(deadline, Wake::Deadline);
                 return;
             }
-            self.lose(host, now, slot, Outcome::TimedOut);
+            self.lose(transport, now, slot, Outcome::TimedOut);
         }
         if self.table.len() > 0 {
             // A limit that begins from now on ends after this wake.
             self.deadline_armed = true;
-            host.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
+            transport.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
         }
     }
 
     /// Drops the attempts that have gone unanswered for too long. All have the same limit, so they lie in
     /// order.
-    pub(crate) fn abandon_unanswered<H: Host>(&mut self, host: &mut H, now: Instant) {
+    pub(crate) fn abandon_unanswered<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         while let Some((limit, key)) = self.unanswered.front().copied() {
             if limit > now && self.is_connecting(key) {
-                host.wake_at(limit, Wake::Unanswered);
+                transport.wake_at(limit, Wake::Unanswered);
                 return;
             }
             // Abandoning may begin the next attempt, which goes to the back: the wake is on its way then.
             if self.is_connecting(key) {
-                self.abandon(host, now, key);
+                self.abandon(transport, now, key);
             }
             self.unanswered.pop_front();
         }

@@ -1,10 +1,10 @@
 //! Users as the model of load drives them: who begins, who goes on, thinks, comes back or leaves.
 
-use crate::host::{Host, Wake};
 use crate::load::{Announced, Taken, Taker};
 use crate::population::Population;
 use crate::session::After;
 use crate::slots::{DescriptorSlot, UserSlot};
+use crate::transport::{Transport, Wake};
 use crate::user::User;
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant, Sample};
@@ -15,16 +15,16 @@ const LEAST_PAUSE: Duration = Duration::from_us(1);
 
 impl Population {
     /// Schedules the first load.
-    pub fn start<H: Host>(&mut self, host: &mut H) {
-        self.model.start(&mut |at, wake| host.wake_at(at, wake));
+    pub fn start<T: Transport>(&mut self, transport: &mut T) {
+        self.model.start(&mut |at, wake| transport.wake_at(at, wake));
     }
 
     /// Begins the load that the model announced for `item`, or drops it if no user can take it. Where the
     /// worker comes to it only after the load has been [finished](Self::finish),
     /// [`record_missed`](Self::record_missed) counts it, and what is behind it.
-    pub(crate) fn begin_load<H: Host>(
+    pub(crate) fn begin_load<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         due: Instant,
         item: u32,
@@ -34,34 +34,35 @@ impl Population {
         if let Some(attempt) = unanswered
             && self.is_connecting(attempt)
         {
-            self.abandon(host, now, attempt);
+            self.abandon(transport, now, attempt);
         }
         if !self.may_begin(due) || !self.model.is_single() && self.sessions_ran_out() {
             return self.model.user_left();
         }
         let Taken { number, taker, next } = self.model.take(item, now, self.users.len());
         match taker {
-            Taker::None => self.drop_load(host, now, due, number as u32),
+            Taker::None => self.drop_load(transport, now, due, number as u32),
             Taker::Newcomer => {
                 self.count_begun(due, true);
                 let slot = self.add_user(number, None);
-                self.begin_first(host, now, due, slot);
+                self.begin_first(transport, now, due, slot);
             }
             Taker::Visitor(slot) => {
                 self.count_begun(due, false);
+                self.forget_tickets(slot);
                 let rng = self.seed.stream(Purpose::User, number);
                 self.users[slot.index()].begin_anew(number as u32, rng);
-                self.begin_first(host, now, due, slot);
+                self.begin_first(transport, now, due, slot);
             }
             Taker::Attempt(descriptor) => {
                 self.count_begun(due, true);
                 let slot = self.add_user(number, Some(1));
-                let attempt = self.begin_attempt(host, now, due, slot, descriptor);
+                let attempt = self.begin_attempt(transport, now, due, slot, descriptor);
                 self.model.attempt_begun(descriptor, attempt);
             }
         }
         if let Some((at, wake)) = next {
-            host.wake_at(at, wake);
+            transport.wake_at(at, wake);
         }
     }
 
@@ -71,30 +72,30 @@ impl Population {
     }
 
     /// Begins the first session of a user.
-    fn begin_first<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: UserSlot) {
+    fn begin_first<T: Transport>(&mut self, transport: &mut T, now: Instant, due: Instant, slot: UserSlot) {
         if self.begin_session(slot) {
-            self.begin_page(host, now, due, slot);
+            self.begin_page(transport, now, due, slot);
         } else {
-            self.leave(host, slot);
+            self.leave(transport, slot);
         }
     }
 
     /// The attempt of a descriptor was answered: its connection is the user's from now on.
-    pub(crate) fn handle_answered<H: Host>(
+    pub(crate) fn handle_answered<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         descriptor: DescriptorSlot,
     ) {
         if let Some((item, turn)) = self.model.attempt_answered(descriptor) {
-            self.begin_load(host, now, now, item, turn);
+            self.begin_load(transport, now, now, item, turn);
         }
     }
 
     /// A user has thought, or has paused after a failure.
-    pub(crate) fn go_on<H: Host>(
+    pub(crate) fn go_on<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         due: Instant,
         slot: UserSlot,
@@ -103,9 +104,9 @@ impl Population {
         let Some(user) = self.users.get(slot.index()).filter(|user| user.turn == turn) else { return };
         let goes_on = if user.begun.is_some() { self.may_go_on(due) } else { self.may_begin(due) };
         if goes_on {
-            self.begin_page(host, now, due, slot);
+            self.begin_page(transport, now, due, slot);
         } else {
-            self.leave(host, slot);
+            self.leave(transport, slot);
         }
     }
 
@@ -115,7 +116,7 @@ impl Population {
     }
 
     /// The user's page is over.
-    pub(crate) fn after_page<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot) {
+    pub(crate) fn after_page<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         let user = &mut self.users[slot.index()];
         let after = self.itinerary.after(user);
         let (think, over) = match after {
@@ -126,26 +127,27 @@ impl Population {
         user.failed |= after == After::Again;
         if over {
             let broken_off = if let After::BrokenOff(state, _) = after { Some(state) } else { None };
-            self.note_end(host, now, slot, broken_off);
+            self.note_end(transport, now, slot, broken_off);
         }
         let goes_on = match over {
-            true => self.may_begin(now) && self.comes_back(host, slot),
+            true => self.may_begin(now) && self.comes_back(transport, slot),
             false => self.may_go_on(now),
         };
         match after {
-            After::At(due) if goes_on => self.await_instant(host, now, slot, due),
-            _ if goes_on => self.think(host, now, slot, think),
+            After::At(due) if goes_on => self.await_instant(transport, now, slot, due),
+            _ if goes_on => self.think(transport, now, slot, think),
             _ if self.model.keep(slot) => {}
-            _ => self.leave(host, slot),
+            _ => self.leave(transport, slot),
         }
     }
 
     /// The user's session is over: true if it begins another, as a visitor that the server has not seen.
-    fn comes_back<H: Host>(&mut self, host: &mut H, slot: UserSlot) -> bool {
+    fn comes_back<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) -> bool {
         if self.model.users().is_none() {
             return false;
         }
-        self.close_all(host, slot);
+        self.close_all(transport, slot);
+        self.forget_tickets(slot);
         self.begin_session(slot)
     }
 
@@ -174,26 +176,32 @@ impl Population {
     }
 
     /// A user that will not come back.
-    fn leave<H: Host>(&mut self, host: &mut H, slot: UserSlot) {
-        self.retire(host, slot);
+    fn leave<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) {
+        self.retire(transport, slot);
         self.model.user_left();
     }
 
     /// Schedules the user's next page for an instant of a recording, or begins it at once if that has passed.
-    fn await_instant<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot, due: Instant) {
+    fn await_instant<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot, due: Instant) {
         if due <= now {
-            return self.begin_page(host, now, due, slot);
+            return self.begin_page(transport, now, due, slot);
         }
         if self.is_too_late(slot, due) {
-            return self.leave(host, slot);
+            return self.leave(transport, slot);
         }
         let turn = self.users[slot.index()].turn;
-        host.wake_at(due, Wake::Think { slot, turn });
+        transport.wake_at(due, Wake::Think { slot, turn });
     }
 
     /// Schedules the user's next page after a think time: `think`, or by default one that the model of load
     /// draws.
-    fn think<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot, think: Option<Duration>) {
+    fn think<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: UserSlot,
+        think: Option<Duration>,
+    ) {
         let user = &mut self.users[slot.index()];
         let think = think.unwrap_or_else(|| self.model.think(&mut user.rng));
         let pause = match std::mem::take(&mut user.failed) {
@@ -202,14 +210,14 @@ impl Population {
         };
         let turn = user.turn;
         if self.is_too_late(slot, now + pause.max(think)) {
-            return self.leave(host, slot);
+            return self.leave(transport, slot);
         }
         if pause > think {
-            host.wake_at(now + pause, Wake::Resume { slot, turn });
+            transport.wake_at(now + pause, Wake::Resume { slot, turn });
         } else if think.is_zero() {
-            self.begin_page(host, now, now, slot);
+            self.begin_page(transport, now, now, slot);
         } else {
-            host.wake_at(now + think, Wake::Think { slot, turn });
+            transport.wake_at(now + think, Wake::Think { slot, turn });
         }
     }
 

@@ -1,9 +1,10 @@
 //! The virtual user: what it does between arriving and leaving, over whatever carries its bytes.
 //!
 //! A [`Population`] is the users of one shard. It is handed the time and what happened (`handle_*`), and asks
-//! a [`Host`] to connect, send, close and wake it. It does no I/O, reads no clock, and does not know which
-//! plane it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the [`Policy`]
-//! over how many connections, and the [`Itinerary`] says what they ask for and holds the bytes of it.
+//! a [`Transport`] to connect, send, close and wake it. It does no I/O, reads no clock, and does not know
+//! which plane it runs on. The models of load ([`farfield_traffic::load`]) decide when users act, the
+//! [`Policy`] over how many connections, and the [`Itinerary`] says what they ask for and holds the bytes of
+//! it.
 //!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 
@@ -12,25 +13,27 @@ mod connection;
 mod dispatch;
 mod driver;
 pub mod gauge;
-pub mod host;
 pub mod itinerary;
 mod load;
 mod off;
 pub mod policy;
+mod pool;
 mod population;
 mod replay;
+mod secure;
 mod session;
 mod settle;
 mod slots;
 mod table;
+pub mod transport;
 mod unmade;
 mod user;
 mod visits;
 
 pub use book::{Book, Target};
-pub use host::{ConnectionKey, Failure, Host, Wake};
 pub use itinerary::Itinerary;
 pub use policy::{Policy, Reuse};
 pub use population::{Plan, Population, SessionLimits, Tally};
 pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};
 pub use slots::{ConnectionSlot, UserSlot};
+pub use transport::{ConnectionKey, Failure, Transport, Wake};

@@ -14,11 +14,11 @@ mod hybrid;
 mod open;
 mod overload;
 
-use crate::host::{ConnectionKey, Wake};
 use crate::itinerary::Itinerary;
 use crate::policy::Reuse;
 use crate::population::Plan;
 use crate::slots::{DescriptorSlot, UserSlot};
+use crate::transport::{ConnectionKey, Wake};
 use closed::Closed;
 use farfield_base::random::{Purpose, Stream};
 use farfield_base::{Duration, Instant};
@@ -168,7 +168,7 @@ pub(crate) fn model_of(plan: &Plan) -> Box<dyn Model> {
             Box::new(Closed::new(worker, users, think, active_off, ramp))
         }
         LoadModel::Open { arrivals, users_max } => {
-            let keeps_visitors = plan.policy.policy != Reuse::OneRequest;
+            let keeps_visitors = !matches!(plan.policy.policy, Reuse::OneRequest | Reuse::SharedPool);
             Box::new(Open::new(worker, arrivals, stream, users_max, keeps_visitors))
         }
         LoadModel::Hybrid { arrivals, requests, think, active_off, users_max } => {

@@ -10,9 +10,9 @@
 //! is not over.
 
 use crate::connection::Job;
-use crate::host::{Host, Wake};
 use crate::population::Population;
 use crate::slots::UserSlot;
+use crate::transport::{Transport, Wake};
 use crate::user::User;
 use farfield_base::Instant;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ impl Held {
 
 impl Population {
     /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.
-    pub(crate) fn begin_off_times<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot) {
+    pub(crate) fn begin_off_times<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         let Some(times) = self.model.active_off() else { return };
         let policy = &self.policy;
         let places = u32::from(policy.parallel.get()).saturating_mul(policy.depth() as u32);
@@ -52,14 +52,14 @@ impl Population {
         while held.running < held.count() && under_way + held.running < places {
             held.running += 1;
             let off = times.sample_duration(&mut user.rng);
-            host.wake_at(now + off, Wake::Off { slot, turn });
+            transport.wake_at(now + off, Wake::Off { slot, turn });
         }
     }
 
     /// An OFF time is over: what it held back is due. Once the load has ended nothing more is begun.
-    pub(crate) fn end_off_time<H: Host>(
+    pub(crate) fn end_off_time<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         due: Instant,
         slot: UserSlot,
@@ -79,6 +79,6 @@ impl Population {
         user.waiting.push_back(Job { due, ..job });
         self.held_back -= 1;
         self.in_system.enter(now, due);
-        self.pump(host, now, slot);
+        self.pump(transport, now, slot);
     }
 }

@@ -22,6 +22,9 @@ pub enum Reuse {
     /// Pipelined within a page; the client closes once the page is complete: HTTP/1.1 with early close as Liu
     /// et al. 1999 compare it, section 5.3.
     PipelinedEarlyClose,
+    /// Persistent, and shared: a connection on which nothing is asked is any user's of the same machine, up
+    /// to `pool-idle` of them for `pool-keep-alive` (Java's HttpURLConnection).
+    SharedPool,
 }
 
 impl Reuse {
@@ -46,6 +49,10 @@ pub struct Policy {
     pub parallel: NonZeroU16,
     /// Requests on the way at most on one connection; matters to the pipelined policies alone.
     pub pipeline_depth: NonZeroU16,
+    /// Idle connections that a machine keeps for its users at most; matters to a shared pool alone.
+    pub pool_idle: u16,
+    /// The time after which an idle connection of a shared pool is closed.
+    pub pool_keep_alive: Duration,
     /// Requests after which the client closes a connection; unlimited if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<NonZeroU32>,
@@ -75,6 +82,8 @@ impl Default for Policy {
             policy: Reuse::default(),
             parallel: NonZeroU16::MIN,
             pipeline_depth: NonZeroU16::new(8).expect("8 is not 0"),
+            pool_idle: 5,
+            pool_keep_alive: Duration::from_secs(5),
             requests_per_connection: None,
             request_timeout: None,
             abandon_after: None,

@@ -1,21 +1,24 @@
 //! The users of one shard, their connections and what happens on them.
 //!
-//! A population is handed what happened and when, and asks its [`Host`] for what follows. Nothing on the path
-//! of a request allocates once tables and queues have grown, except a page's queue on a user's first page.
+//! A population is handed what happened and when, and asks its [`Transport`] for what follows. Nothing on
+//! the path of a request allocates once tables and queues have grown, except a page's queue on a user's
+//! first page.
 
 use crate::connection::State;
 use crate::gauge::Gauge;
-use crate::host::{ConnectionKey, Failure, Host, Wake};
 use crate::itinerary::Itinerary;
 use crate::load::{Model, Worker, model_of};
 use crate::policy::Policy;
+use crate::pool::Pools;
 use crate::table::Table;
+use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use crate::unmade::MISSED_ROWS;
 use crate::user::User;
 use crate::visits::own_sessions;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
+use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -29,6 +32,8 @@ pub struct Plan {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
+    /// TLS of their connections; absent where the scheme is http.
+    pub tls: Option<tls::Sessions>,
     /// The seed of all random streams.
     pub seed: Seed,
     /// This worker's number, from 0.
@@ -82,6 +87,8 @@ pub struct Tally {
     pub objects_left_out: u64,
     /// Forms that were sent with fields or a button that their page does not have, over the whole run.
     pub forms_unlike: u64,
+    /// Processor time that handshakes of TLS took in the window.
+    pub handshake_cpu: Duration,
 }
 
 impl Tally {
@@ -104,6 +111,7 @@ impl Tally {
         self.decoded_bytes += other.decoded_bytes;
         self.objects_left_out += other.objects_left_out;
         self.forms_unlike += other.forms_unlike;
+        self.handshake_cpu = self.handshake_cpu + other.handshake_cpu;
     }
 }
 
@@ -112,6 +120,11 @@ impl Tally {
 pub struct Population {
     pub(crate) itinerary: Itinerary,
     pub(crate) policy: Policy,
+    pub(crate) tls: Option<tls::Client>,
+    /// Buffer for plaintext on its way to a reader.
+    pub(crate) plain: Vec<u8>,
+    /// Buffer for records on their way to the transport.
+    pub(crate) sealed: Vec<u8>,
     pub(crate) seed: Seed,
     pub(crate) worker: Worker,
     pub(crate) window: Window,
@@ -124,6 +137,7 @@ pub struct Population {
     /// No more pages, arrivals or attempts.
     pub(crate) finished: bool,
     pub(crate) table: Table,
+    pub(crate) pools: Pools,
     limits: Limits,
     known_head: KnownHead,
     pub(crate) connections_begun: u32,
@@ -151,7 +165,7 @@ impl Population {
             Itinerary::Pages(pages) => !model.is_single() && pages.embed(),
             Itinerary::Sessions(_) | Itinerary::Replays(_) => true,
         };
-        let Plan { itinerary, policy, seed, worker, workers, window, requests_max, sessions, .. } = plan;
+        let Plan { itinerary, policy, tls, seed, worker, workers, window, requests_max, sessions, .. } = plan;
         let worker = Worker { number: worker, workers };
         Population {
             users: Slab::new(),
@@ -160,6 +174,7 @@ impl Population {
             received: Tenths::default(),
             finished: false,
             table: Table::new(),
+            pools: Pools::default(),
             limits: policy.limits(),
             known_head: KnownHead::new(),
             connections_begun: 0,
@@ -173,6 +188,9 @@ impl Population {
             unanswered: VecDeque::new(),
             itinerary,
             policy,
+            tls: tls.as_ref().map(tls::Client::new),
+            plain: Vec::new(),
+            sealed: Vec::new(),
             seed,
             worker,
             window,
@@ -231,51 +249,78 @@ impl Population {
         self.finished = true;
     }
 
-    /// Handles a wake that was asked for with [`Host::wake_at`] for `due`.
-    pub fn handle_wake<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, wake: Wake) {
+    /// Handles a wake that was asked for with [`Transport::wake_at`] for `due`.
+    pub fn handle_wake<T: Transport>(&mut self, transport: &mut T, now: Instant, due: Instant, wake: Wake) {
         match wake {
-            Wake::Deadline => self.end_overdue(host, now),
-            Wake::Unanswered => self.abandon_unanswered(host, now),
-            Wake::Load { item, turn } => self.begin_load(host, now, due, item, turn),
-            Wake::Start { user } => self.begin_load(host, now, due, user, 0),
+            Wake::Deadline => self.end_overdue(transport, now),
+            Wake::Unanswered => self.abandon_unanswered(transport, now),
+            Wake::Idle => self.close_idle(transport, now),
+            Wake::Load { item, turn } => self.begin_load(transport, now, due, item, turn),
+            Wake::Start { user } => self.begin_load(transport, now, due, user, 0),
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
-                self.go_on(host, now, due, slot, turn)
+                self.go_on(transport, now, due, slot, turn)
             }
-            Wake::Off { slot, turn } => self.end_off_time(host, now, due, slot, turn),
+            Wake::Off { slot, turn } => self.end_off_time(transport, now, due, slot, turn),
         }
     }
 
     /// The connection is established.
-    pub fn handle_connected<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey) {
+    pub fn handle_connected<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
-        if connection.state == State::Open {
+        if connection.state != State::Connecting {
             return;
         }
         connection.state = State::Open;
         connection.connected = Stamp::at(now);
         let (user, descriptor) = (connection.user, connection.descriptor.take());
         self.table.start_limit(key.slot, now);
-        self.send_last_bound(host, key.slot);
-        if let Some(descriptor) = descriptor {
-            self.handle_answered(host, now, descriptor);
+        match self.tls.is_some() {
+            true => self.begin_securing(transport, now, key),
+            false => self.send_last_bound(transport, key.slot),
         }
-        self.pump(host, now, user);
+        if let Some(descriptor) = descriptor {
+            self.handle_answered(transport, now, descriptor);
+        }
+        self.pump(transport, now, user);
     }
 
     /// Bytes came on the connection.
-    pub fn handle_received<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
-        let mut rest = bytes;
+    pub fn handle_received<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
         if !bytes.is_empty() {
             self.last_received = Some(now);
             self.received.add(now);
         }
+        match self.tls.is_some() {
+            true => self.handle_sealed(transport, now, key, bytes),
+            false => self.handle_plain(transport, now, key, bytes),
+        }
+    }
+
+    /// Bytes of replies came on the connection.
+    pub(crate) fn handle_plain<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
+        let mut rest = bytes;
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
             let in_reply = connection.reader.is_in_reply();
-            let Some(exchange) =
-                connection.in_flight.first_mut().filter(|first| in_reply || first.may_be_answered(now))
-            else {
-                return self.handle_unasked(host, now, key, rest);
+            let first = connection.in_flight.first_mut();
+            let answered = first.and_then(|first| {
+                let at = first.answered_at(now, in_reply)?;
+                Some((first, at))
+            });
+            let Some((exchange, now)) = answered else {
+                return self.handle_unasked(transport, now, key, rest);
             };
             let known = &mut self.known_head;
             let read = connection.reader.read_with(known, rest, exchange.answering, &self.limits);
@@ -305,28 +350,38 @@ impl Population {
                             if queued > 0 {
                                 let held = user.held_back() - before.1;
                                 self.count_queued(now, queued, held);
-                                self.begin_off_times(host, now, slot);
-                                self.pump(host, now, slot);
+                                self.begin_off_times(transport, now, slot);
+                                self.pump(transport, now, slot);
                             }
                         }
                         Event::Done(reply) => {
                             let unasked = !is_blank(rest) && connection.in_flight.len() == 1;
-                            self.complete(host, now, key.slot, reply, unasked);
+                            self.complete(transport, now, key.slot, reply, unasked);
                         }
                     }
                 }
-                Err(malformed) => return self.lose(host, now, key.slot, malformed.outcome()),
+                Err(malformed) => {
+                    let of_tls = !in_reply && exchange.number == 0 && tls::answers_plaintext(rest);
+                    let outcome = if of_tls { Outcome::TlsExpected } else { malformed.outcome() };
+                    return self.lose(transport, now, key.slot, outcome);
+                }
             }
         }
     }
 
     /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC
     /// 9112 section 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
-    fn handle_unasked<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey, bytes: &[u8]) {
+    fn handle_unasked<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
         if !is_blank(bytes) {
             self.tally.unasked += 1;
             // What was sent meanwhile is lost as on a connection that the server closed.
-            self.lose(host, now, key.slot, Outcome::ClosedUnanswered);
+            self.lose(transport, now, key.slot, Outcome::ClosedUnanswered);
         }
     }
 
@@ -339,19 +394,27 @@ impl Population {
     }
 
     /// The peer closed in good order.
-    pub fn handle_closed<H: Host>(&mut self, host: &mut H, now: Instant, key: ConnectionKey) {
+    pub fn handle_closed<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
-        match connection.reader.finish() {
-            Ok(Some(reply)) => self.complete(host, now, key.slot, reply, false),
-            Ok(None) => self.lose(host, now, key.slot, Outcome::ClosedUnanswered),
-            Err(malformed) => self.lose(host, now, key.slot, malformed.outcome()),
+        let ended = connection.reader.finish();
+        if let Some(session) = &connection.tls {
+            // Without the peer's word, the end of the connection may not be the end of the reply.
+            let cut = matches!(ended, Ok(Some(_))) && !session.is_closed_by_peer();
+            if cut || !session.may_end() {
+                return self.lose(transport, now, key.slot, Outcome::TlsTruncated);
+            }
+        }
+        match ended {
+            Ok(Some(reply)) => self.complete(transport, now, key.slot, reply, false),
+            Ok(None) => self.lose(transport, now, key.slot, Outcome::ClosedUnanswered),
+            Err(malformed) => self.lose(transport, now, key.slot, malformed.outcome()),
         }
     }
 
     /// The connection, or the attempt at one, failed.
-    pub fn handle_failed<H: Host>(
+    pub fn handle_failed<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         key: ConnectionKey,
         failure: Failure,
@@ -359,7 +422,7 @@ impl Population {
         let Some(connection) = self.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;
-        self.lose(host, now, key.slot, failure.outcome());
+        self.lose(transport, now, key.slot, failure.outcome());
     }
 
     /// True while users may begin more.

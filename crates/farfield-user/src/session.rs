@@ -93,15 +93,16 @@ struct PendingRequest {
     written: Written,
     /// Its bytes on a connection that ends with it, once they were asked for.
     other: Option<Bytes>,
-    kind: Kind,
+    kind: RequestRole,
     intake: Intake,
     /// The parts of it that a watcher is shown.
     traced: Option<Box<Traced>>,
 }
 
+/// The role of a request in its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// The page's own, which may be redirected so often yet.
+enum RequestRole {
+    /// The page's own request, which may be redirected this often yet.
     Main { redirects: u8 },
     /// Embedded in the page.
     Object,
@@ -262,7 +263,7 @@ impl Sessions {
         visit.location.clear();
         visit.location.push_str(written.target());
         let state = u32::from(visit.state);
-        let kind = Kind::Main { redirects: session.redirects };
+        let kind = RequestRole::Main { redirects: session.redirects };
         let slot = self.pend(written, kind, now);
         (state, Ok(Some(slot)))
     }
@@ -301,7 +302,7 @@ impl Sessions {
     }
 
     /// Keeps a request that is to be sent.
-    fn pend(&mut self, written: Written, kind: Kind, now: Instant) -> PendingSlot {
+    fn pend(&mut self, written: Written, kind: RequestRole, now: Instant) -> PendingSlot {
         let traced = self.trace_request(&written, kind, now);
         let pending = PendingRequest { written, other: None, kind, intake: Intake::default(), traced };
         PendingSlot::at(self.pending.insert(pending))

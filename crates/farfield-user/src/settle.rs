@@ -1,23 +1,29 @@
 //! Pages and their requests, from their beginning to the sample that each request ends as.
 
 use crate::connection::{Connection, Exchange, Job};
-use crate::host::{ConnectionKey, Host};
 use crate::policy::Reuse;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
+use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use farfield_base::{Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 
 impl Population {
     /// Begins the user's next page, or the next few where it pipelines.
-    pub(crate) fn begin_page<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, slot: UserSlot) {
+    pub(crate) fn begin_page<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        due: Instant,
+        slot: UserSlot,
+    ) {
         let clients = self.clients();
         let pages = match self.policy.policy {
             Reuse::Pipelined => self.itinerary.pages_at_once(self.policy.depth()),
             _ => 1,
         };
-        self.note_begin(host, due, slot);
+        self.note_begin(transport, due, slot);
         let user = &mut self.users[slot.index()];
         let mut impossible = None;
         for _ in 0..pages.min(self.requests_left) {
@@ -39,24 +45,24 @@ impl Population {
             // either.
             self.users[slot.index()].failed = true;
             let sample = never_begun(job, number, now, outcome);
-            host.record(Sample {
+            transport.record(Sample {
                 page: PagePart::Whole,
                 session: self.users[slot.index()].session,
                 ..sample
             });
-            self.hand_notes(host);
-            self.after_page(host, now, slot);
+            self.hand_notes(transport);
+            self.after_page(transport, now, slot);
         } else if user.unfinished == 0 {
-            self.retire(host, slot);
+            self.retire(transport, slot);
         } else {
-            self.pump(host, now, slot);
+            self.pump(transport, now, slot);
         }
     }
 
     /// Begins one request on a connection that descriptor `descriptor` waits for.
-    pub(crate) fn begin_attempt<H: Host>(
+    pub(crate) fn begin_attempt<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         due: Instant,
         slot: UserSlot,
@@ -68,15 +74,15 @@ impl Population {
         user.unfinished += 1;
         self.in_system.enter(now, due);
         self.requests_left = self.requests_left.saturating_sub(1);
-        self.open(host, now, slot, job, Some(descriptor))
+        self.open(transport, now, slot, job, Some(descriptor))
     }
 
     /// The reply to the connection's first request is complete. What came `unasked` behind it must not be
     /// taken for the reply to a request that is sent from now on (RFC 9112 section 6.3), so the connection is
     /// given up. Where it was to be closed after this reply anyway, what follows is of no matter.
-    pub(crate) fn complete<H: Host>(
+    pub(crate) fn complete<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         slot: ConnectionSlot,
         reply: Reply,
@@ -90,38 +96,42 @@ impl Population {
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
-        sample.tcp = host.tcp_stats(ConnectionKey { slot, serial: connection.serial });
+        sample.tcp = transport.tcp_stats(ConnectionKey { slot, serial: connection.serial });
         let kept = reply.persistent && exchange.number + 1 < max;
         let unasked = unasked && kept;
         self.tally.unasked += u64::from(unasked);
         if unasked || !kept {
             // The server said that it would read no further, so those behind were not served.
-            let gone = self.drop_connection(host, slot);
+            let gone = self.drop_connection(transport, slot);
             self.put_back(gone.user, &gone.in_flight);
         } else if connection.in_flight.is_empty() {
             self.table.stop_limit(slot);
+            self.give_back(transport, now, slot);
         } else {
             self.table.start_limit(slot, now);
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
         sample.session = self.users[user.index()].session;
-        record(host, sample);
-        self.hand_notes(host);
+        record(transport, sample);
+        self.hand_notes(transport);
         self.in_system.leave(now);
-        self.request_over(host, now, user, sample.outcome);
+        self.request_over(transport, now, user, sample.outcome);
     }
 
     /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it,
     /// and so do those behind it that must not be sent twice. The others are sent again.
-    pub(crate) fn lose<H: Host>(
+    pub(crate) fn lose<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         slot: ConnectionSlot,
         outcome: Outcome,
     ) {
-        let mut lost = self.drop_connection(host, slot);
+        let mut lost = self.drop_connection(transport, slot);
+        if lost.idle.is_some() {
+            return;
+        }
         let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
         let (itinerary, first) = (&self.itinerary, lost.in_flight.first().map(|first| first.number));
         let goes_again = |exchange: &Exchange| {
@@ -131,8 +141,8 @@ impl Population {
         let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
         self.put_back(lost.user, &again);
         lost.in_flight = failing.into();
-        self.fail_exchanges(host, now, &lost, outcome);
-        self.pump(host, now, lost.user);
+        self.fail_exchanges(transport, now, &lost, outcome);
+        self.pump(transport, now, lost.user);
     }
 
     /// Queues requests whose connection is gone, ahead of all that wait. What is sent again is never
@@ -146,9 +156,9 @@ impl Population {
         }
     }
 
-    pub(crate) fn fail_exchanges<H: Host>(
+    pub(crate) fn fail_exchanges<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         gone: &Connection,
         outcome: Outcome,
@@ -156,12 +166,13 @@ impl Population {
         let number = self.users[gone.user.index()].number;
         for exchange in &gone.in_flight {
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
-            (_, sample.page) = self.led_to(now, gone.user, exchange.job, None, outcome);
+            let done = sample.done;
+            (_, sample.page) = self.led_to(done, gone.user, exchange.job, None, outcome);
             sample.session = self.users[gone.user.index()].session;
-            record(host, sample);
-            self.hand_notes(host);
-            self.in_system.leave(now);
-            self.request_over(host, now, gone.user, outcome);
+            record(transport, sample);
+            self.hand_notes(transport);
+            self.in_system.leave(done);
+            self.request_over(transport, done, gone.user, outcome);
         }
     }
 
@@ -200,34 +211,41 @@ impl Population {
     }
 
     /// A request of a user's page is over: go on with what waits, or after the page.
-    fn request_over<H: Host>(&mut self, host: &mut H, now: Instant, slot: UserSlot, outcome: Outcome) {
+    fn request_over<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: UserSlot,
+        outcome: Outcome,
+    ) {
         let user = &mut self.users[slot.index()];
         user.failed |= outcome.fault() == Fault::Network
+            || outcome.is_of_tls()
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
         if user.unfinished == 0 {
             if self.policy.policy.closes_early() {
-                self.close_all(host, slot);
+                self.close_all(transport, slot);
             }
-            self.after_page(host, now, slot);
+            self.after_page(transport, now, slot);
         } else {
-            self.begin_off_times(host, now, slot);
-            self.pump(host, now, slot);
+            self.begin_off_times(transport, now, slot);
+            self.pump(transport, now, slot);
         }
     }
 
     /// Ends the run: what is still open, and what was due and never begun, is recorded as unfinished at
     /// `now`.
-    pub fn cut<H: Host>(&mut self, host: &mut H, now: Instant) {
+    pub fn cut<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         self.finished = true;
-        self.record_missed(host, now);
+        self.record_missed(transport, now);
         let slots: Vec<ConnectionSlot> = self.table.slots().collect();
         for slot in slots {
-            let connection = self.drop_connection(host, slot);
+            let connection = self.drop_connection(transport, slot);
             for exchange in &connection.in_flight {
                 let User { number, session, .. } = self.users[connection.user.index()];
                 let sample = connection.sample_unfinished(exchange, number, now, Outcome::Unfinished);
                 self.in_system.leave(now);
-                record(host, Sample { page: self.page_left_open(exchange.job), session, ..sample });
+                record(transport, Sample { page: self.page_left_open(exchange.job), session, ..sample });
             }
         }
         let waiting: Vec<(u32, u32, Job)> = self
@@ -238,7 +256,7 @@ impl Population {
         for (number, session, job) in waiting {
             self.in_system.leave(now);
             let sample = never_begun(job, number, now, Outcome::Unfinished);
-            host.record(Sample { page: self.page_left_open(job), session, ..sample });
+            transport.record(Sample { page: self.page_left_open(job), session, ..sample });
         }
         self.users.clear();
     }
@@ -249,10 +267,10 @@ impl Population {
     }
 }
 
-/// Hands a sample to the host.
-fn record<H: Host>(host: &mut H, sample: Sample) {
+/// Hands a sample to the transport.
+fn record<T: Transport>(transport: &mut T, sample: Sample) {
     debug_assert!(sample.is_ordered(), "out of order: {sample:?}");
-    host.record(sample);
+    transport.record(sample);
 }
 
 /// The sample of a request that never reached a connection.
@@ -274,6 +292,7 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         status: 0,
         outcome,
         tcp: None,
+        tls: None,
         page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

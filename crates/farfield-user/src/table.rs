@@ -5,8 +5,8 @@
 //! a request. A timer for each request would leave millions of dead ones behind in the wheel.
 
 use crate::connection::{Connection, Link};
-use crate::host::ConnectionKey;
 use crate::slots::ConnectionSlot;
+use crate::transport::ConnectionKey;
 use farfield_base::Instant;
 use slab::Slab;
 

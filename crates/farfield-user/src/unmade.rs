@@ -1,9 +1,9 @@
 //! Load that was due and that no user has taken: dropped, or missed by a worker that fell behind.
 
 use crate::connection::Job;
-use crate::host::Host;
 use crate::population::Population;
 use crate::settle::never_begun;
+use crate::transport::Transport;
 use farfield_base::random::Purpose;
 use farfield_base::{Instant, Outcome};
 
@@ -14,7 +14,7 @@ pub(crate) const MISSED_ROWS: u64 = 1_000_000;
 impl Population {
     /// Records the load that was due by `now` and that this worker never came to, so that a generator which
     /// falls behind is found out: each is a request that was never begun and is unfinished.
-    pub(crate) fn record_missed<H: Host>(&mut self, host: &mut H, now: Instant) {
+    pub(crate) fn record_missed<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         let end = now.min(self.window.measure_to);
         if self.requests_ran_out() || self.sessions_ran_out() {
             return;
@@ -27,7 +27,7 @@ impl Population {
                 self.tally.scheduled += scheduled;
                 break;
             }
-            self.record_missed_one(host, now, due, number as u32);
+            self.record_missed_one(transport, now, due, number as u32);
         }
     }
 
@@ -39,7 +39,13 @@ impl Population {
         Some([own(from)? as u64, own(from.max(self.window.measure_from))? as u64])
     }
 
-    fn record_missed_one<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, number: u32) {
+    fn record_missed_one<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        due: Instant,
+        number: u32,
+    ) {
         self.tally.scheduled += u64::from(self.window.contains(due));
         self.tally.missed += 1;
         if self.tally.missed > MISSED_ROWS {
@@ -48,20 +54,26 @@ impl Population {
         // It was due and not over for so long, as Little's law counts.
         self.in_system.enter(now, due);
         self.in_system.leave(now);
-        self.record_unmade(host, now, due, number, Outcome::Unfinished);
+        self.record_unmade(transport, now, due, number, Outcome::Unfinished);
     }
 
     /// Records load for which all users that the scenario allows are busy.
-    pub(crate) fn drop_load<H: Host>(&mut self, host: &mut H, now: Instant, due: Instant, number: u32) {
+    pub(crate) fn drop_load<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        due: Instant,
+        number: u32,
+    ) {
         let counts = u64::from(self.window.contains(due));
         self.tally.scheduled += counts;
         self.tally.dropped += counts;
-        self.record_unmade(host, now, due, number, Outcome::Dropped);
+        self.record_unmade(transport, now, due, number, Outcome::Dropped);
     }
 
-    fn record_unmade<H: Host>(
+    fn record_unmade<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         due: Instant,
         number: u32,
@@ -70,6 +82,6 @@ impl Population {
         let mut rng = self.seed.stream(Purpose::User, u64::from(number));
         let request = self.itinerary.first_page(number, &mut rng);
         let job = Job { request, pending: None, due, again: false, first: true };
-        host.record(never_begun(job, number, now, outcome));
+        transport.record(never_begun(job, number, now, outcome));
     }
 }

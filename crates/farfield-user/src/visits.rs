@@ -4,10 +4,10 @@
 //! the end of the run leaves open has no end. Here is also how many are begun, and which may go on when the
 //! load is over.
 
-use crate::host::Host;
 use crate::load::Worker;
 use crate::population::Population;
 use crate::slots::UserSlot;
+use crate::transport::Transport;
 use farfield_base::{Instant, Note, SessionBegin, SessionEnd};
 use std::num::NonZeroU32;
 
@@ -27,7 +27,7 @@ impl Population {
     }
 
     /// Notes that the user's session begins, if the page that is due is its first.
-    pub(crate) fn note_begin<H: Host>(&mut self, host: &mut H, due: Instant, slot: UserSlot) {
+    pub(crate) fn note_begin<T: Transport>(&mut self, transport: &mut T, due: Instant, slot: UserSlot) {
         if !self.records_sessions() || self.model.is_single() {
             return;
         }
@@ -36,21 +36,21 @@ impl Population {
             let begin = SessionBegin { due, user: user.number, session: user.session };
             user.begun = Some(begin);
             self.sessions_open += 1;
-            host.note(Note::Begun(begin));
+            transport.note(Note::Begun(begin));
         }
     }
 
     /// Notes that the user's session is over: `broken_off` in a state, or gone its whole way.
-    pub(crate) fn note_end<H: Host>(
+    pub(crate) fn note_end<T: Transport>(
         &mut self,
-        host: &mut H,
+        transport: &mut T,
         now: Instant,
         slot: UserSlot,
         broken_off: Option<u16>,
     ) {
         if let Some(begin) = self.users[slot.index()].begun.take() {
             self.sessions_open -= 1;
-            host.note(Note::Ended(SessionEnd { begin, at: now, broken_off }));
+            transport.note(Note::Ended(SessionEnd { begin, at: now, broken_off }));
         }
     }
 
@@ -84,9 +84,9 @@ impl Population {
     }
 
     /// Hands on what sessions noted of a request that is over.
-    pub(crate) fn hand_notes<H: Host>(&mut self, host: &mut H) {
+    pub(crate) fn hand_notes<T: Transport>(&mut self, transport: &mut T) {
         while let Some(note) = self.itinerary.next_note() {
-            host.note(note);
+            transport.note(note);
         }
     }
 }

@@ -174,6 +174,27 @@ fn broken_replies_are_named_and_never_wedge() {
     check("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", Outcome::Status4xx);
 }
 
+/// A server that speaks first, before the request is sent, answers it: to turn the client away, or in another
+/// protocol.
+#[test]
+fn what_a_server_says_first_answers_the_first_request() {
+    let busy = "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    for (greeting, outcome) in [("SSH-2.0-OpenSSH_9.2\r\n", Outcome::BadHead), (busy, Outcome::Status5xx)] {
+        let server = Server { greeting: Some(greeting), mute: true, ..Server::default() };
+        let stage = play("", ROOT, server);
+        assert!(
+            stage.count(outcome) > 300,
+            "{outcome:?}: {} of {}",
+            stage.count(outcome),
+            stage.samples.len()
+        );
+        assert_eq!(stage.count(outcome) + stage.count(Outcome::Unfinished), stage.samples.len());
+        assert_eq!(stage.tally.unasked, 0);
+        let answered = stage.samples.iter().filter(|sample| sample.outcome == outcome);
+        assert!(answered.into_iter().all(|sample| sample.service_time() == Some(Duration::ZERO)));
+    }
+}
+
 /// What comes behind a reply is not taken for the next reply, even by a user who asks again at once.
 #[test]
 fn bytes_that_nobody_asked_for_close_the_connection() {

@@ -129,9 +129,9 @@ fn a_count_of_requests_ends_the_load() {
 #[test]
 fn workers_share_a_load_without_changing_it() {
     for load in [
-        "{ model = 'closed', users = 11, think = { law = 'exponential', mean = '80ms' } }",
+        "{ model = 'closed', users = 11, think = { distribution = 'exponential', mean = '80ms' } }",
         "{ model = 'open', arrivals = '300/s' }",
-        "{ model = 'hybrid', arrivals = '30/s', think = { law = 'weibull', shape = 0.7, scale = '60ms' } }",
+        "{ model = 'hybrid', arrivals = '30/s', think = { distribution = 'weibull', shape = 0.7, scale = '60ms' } }",
         "{ model = 'overload', descriptors = 10, timeout = '100ms' }",
     ] {
         let mut scene = Scene::of(load);
@@ -152,8 +152,9 @@ fn workers_share_a_load_without_changing_it() {
 
 #[test]
 fn the_same_seed_plays_the_same_scene() {
-    let scene =
-        Scene::of("{ model = 'hybrid', arrivals = '50/s', think = { law = 'exponential', mean = '50ms' } }");
+    let scene = Scene::of(
+        "{ model = 'hybrid', arrivals = '50/s', think = { distribution = 'exponential', mean = '50ms' } }",
+    );
     assert_eq!(scene.play().samples, scene.play().samples);
 }
 

@@ -274,7 +274,7 @@ fn unique_rows_run_out() {
 /// Random streams belong to users: three workers together ask for what one does, request by request.
 #[test]
 fn three_workers_do_what_one_does() {
-    let session = "think = { law = 'exponential', mean = '80ms' }\n\
+    let session = "think = { distribution = 'exponential', mean = '80ms' }\n\
         data = [{ file = 'users.csv', order = 'shuffled' }]\n\
         [transitions]\na = { b = 0.6, a = 0.2, end = 0.2 }\nb = { back = 0.5, a = 0.3, end = 0.2 }\n\
         [[state]]\nname = 'a'\npath = '/a?${name}${session}r${random(1,999)}'\n\

@@ -8,8 +8,8 @@ use farfield_traffic::distribution::{Distribution, TimesSpec};
 use scene::{Scene, Server, Stage, ms};
 
 const PAGE: &str = "[[request]]\npath = '/'\nembedded = ['/1', '/2', '/3']";
-const ACTIVE: &str = "{ law = 'weibull', shape = 0.382, scale = '1.46s' }";
-const INACTIVE: &str = "{ law = 'pareto', shape = 1.5, scale = '1s' }";
+const ACTIVE: &str = "{ distribution = 'weibull', shape = 0.382, scale = '1.46s' }";
+const INACTIVE: &str = "{ distribution = 'pareto', shape = 1.5, scale = '1s' }";
 
 /// The stage's server takes 15 ms for a reply, and a connection takes 10 ms.
 const REPLY: Duration = Duration::from_ms(15);
@@ -89,7 +89,7 @@ fn without_think_time_only_active_off_times_are_left() {
 fn the_rate_of_a_user_is_that_of_its_mean_times() {
     let (users, seconds, embedded) = (100, 10_000, 3.0);
     let mut scene = surge(users, "");
-    let think = "{ law = 'pareto', shape = 3.5, scale = '1s' }";
+    let think = "{ distribution = 'pareto', shape = 3.5, scale = '1s' }";
     let load = format!("{{ model = 'closed', users = {users}, think = {think}, active-off = {ACTIVE} }}");
     scene.load = Scene::of(&load).load;
     scene.length = Duration::from_secs(seconds);

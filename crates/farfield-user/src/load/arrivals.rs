@@ -1,7 +1,7 @@
 //! The arrivals of one worker, with the one that comes next.
 
 use super::{Announced, Worker};
-use crate::host::Wake;
+use crate::transport::Wake;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::arrival::{ArrivalProcess, WorkerArrivals};

@@ -1,8 +1,8 @@
 //! A closed load: a fixed number of users, each of whom waits for a page, thinks, and asks for the next.
 
 use super::{Announced, Model, Taken, Taker, Worker, fraction};
-use crate::host::Wake;
 use crate::itinerary::Itinerary;
+use crate::transport::Wake;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use farfield_traffic::distribution::Distribution;

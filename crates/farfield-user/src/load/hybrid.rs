@@ -2,8 +2,8 @@
 
 use super::arrivals::Arrivals;
 use super::{Announced, Model, Taken, Taker, Worker};
-use crate::host::Wake;
 use crate::itinerary::Itinerary;
+use crate::transport::Wake;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use farfield_traffic::arrival::ArrivalProcess;

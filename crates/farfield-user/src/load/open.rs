@@ -5,9 +5,9 @@
 
 use super::arrivals::Arrivals;
 use super::{Announced, Model, Taken, Taker, Worker};
-use crate::host::Wake;
 use crate::itinerary::Itinerary;
 use crate::slots::UserSlot;
+use crate::transport::Wake;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::arrival::ArrivalProcess;

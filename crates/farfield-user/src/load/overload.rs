@@ -1,9 +1,9 @@
 //! An overload: the S-Client of Banga and Druschel (1999), whose descriptors keep trying to connect.
 
 use super::{Announced, Model, Taken, Taker, Worker, fraction};
-use crate::host::{ConnectionKey, Wake};
 use crate::itinerary::Itinerary;
 use crate::slots::DescriptorSlot;
+use crate::transport::{ConnectionKey, Wake};
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::load::{Overload, Restart};

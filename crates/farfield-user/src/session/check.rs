@@ -1,4 +1,4 @@
-//! The checks of a state, held against a reply's body: which do not hold, and what the reply has instead.
+//! The checks of a state, compared with a reply's body: which do not hold, and what the reply has instead.
 
 use super::find;
 use super::text::{Fillable, Filling, TextContext};

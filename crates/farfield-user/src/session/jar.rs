@@ -1,10 +1,10 @@
 //! A user's cookies (RFC 6265).
 //!
-//! Users talk to one server over plain HTTP, so that a cookie's host is always the same: a Domain that is not
-//! the server's refuses the cookie, and so does Secure, as browsers have it. What is left is name, value,
-//! path and when it ends. Time is the run's; an Expires counts from the reply's own Date or, without one, is
-//! only distinguished from the distant past, by which servers delete. A jar takes a cookie's bytes and 40
-//! more for each.
+//! Users talk to one server over one scheme, so that a cookie's host is always the same: a Domain that is
+//! not the server's refuses the cookie, and so does Secure over plain HTTP, as browsers have it. What is left
+//! is name, value, path and when it ends. Time is the run's; an Expires counts from the reply's own Date or,
+//! without one, is only distinguished from the distant past, by which servers delete. A jar takes a cookie's
+//! bytes and 40 more for each.
 
 use farfield_base::calendar::days_since_1970;
 use farfield_base::{Duration, Instant};
@@ -52,6 +52,8 @@ pub(crate) struct Setter<'a> {
     pub target: &'a [u8],
     /// The server's name or address, with or without a port.
     pub host: &'a str,
+    /// Whether the scheme is https.
+    pub secure: bool,
     /// When the reply's head came.
     pub now: Instant,
     /// The reply's Date, as it says.
@@ -99,7 +101,7 @@ impl Jar {
                     Some(domain) if covers(domain, setter.host) => {}
                     _ => return,
                 },
-                6 if is("secure") => return,
+                6 if is("secure") && !setter.secure => return,
                 7 if is("max-age") => max_age = text().and_then(|text| text.parse::<i64>().ok()).or(max_age),
                 7 if is("expires") => expires = text().and_then(date).or(expires),
                 _ => {}
@@ -263,6 +265,7 @@ mod tests {
         Setter {
             target: target.as_bytes(),
             host: "www.shop.org:8080",
+            secure: false,
             now: at(10),
             date: Some(b"Sun, 06 Nov 1994 08:49:37 GMT"),
         }
@@ -336,6 +339,13 @@ mod tests {
                 && covers("127.0.0.1", "127.0.0.1:80")
                 && covers("::1", "[::1]:80")
         );
+    }
+
+    #[test]
+    fn a_secure_cookie_needs_a_secure_server() {
+        let mut jar = Jar::default();
+        jar.set(b"a=1; Secure", Setter { secure: true, ..setter("/") });
+        assert_eq!(sent(&jar, "/", 11), "a=1");
     }
 
     #[test]

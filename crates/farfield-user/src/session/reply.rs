@@ -1,4 +1,4 @@
-//! Replies as they come: what is kept of one, what it is held against, what is taken from it, and what it
+//! Replies as they come: what is kept of one, what it is compared with, what is taken from it, and what it
 //! leads to.
 
 use super::cache::{self, Ask, Kept};
@@ -14,7 +14,7 @@ use super::page::{Named, Scanner};
 use super::request::Written;
 use super::text::Filling;
 use super::trace::TraceEvent;
-use super::{Kind, PendingRequest, Sessions};
+use super::{PendingRequest, RequestRole, Sessions};
 use crate::connection::Job;
 use crate::user::User;
 use farfield_base::random::Stream;
@@ -97,17 +97,23 @@ impl Sessions {
         let visit = user.visit.as_mut().expect("the user is in a session");
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
-            let setter = Setter { target: written.target_bytes(), host: &self.writer.host, now, date };
+            let setter = Setter {
+                target: written.target_bytes(),
+                host: &self.writer.host,
+                secure: self.writer.server.is_secure(),
+                now,
+                date,
+            };
             cookies.iter().for_each(|field| visit.jar.set(field, setter));
         }
         let state = usize::from(visit.state);
-        let (needs, main) = (self.needs[state], matches!(kind, Kind::Main { .. }));
+        let (needs, main) = (self.needs[state], matches!(kind, RequestRole::Main { .. }));
         if self.failures.keep() && (head.status >= 400 || main && needs.may_fail) {
             intake.head = self.bodies.pop().unwrap_or_default();
             failure::write_head(head, fields, &mut intake.head);
             intake.body_on_failure = head.status >= 400 && !(main && needs.body);
         }
-        let Kind::Main { redirects } = *kind else {
+        let RequestRole::Main { redirects } = *kind else {
             if self.session.cache {
                 intake.kept = Kept::of(fields, now);
             }
@@ -158,7 +164,7 @@ impl Sessions {
             traced.body(bytes);
         }
         let visit = user.visit.as_mut().expect("the user is in a session");
-        let main = matches!(kind, Kind::Main { .. }) && !Onward::is_followed(&intake.onward);
+        let main = matches!(kind, RequestRole::Main { .. }) && !Onward::is_followed(&intake.onward);
         let decoded;
         let bytes = match &mut intake.decoder {
             Some(decoder) => {
@@ -230,7 +236,7 @@ impl Sessions {
             head: &[],
             body: &[],
         };
-        let Kind::Main { redirects } = kind else {
+        let RequestRole::Main { redirects } = kind else {
             return self.object_over(user, about, &written, intake);
         };
         let names = Arc::clone(&self.check_names);
@@ -325,7 +331,7 @@ impl Sessions {
         let next = self.writer.redirected(written, recipe, (status, target), &visit.referer, jar);
         visit.location.clear();
         visit.location.push_str(target);
-        let slot = self.pend(next, Kind::Main { redirects: left - 1 }, now);
+        let slot = self.pend(next, RequestRole::Main { redirects: left - 1 }, now);
         user.queue(job.led_to(job.request, Some(slot), now));
     }
 
@@ -347,7 +353,7 @@ impl Sessions {
         let Ask::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let written = self.writer.object(target, &lines, &visit.location, jar);
-        let slot = self.pend(written, Kind::Object, now);
+        let slot = self.pend(written, RequestRole::Object, now);
         user.embed(job.led_to(request, Some(slot), now));
     }
 

@@ -228,7 +228,7 @@ impl Writer {
     pub fn new(target: &Target, browser: bool) -> Result<Writer, RequestError> {
         let no_host = || RequestError::Host(target.host.clone());
         Ok(Writer {
-            server: Server::of(&target.host).ok_or_else(no_host)?,
+            server: Server::of(&target.host, target.secure).ok_or_else(no_host)?,
             host: target.host.as_str().into(),
             version: target.version,
             lines: common_lines(target, &[], &[])?,

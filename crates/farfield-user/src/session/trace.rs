@@ -7,7 +7,7 @@ use super::check::UnmetInWords;
 use super::coding::{Coding, Decoder};
 use super::mask::Mask;
 use super::request::Written;
-use super::{Kind, Sessions};
+use super::{RequestRole, Sessions};
 use crate::user::User;
 use farfield_base::{Duration, Instant, Outcome};
 use farfield_http::http1::{Fields, Head};
@@ -244,14 +244,14 @@ impl Sessions {
     pub(super) fn trace_request(
         &mut self,
         written: &Written,
-        kind: Kind,
+        kind: RequestRole,
         now: Instant,
     ) -> Option<Box<Traced>> {
         self.tracer.as_ref()?;
         let role = match kind {
-            Kind::Object => TraceRole::Object,
-            Kind::Main { redirects } if redirects == self.session.redirects => TraceRole::Page,
-            Kind::Main { .. } => TraceRole::Redirect,
+            RequestRole::Object => TraceRole::Object,
+            RequestRole::Main { redirects } if redirects == self.session.redirects => TraceRole::Page,
+            RequestRole::Main { .. } => TraceRole::Redirect,
         };
         let number = self.pending.vacant_key() as u32;
         let url = [self.writer.server.origin(), written.target()].concat();

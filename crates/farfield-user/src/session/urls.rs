@@ -12,21 +12,28 @@ use url::{Position, Url};
 pub(crate) struct Server {
     /// Its root.
     root: Url,
-    /// `http://` and its name or address, with the port where that is not 80.
+    /// The scheme, `://` and its name or address, with the port where that is not the scheme's own.
     origin: Box<str>,
 }
 
 impl Server {
-    /// The server that requests call `host`; nothing if that is no host of a URL.
-    pub fn of(host: &str) -> Option<Server> {
-        let root = Url::parse(&format!("http://{host}/")).ok()?;
+    /// The server that requests call `host`, over TLS where it is `secure`; nothing if that is no host of a
+    /// URL.
+    pub fn of(host: &str, secure: bool) -> Option<Server> {
+        let scheme = if secure { "https" } else { "http" };
+        let root = Url::parse(&format!("{scheme}://{host}/")).ok()?;
         let origin = root[..Position::BeforePath].into();
         Some(Server { root, origin })
     }
 
-    /// `http://` and its name or address.
+    /// The scheme, `://` and its name or address.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// Whether the scheme is https.
+    pub fn is_secure(&self) -> bool {
+        self.root.scheme() == "https"
     }
 
     /// The page that was asked for at `location`: path and query.
@@ -36,7 +43,7 @@ impl Server {
     }
 
     /// The target to ask for at `url`: path and query, without the fragment; nothing if it is another
-    /// server's, or no matter of HTTP without TLS.
+    /// server's, or of another scheme.
     pub fn target<'u>(&self, url: &'u Url) -> Option<&'u str> {
         let here = url.scheme() == self.root.scheme()
             && url.host() == self.root.host()
@@ -65,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn resolve(base: &str, reference: &str, host: &str) -> Option<String> {
-        let server = Server::of(host).expect("a host");
+        let server = Server::of(host, false).expect("a host");
         server.resolve(&server.page(base), reference)
     }
 
@@ -129,6 +136,24 @@ mod tests {
             ("a:b/../c".trim_start_matches("a:"), "/b/c/c"),
         ] {
             check(reference, expected);
+        }
+    }
+
+    /// Over TLS the usual port is 443, and plain HTTP leads elsewhere.
+    #[test]
+    fn a_secure_server_is_another_than_the_plain_one() {
+        let server = Server::of("shop", true).expect("a host");
+        let to = |reference| server.resolve(&server.page("/a/b"), reference);
+        assert_eq!(server.origin(), "https://shop");
+        for (reference, expected) in [
+            ("c", Some("/a/c")),
+            ("https://shop/x", Some("/x")),
+            ("https://shop:443/x", Some("/x")),
+            ("http://shop/x", None),
+            ("http://shop:443/x", None),
+            ("https://shop:80/x", None),
+        ] {
+            assert_eq!(to(reference).as_deref(), expected, "{reference}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A stage for users in virtual time: a host that keeps a wheel, and a server that follows its script.
+//! A stage for users in virtual time: a transport that keeps a wheel, and a server that follows its script.
 //!
 //! The server answers each request `service` after it came, on as many connections as there are; the path
 //! takes `rtt` for a round trip. What else it does is set with the scene.
@@ -16,7 +16,8 @@ use farfield_traffic::session::replay::{Replay, ReplaySpec};
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, SessionLimits, Tally, Target, Wake,
+    ConnectionKey, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Tally, Target, Transport,
+    Wake,
 };
 use std::collections::BTreeMap;
 
@@ -45,6 +46,8 @@ pub struct Server {
     pub behind: Option<(Duration, &'static str)>,
     /// It resets the connection behind each reply.
     pub resets: bool,
+    /// What it says on a new connection before it is asked; it arrives a microsecond before the client sends.
+    pub greeting: Option<&'static str>,
 }
 
 impl Default for Server {
@@ -62,6 +65,7 @@ impl Default for Server {
             pieces: None,
             behind: None,
             resets: false,
+            greeting: None,
         }
     }
 }
@@ -97,6 +101,7 @@ pub struct Stage {
     pub depth_most: usize,
     /// What was sent, with when and on which connection, by its serial.
     pub sent: Vec<(Instant, u32, String)>,
+    machines: u32,
     server: Server,
     wheel: Wheel<Event>,
     wires: BTreeMap<u32, Wire>,
@@ -154,7 +159,11 @@ impl Stage {
     }
 }
 
-impl Host for Stage {
+impl Transport for Stage {
+    fn machine_of(&self, user: u32) -> u32 {
+        user % self.machines
+    }
+
     fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
         self.attempts.push(self.now);
         self.wires.insert(key.serial, Wire::default());
@@ -218,6 +227,8 @@ pub struct Scene {
     pub itinerary: Option<Itinerary>,
     pub policy: Policy,
     pub server: Server,
+    /// Machines that users act on, in turn.
+    pub machines: u32,
     pub length: Duration,
     pub requests_max: Option<u64>,
     pub sessions: SessionLimits,
@@ -245,6 +256,7 @@ impl Scene {
             itinerary: None,
             policy: Policy::default(),
             server: Server::default(),
+            machines: 1,
             length: Duration::from_secs(10),
             requests_max: None,
             sessions: SessionLimits::default(),
@@ -283,7 +295,7 @@ impl Scene {
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
         let authorization = self.authorization.clone();
-        let target = Target { host: "server".into(), version: Version::Http11, authorization };
+        let target = Target { host: "server".into(), version: Version::Http11, authorization, secure: false };
         let itinerary = match (&self.itinerary, &self.session, &self.replay) {
             (Some(itinerary), _, _) => Ok(itinerary.clone()),
             (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &target),
@@ -294,6 +306,7 @@ impl Scene {
             load: self.load.clone(),
             itinerary: itinerary.expect("requests that can be written"),
             policy: self.policy,
+            tls: None,
             seed: Seed(1),
             worker,
             workers,
@@ -313,6 +326,7 @@ impl Scene {
             requests: BTreeMap::new(),
             depth_most: 0,
             sent: Vec::new(),
+            machines: self.machines,
             server: self.server.clone(),
             wheel: Wheel::new(),
             wires: BTreeMap::new(),
@@ -344,7 +358,13 @@ impl Stage {
     fn deliver(&mut self, population: &mut Population, at: Instant, due: Instant, event: Event) {
         match event {
             Event::Wake(wake) => population.handle_wake(self, at, due, wake),
-            Event::Connected(key) => population.handle_connected(self, at, key),
+            Event::Connected(key) => {
+                population.handle_connected(self, at, key);
+                if let Some(greeting) = self.server.greeting {
+                    let arrived = Instant::from_ns(at.as_ns() - 1_000);
+                    population.handle_received(self, arrived, key, greeting.as_bytes());
+                }
+            }
             Event::Bytes(key, bytes, ends) => {
                 if ends {
                     population.handle_ending(key);

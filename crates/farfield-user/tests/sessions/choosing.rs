@@ -4,7 +4,7 @@ use super::{ONE, form, header, line, lines, reply, scripted};
 use crate::scene::Stage;
 use farfield_base::Outcome;
 
-/// A page in Latin-1: texts are held against it, taken from it and sent on as letters, not as bytes.
+/// A page in Latin-1: texts are compared with it, taken from it and sent on as letters, not as bytes.
 #[test]
 fn text_is_looked_at_in_the_charset_that_the_reply_names() {
     let session = "[[state]]\nname = 'a'\npath = '/a'\ncheck = { contains = 'café', css = { b = 'café' } }\n\

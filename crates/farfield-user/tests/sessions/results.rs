@@ -311,7 +311,7 @@ fn so_many_sessions_and_no_more() {
 #[test]
 fn sessions_may_finish() {
     let long = "
-think = { law = 'constant', value = '200ms' }
+think = { distribution = 'constant', value = '200ms' }
 path = ['a', 'b', 'a', 'b', 'a']
 "
     .to_owned()

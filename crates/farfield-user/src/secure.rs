@@ -1,0 +1,123 @@
+//! TLS between the transport and the readers of replies, where the scheme is https: the handshake, and what
+//! comes sealed.
+//!
+//! A request waits for the handshake as it waits for the connection, within the same time limit. Sealing
+//! takes one allocation for each request, for the buffer that the transport keeps, beside those of the
+//! library.
+
+use crate::connection::State;
+use crate::population::Population;
+use crate::slots::{ConnectionSlot, UserSlot};
+use crate::transport::{ConnectionKey, Transport};
+use bytes::Bytes;
+use farfield_base::Instant;
+use farfield_http::tls::{Session, TlsFailure};
+
+/// Hands what the session has to send to the transport, through `sealed`; returns when that was, if there was
+/// anything.
+pub(crate) fn send_of<T: Transport>(
+    session: &mut Session,
+    transport: &mut T,
+    key: ConnectionKey,
+    sealed: &mut Vec<u8>,
+) -> Option<Instant> {
+    session.take_to_send(sealed);
+    let sent = (!sealed.is_empty()).then(|| transport.send(key, &Bytes::copy_from_slice(sealed)));
+    sealed.clear();
+    sent
+}
+
+impl Population {
+    /// Begins the handshake on a connection that is established.
+    pub(crate) fn begin_securing<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        let (Some(client), Some(connection)) = (&self.tls, self.table.find(key)) else { return };
+        let user = self.users[connection.user.index()].number;
+        let session = connection.tls.insert(client.begin(now, user));
+        connection.state = State::Securing;
+        if self.window.contains(now) {
+            self.tally.handshake_cpu = self.tally.handshake_cpu + session.take_spent();
+        }
+        send_of(session, transport, key, &mut self.sealed);
+    }
+
+    /// Bytes came on a connection with a session.
+    pub(crate) fn handle_sealed<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
+        let (Some(client), Some(connection)) = (&self.tls, self.table.find(key)) else { return };
+        let Some(session) = &mut connection.tls else { return };
+        let mut plain = std::mem::take(&mut self.plain);
+        let received = session.receive(client, now, bytes, &mut plain);
+        if connection.state == State::Securing && self.window.contains(now) {
+            self.tally.handshake_cpu = self.tally.handshake_cpu + session.take_spent();
+        }
+        let closed = session.is_closed_by_peer();
+        connection.ending |= closed;
+        let secured = received.is_ok() && session.is_secured() && connection.state == State::Securing;
+        if !secured {
+            send_of(session, transport, key, &mut self.sealed);
+        } else {
+            // The end of the handshake goes with the request.
+            connection.state = State::Open;
+            connection.secured = Some(session.stats(now));
+            let user = connection.user;
+            self.table.start_limit(key.slot, now);
+            self.send_last_bound(transport, key.slot);
+            self.pump(transport, now, user);
+        }
+        if !plain.is_empty() {
+            self.handle_plain(transport, now, key, &plain);
+        }
+        plain.clear();
+        self.plain = plain;
+        match received {
+            Err(failure) => self.fail_session(transport, now, key, failure),
+            // The end of what the server sends: the end of the connection may not come behind it.
+            Ok(()) if closed => self.handle_closed(transport, now, key),
+            Ok(()) => {}
+        }
+    }
+
+    /// The session cannot go on. What came before in good order is read.
+    fn fail_session<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        failure: TlsFailure,
+    ) {
+        if self.table.find(key).is_some() {
+            self.lose(transport, now, key.slot, failure.outcome());
+        }
+    }
+
+    /// Says on a connection that is about to be closed that nothing more is sent (RFC 8446 section 6.1),
+    /// unless the server has closed already.
+    pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        if self.tls.is_none() {
+            return;
+        }
+        let key = self.table.key(slot);
+        let connection = self.table.at_mut(slot);
+        if let (Some(session), false) = (&mut connection.tls, connection.ending) {
+            session.close();
+            send_of(session, transport, key, &mut self.sealed);
+        }
+    }
+
+    /// Forgets the tickets of a user who leaves, or who comes back as a visitor that the server has not seen.
+    pub(crate) fn forget_tickets(&self, slot: UserSlot) {
+        if let Some(client) = &self.tls {
+            client.forget(self.users[slot.index()].number);
+        }
+    }
+}

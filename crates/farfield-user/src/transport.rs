@@ -1,0 +1,136 @@
+//! The interface between users and the plane that carries them.
+
+use crate::slots::{ConnectionSlot, UserSlot};
+use bytes::Bytes;
+use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
+
+/// The key by which a transport knows a connection of a population.
+///
+/// Slots are used again; the serial is not, so what arrives late for a connection that is gone is ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionKey {
+    /// The place in the population's table, dense from 0.
+    pub slot: ConnectionSlot,
+    /// The number of the connection, unique over the run's workers.
+    pub serial: u32,
+}
+
+/// The reason that a population asked to be woken for. Wakes are not cancelled: one that is stale does
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Load is due that the model of load scheduled: an arrival, or an attempt to connect.
+    Load {
+        /// The source of the load as the model numbers it, such as an S-Client's descriptor.
+        item: u32,
+        /// Distinguishes the wake from those for earlier load of the item, which are stale.
+        turn: u32,
+    },
+    /// A user of a closed load begins for the first time.
+    Start {
+        /// The user's number among the users of the whole run.
+        user: u32,
+    },
+    /// A user's think time is over.
+    Think {
+        /// The user's slot.
+        slot: UserSlot,
+        /// The user's turn when it began to think.
+        turn: u32,
+    },
+    /// An active OFF time inside a user's page is over.
+    Off {
+        /// The user's slot.
+        slot: UserSlot,
+        /// The user's turn when the time began.
+        turn: u32,
+    },
+    /// A user waits no longer after a failure.
+    Resume {
+        /// The user's slot.
+        slot: UserSlot,
+        /// The user's turn when it failed.
+        turn: u32,
+    },
+    /// The oldest request on its way may have come to its time limit.
+    Deadline,
+    /// The oldest attempt to connect may have gone unanswered for too long.
+    Unanswered,
+    /// The connection that has been idle in a pool for longest may have come to its end.
+    Idle,
+}
+
+impl Wake {
+    /// True if load was due at this wake: its lateness is the generator's own.
+    pub fn begins_load(self) -> bool {
+        matches!(self, Wake::Load { .. } | Wake::Think { .. } | Wake::Off { .. })
+    }
+}
+
+/// The end of a connection, or of the attempt at one, other than by a FIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// RST to the SYN.
+    Refused,
+    /// The transport gave up connecting.
+    ConnectTimedOut,
+    /// No route, or an ICMP error.
+    Unreachable,
+    /// RST on an established connection.
+    Reset,
+    /// No descriptor was left.
+    NoDescriptor,
+    /// No local address or port was left.
+    NoAddress,
+}
+
+impl Failure {
+    /// The outcome of the requests that this failure ended.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Failure::Refused => Outcome::ConnectRefused,
+            Failure::ConnectTimedOut => Outcome::ConnectTimedOut,
+            Failure::Unreachable => Outcome::Unreachable,
+            Failure::Reset => Outcome::Reset,
+            Failure::NoDescriptor => Outcome::NoDescriptor,
+            Failure::NoAddress => Outcome::NoAddress,
+        }
+    }
+}
+
+/// The plane, seen from a population. No call re-enters the population: what follows from one is handed in
+/// later by `handle_*`.
+pub trait Transport {
+    /// Begins to connect, as client `user` (which chooses the source address), and returns when that was.
+    fn connect(&mut self, connection: ConnectionKey, user: u32) -> Instant;
+
+    /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
+    fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
+
+    /// Closes in good order. Nothing more is heard of the connection.
+    fn close(&mut self, connection: ConnectionKey);
+
+    /// Drops an attempt to connect without a word to the server.
+    fn abandon(&mut self, connection: ConnectionKey);
+
+    /// Schedules `wake` at `at`: it is handed in then, or as soon after as can be.
+    fn wake_at(&mut self, at: Instant, wake: Wake);
+
+    /// The machine that user `user` acts on, by a number of the transport's: users of one machine may share
+    /// connections. By default all act on one.
+    fn machine_of(&self, _user: u32) -> u32 {
+        0
+    }
+
+    /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is
+    /// still the user's, or when its failure is handed in.
+    fn tcp_stats(&self, _connection: ConnectionKey) -> Option<TcpStats> {
+        None
+    }
+
+    /// Takes the sample of a request that is over.
+    fn record(&mut self, sample: Sample);
+
+    /// Takes a note of what happened in a session.
+    fn note(&mut self, _note: Note) {}
+}
