@@ -1,5 +1,6 @@
 //! Statistics that the engine records about itself: all that the verdict needs beside the samples.
 
+use crate::bottleneck::Bottleneck;
 use crate::histogram::Histogram;
 use farfield_base::{Duration, Tenths};
 use schemars::JsonSchema;
@@ -73,6 +74,41 @@ pub struct EngineStats {
     pub machine: Option<MachineStats>,
     /// The server's limits and their effects; `None` if it has none.
     pub server_limits: Option<ServerLimits>,
+    /// What gave out first; `None` if nothing of a server was monitored.
+    #[serde(default)]
+    pub bottleneck: Option<Bottleneck>,
+    /// The run's clock beside the wall clock; `None` in virtual time.
+    #[serde(default)]
+    pub clock: Option<RunClock>,
+    /// The captures that were taken.
+    #[serde(default)]
+    pub captures: Vec<CaptureStats>,
+}
+
+/// The run's clock beside the wall clock (`CLOCK_REALTIME`) of the same machine: an instant of the run is
+/// `start_unix_ns` later since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunClock {
+    /// Wall-clock time of the start of the run, in nanoseconds since 1970, to a tenth of a microsecond.
+    pub start_unix_ns: u64,
+    /// Nanoseconds by which the wall clock has advanced more than the run's clock from the start to the end:
+    /// other than about zero only if somebody set it.
+    pub drift_ns: i64,
+}
+
+/// A capture of packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureStats {
+    /// The file in the run directory.
+    pub file: String,
+    /// The interface by name; null for packets of emulated clients, whose interfaces the file lists.
+    pub interface: Option<String>,
+    /// Packets in the file.
+    pub packets: u64,
+    /// Packets that the capture lost, for want of room in memory or on the disk.
+    pub lost: u64,
+    /// Processor time of the thread that wrote the file.
+    pub cpu_ns: u64,
 }
 
 /// A server whose process is known to the engine.
@@ -169,15 +205,30 @@ pub struct NetworkStats {
     pub packets_up: u64,
     /// Packets received from it, large segments counted as their packets.
     pub packets_down: u64,
-    /// Packets that the gateway lost or refused: the emulator's fault, not the network's.
+    /// Packets that the gateway lost: the emulator's fault, not the network's.
     pub overruns: u64,
+    /// Packets that the server's kernel refused, since as many as may wait for the threads that do its
+    /// receive work waited: the fault of a server's machine that is full.
+    #[serde(default)]
+    pub refused: u64,
+    /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that work.
+    #[serde(default)]
+    pub receive_threads: Vec<u32>,
     /// Packets that the network did not deliver: what the scenario asks for.
     pub drops: NetworkDrops,
     /// Packets that capturing lost, which changed nothing for anybody else.
     pub capture_drops: u64,
 }
 
-/// Packets that a network did not deliver, by cause.
+impl NetworkStats {
+    /// The share of the packets for the server that its kernel refused; 0 if there were none.
+    pub fn refused_share(&self) -> f64 {
+        self.refused as f64 / (self.packets_up + self.refused).max(1) as f64
+    }
+}
+
+/// Packets that a network did not deliver, by cause, as `summary.json` has them: apart from the emulator's
+/// own counters (`Drops` of farfield-emulator), so that these may change without the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkDrops {
     /// Lost on the wire.
@@ -231,6 +282,9 @@ pub struct WorkerStats {
     /// The most of that time in which it can have been ready without a processor, where the kernel counts
     /// that.
     pub stall_waited: Option<Duration>,
+    /// The part of the processor time that handshakes of TLS took.
+    #[serde(default)]
+    pub handshakes: Duration,
 }
 
 impl WorkerStats {
@@ -249,6 +303,11 @@ impl WorkerStats {
     pub fn waited_share(&self) -> Option<f64> {
         let waited = self.waited.filter(|_| !self.wall.is_zero())?;
         Some((waited.as_secs_f64() / self.wall.as_secs_f64()).min(1.0))
+    }
+
+    /// The share of the time that handshakes of TLS took; 0 if no time passed.
+    pub fn handshake_share(&self) -> f64 {
+        if self.wall.is_zero() { 0.0 } else { self.handshakes.as_secs_f64() / self.wall.as_secs_f64() }
     }
 
     /// The share of the time that its own work took: what it was busy, without waiting for a processor.

@@ -16,8 +16,10 @@
 
 use crate::censored::{self, CensoredAges};
 use crate::failures::Failures;
+use crate::handshakes::Handshakes;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
+use crate::outcomes::OutcomeCounts;
 use crate::pages::{PageTimes, Pages};
 use crate::reuse::Reuse;
 use crate::series::Series;
@@ -54,7 +56,7 @@ pub struct PhaseStats {
     /// Times of the successful requests due in this part; connect times of all their connections.
     pub times: Timings<Histogram>,
     /// Requests due in this part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: [u64; Outcome::ALL.len()],
+    pub outcomes: OutcomeCounts,
     /// Requests due in this part for which the client acted at all.
     pub begun: u64,
     /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
@@ -76,12 +78,12 @@ pub struct PhaseStats {
 impl PhaseStats {
     /// Requests due in this part.
     pub fn requests(&self) -> u64 {
-        self.outcomes.iter().sum()
+        self.outcomes.sum()
     }
 
     /// Requests due in this part that ended so.
     pub fn count(&self, outcome: Outcome) -> u64 {
-        self.outcomes[usize::from(outcome.code())]
+        self.outcomes.of(outcome)
     }
 
     /// The share of requests that went wrong: all that ended otherwise than well, those among them that were
@@ -92,14 +94,10 @@ impl PhaseStats {
     }
 
     /// The error share of any requests, counted by the code of their outcome.
-    pub(crate) fn error_share_of(
-        outcomes: &[u64; Outcome::ALL.len()],
-        ignores_unfinished: bool,
-    ) -> Option<f64> {
-        let count = |outcome: Outcome| outcomes[usize::from(outcome.code())];
-        let ignored = if ignores_unfinished { count(Outcome::Unfinished) } else { 0 };
-        let counted = outcomes.iter().sum::<u64>() - ignored;
-        (counted > 0).then(|| (counted - count(Outcome::Ok)) as f64 / counted as f64)
+    pub(crate) fn error_share_of(outcomes: &OutcomeCounts, ignores_unfinished: bool) -> Option<f64> {
+        let ignored = if ignores_unfinished { outcomes.of(Outcome::Unfinished) } else { 0 };
+        let counted = outcomes.sum() - ignored;
+        (counted > 0).then(|| (counted - outcomes.of(Outcome::Ok)) as f64 / counted as f64)
     }
 
     /// The estimated distribution of a time where some of its values are censored; `None` where none is.
@@ -114,7 +112,7 @@ impl PhaseStats {
     }
 
     fn record(&mut self, sample: &Sample) {
-        self.outcomes[usize::from(sample.outcome.code())] += 1;
+        self.outcomes.add(sample.outcome);
         self.begun += u64::from(sample.begun().is_some());
         if sample.outcome == Outcome::Ok {
             self.redirects += u64::from(matches!(sample.status, 301 | 302 | 303 | 307 | 308));
@@ -151,9 +149,7 @@ impl PhaseStats {
         for (timing, times) in other.times.iter() {
             self.times.of_mut(timing).merge(times);
         }
-        for (mine, theirs) in self.outcomes.iter_mut().zip(other.outcomes) {
-            *mine += theirs;
-        }
+        self.outcomes.merge(&other.outcomes);
         self.begun += other.begun;
         self.redirects += other.redirects;
         self.events.merge(&other.events);
@@ -203,6 +199,7 @@ pub struct Fold {
     classes: Vec<(String, PhaseStats)>,
     drained: u64,
     reuse: Reuse,
+    handshakes: Handshakes,
     series: Series,
     residence: Residence,
     pages: Pages,
@@ -240,6 +237,7 @@ impl Fold {
             steady: PhaseStats::default(),
             drained: 0,
             reuse: Reuse::default(),
+            handshakes: Handshakes::default(),
             series: Series::default(),
             residence: Residence::default(),
             states: States::default(),
@@ -281,6 +279,7 @@ impl Fold {
         }
         self.count_events(sample);
         self.reuse.record(sample);
+        self.handshakes.record(sample, self.window);
         self.series.record(sample);
         let inside = self.window.overlap(sample.due, sample.done);
         self.residence.total_ns += u128::from(inside.as_ns());
@@ -325,6 +324,7 @@ impl Fold {
         self.steady.merge(&other.steady);
         self.drained += other.drained;
         self.reuse.merge(&other.reuse);
+        self.handshakes.merge(&other.handshakes);
         self.series.merge(&other.series);
         self.residence.total_ns += other.residence.total_ns;
         self.residence.requests += other.residence.requests;
@@ -380,6 +380,11 @@ impl Fold {
     /// Requests per connection, over the whole run.
     pub fn reuse(&self) -> &Reuse {
         &self.reuse
+    }
+
+    /// Handshakes of TLS that were over in the window.
+    pub fn handshakes(&self) -> &Handshakes {
+        &self.handshakes
     }
 
     /// The time series, one row a second.
@@ -451,6 +456,7 @@ pub(crate) mod scene {
             status: 200,
             outcome: Outcome::Ok,
             tcp: None,
+            tls: None,
             page: farfield_base::PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
