@@ -9,14 +9,19 @@
 //! `io::Write` the caller hands in.
 
 mod bins;
+pub mod bottleneck;
 pub mod censored;
 mod change;
+pub mod connections;
 pub mod engine_stats;
 pub mod failures;
 pub mod fold;
+pub mod handshakes;
 pub mod histogram;
 pub mod hlog;
 pub mod kaplan_meier;
+pub mod monitor;
+pub mod outcomes;
 pub mod pages;
 pub mod quantile;
 pub mod reuse;
@@ -26,17 +31,20 @@ pub mod sessions;
 mod silence;
 pub mod states;
 pub mod summary;
+pub mod table;
 pub mod threshold;
 pub mod timing;
 pub mod unanswered;
 pub mod verdict;
 
+pub use bottleneck::Bottleneck;
 pub use engine_stats::{
-    Arrivals, EngineStats, MachineStats, NetworkDrops, NetworkStats, OutOfMemory, ServerEnd, ServerStatus,
-    WorkerStats,
+    Arrivals, CaptureStats, EngineStats, MachineStats, NetworkDrops, NetworkStats, OutOfMemory, RunClock,
+    ServerEnd, ServerStatus, WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;
+pub use monitor::MonitorLog;
 pub use quantile::Quantile;
 pub use summary::{Heading, LoadKind, Summary};
 pub use threshold::{Threshold, ThresholdResult};

@@ -8,6 +8,7 @@ use crate::censored::{self, CensoredAges};
 use crate::fold::PhaseStats;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
+use crate::outcomes::OutcomeCounts;
 use crate::timing::Timing;
 use farfield_base::{Outcome, Sample};
 
@@ -24,7 +25,7 @@ pub struct States {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StateCount {
     /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: [u64; Outcome::ALL.len()],
+    pub outcomes: OutcomeCounts,
     /// Response times of those that went well.
     pub response: Histogram,
     /// Ages of those that were given up or were open at the end of the run.
@@ -34,12 +35,12 @@ pub struct StateCount {
 impl StateCount {
     /// Requests due in the measured part.
     pub fn requests(&self) -> u64 {
-        self.outcomes.iter().sum()
+        self.outcomes.sum()
     }
 
     /// Requests that ended so.
     pub fn count(&self, outcome: Outcome) -> u64 {
-        self.outcomes[usize::from(outcome.code())]
+        self.outcomes.of(outcome)
     }
 
     /// The estimated distribution of the response time where some of its values are censored; `None` where
@@ -71,7 +72,7 @@ impl States {
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
         let state = state.get_or_insert_default();
-        state.outcomes[usize::from(sample.outcome.code())] += 1;
+        state.outcomes.add(sample.outcome);
         if sample.outcome == Outcome::Ok
             && let Some(time) = Timing::Response.of(sample)
         {
@@ -97,7 +98,7 @@ impl States {
             let mine = mine.get_or_insert_default();
             mine.response.merge(&theirs.response);
             mine.censored.merge(&theirs.censored);
-            mine.outcomes.iter_mut().zip(theirs.outcomes).for_each(|(mine, theirs)| *mine += theirs);
+            mine.outcomes.merge(&theirs.outcomes);
         }
     }
 

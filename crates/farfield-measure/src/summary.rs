@@ -9,6 +9,7 @@ mod network;
 mod part;
 mod session;
 mod timing;
+mod warnings;
 
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::NetworkSummary;
@@ -17,16 +18,16 @@ pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
+use crate::bottleneck::Bottleneck;
 use crate::change;
-use crate::engine_stats::{EngineStats, ServerLimits};
+use crate::engine_stats::{CaptureStats, EngineStats, RunClock, ServerLimits};
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
+use crate::handshakes::HandshakesSummary;
 use crate::reuse::ReuseClass;
-use crate::silence;
-use crate::states::States;
 use crate::threshold::{Threshold, ThresholdResult};
-use crate::verdict::{CheckState, Verdict, VerdictLimits};
-use farfield_base::{Duration, Instant, Outcome};
+use crate::verdict::{Verdict, VerdictLimits};
+use farfield_base::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,35 @@ pub enum LoadKind {
     Hybrid,
     /// D descriptors keep trying to connect (S-Client).
     Overload,
+}
+
+/// What the verdict asks of a model of load.
+impl LoadKind {
+    /// Whether a fixed number of users each wait for a reply before they ask again: the interactive response
+    /// time law holds.
+    pub fn is_closed(self) -> bool {
+        match self {
+            LoadKind::Closed => true,
+            LoadKind::Open | LoadKind::Hybrid | LoadKind::Overload => false,
+        }
+    }
+
+    /// Whether users arrive at a rate of their own, so that a lower rate is less load.
+    pub fn has_users_who_arrive(self) -> bool {
+        match self {
+            LoadKind::Open | LoadKind::Hybrid => true,
+            LoadKind::Closed | LoadKind::Overload => false,
+        }
+    }
+
+    /// Whether the load is meant to exceed what the server takes: failures, and a server that it silences,
+    /// are what it measures.
+    pub fn is_overload(self) -> bool {
+        match self {
+            LoadKind::Overload => true,
+            LoadKind::Closed | LoadKind::Open | LoadKind::Hybrid => false,
+        }
+    }
 }
 
 /// Description of the run.
@@ -194,6 +224,9 @@ pub struct Summary {
     pub drained_requests: u64,
     /// The connections.
     pub connections: ConnectionsSummary,
+    /// Handshakes of TLS in the measured part; null if there were none.
+    #[serde(default)]
+    pub handshakes: Option<HandshakesSummary>,
     /// Content that was decoded; null if none was.
     #[serde(default)]
     pub content: Option<ContentSummary>,
@@ -205,6 +238,16 @@ pub struct Summary {
     /// Limits of the server's processor time and memory, and their effects; null if it has none.
     #[serde(default)]
     pub server_limits: Option<ServerLimits>,
+    /// What gave out first, as far as the server was monitored; null if nothing was read of it.
+    #[serde(default)]
+    pub bottleneck: Option<Bottleneck>,
+    /// The run's clock beside the wall clock, by which packets are assigned to samples; null in virtual time,
+    /// and as long as the run goes on.
+    #[serde(default)]
+    pub clock: Option<RunClock>,
+    /// Captures of packets; empty if none was asked for.
+    #[serde(default)]
+    pub captures: Vec<CaptureStats>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
     /// Warnings for the reader, one sentence each.
@@ -262,6 +305,7 @@ impl Summary {
                 .and_then(|_| (fold.failures().kept() > 0).then(|| FAILURES_FILE.to_owned())),
             drained_requests: fold.drained(),
             connections: connections(fold, stats),
+            handshakes: fold.handshakes().summary(Duration::from_ns(phases.steady_ns), &stats.workers),
             content: (stats.coded_bytes > 0).then_some(ContentSummary {
                 coded_bytes: stats.coded_bytes,
                 decoded_bytes: stats.decoded_bytes,
@@ -269,8 +313,11 @@ impl Summary {
             generator: generator(stats, phases),
             network: stats.network.as_ref().map(NetworkSummary::of),
             server_limits: stats.server_limits,
+            bottleneck: stats.bottleneck.clone(),
+            clock: stats.clock,
+            captures: stats.captures.clone(),
             series_file: context.series_file.map(str::to_owned),
-            warnings: warnings(fold, stats, &verdict, until),
+            warnings: warnings::warnings(fold, stats, &verdict, until),
             verdict,
         }
     }
@@ -356,78 +403,6 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
         writer_stalls: stats.writer_stalls,
         samples_lost: stats.samples_lost,
     }
-}
-
-fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant) -> Vec<String> {
-    let mut warnings = stats.warnings.clone();
-    let judged = verdict
-        .checks
-        .iter()
-        .any(|check| check.name == "server-silent" && check.state != CheckState::Skipped);
-    warnings.extend(silence::warning(fold, stats, until, judged));
-    let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
-    if clamped > 0 {
-        warnings.push(format!("{clamped} times were longer than a day and count as a day."));
-    }
-    let left_out = fold.states().left_out();
-    if left_out > 0 {
-        warnings.push(format!(
-            "Only the first {} states are counted separately; {left_out} more are not.",
-            States::MAX
-        ));
-    }
-    let other_kinds = fold.failures().left_out();
-    if other_kinds > 0 {
-        warnings.push(format!(
-            "{other_kinds} failures in sessions are of kinds beyond those that are counted separately."
-        ));
-    }
-    if stats.unasked > 0 {
-        warnings.push(format!(
-            "{} connections were given up: bytes came on them that no request had asked for.",
-            stats.unasked
-        ));
-    }
-    if stats.objects_left_out > 0 {
-        warnings.push(format!(
-            "{} objects were not fetched: their pages embed more than a user fetches of one.",
-            stats.objects_left_out
-        ));
-    }
-    if stats.forms_unlike > 0 {
-        warnings.push(format!(
-            "{} forms were sent with fields or a button that their page does not have: `farfield try` names them.",
-            stats.forms_unlike
-        ));
-    }
-    warnings.extend(only_redirects(fold));
-    let redirects = [
-        (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
-        (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
-        (Outcome::LinkElsewhere, "links or forms lead to another server or scheme and were not asked for"),
-    ];
-    for (outcome, sentence) in redirects {
-        let count = fold.warm_up().count(outcome) + fold.steady().count(outcome);
-        if count > 0 {
-            warnings.push(format!("{count} {sentence}; they count as `{}`.", outcome.name()));
-        }
-    }
-    if fold.series().outside() > 0 {
-        warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));
-    }
-    warnings
-}
-
-/// The warning that most replies are redirects, which were not followed: only users of sessions follow them.
-fn only_redirects(fold: &Fold) -> Option<String> {
-    let (redirects, ok) = (fold.steady().redirects, fold.steady().count(Outcome::Ok));
-    let followed = fold.states().counted().len() > 0;
-    (!followed && redirects > 0 && 2 * redirects >= ok).then(|| {
-        format!(
-            "{redirects} of {ok} replies that count as ok are redirects, and what they lead to was not asked for: ask for that, or \
-             write a `[session]`, whose users follow them."
-        )
-    })
 }
 
 #[cfg(test)]

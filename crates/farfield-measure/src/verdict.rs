@@ -10,15 +10,18 @@
 //! reader sees the first cause instead of its five symptoms.
 
 mod advice;
+mod capture;
 mod causes;
 mod limits;
 mod machine;
 mod response_time_law;
 mod server;
+mod server_receive;
 mod succeeded;
 mod timing;
 mod unfinished;
 
+pub use capture::CaptureAgreement;
 pub use limits::{ChangedLimit, VerdictLimits};
 
 use crate::engine_stats::{Arrivals, EngineStats};
@@ -90,7 +93,7 @@ pub struct Verdict {
     pub valid: bool,
     /// The checks, in a fixed order: what may be the cause of another's failure stands before it.
     pub checks: Vec<Check>,
-    /// Limits that the scenario changed: what the verdict was held against instead of the defaults.
+    /// Limits that the scenario changed: what the verdict was compared with instead of the defaults.
     #[serde(default)]
     pub changed_limits: Vec<ChangedLimit>,
 }
@@ -104,6 +107,7 @@ impl Verdict {
             completed(stats, fold, until),
             generator_lacked(fold, stats, limits),
             server::ended(stats),
+            server_receive::taken(&run),
             server::silent(&run),
             machine::busy(&run),
             machine::steal(&run),
@@ -124,8 +128,12 @@ impl Verdict {
             response_time_law::response_time_law(context, fold, stats, until),
             unfinished::unfinished(fold),
         ];
-        let explains = |cause: &str, check: &str| machine::explains(&run, cause, check);
+        let explains = |cause: &str, check: &str| match cause {
+            server_receive::NAME => server_receive::explains(&run, check),
+            _ => machine::explains(&run, cause, check),
+        };
         machine::excuse_punctual(&mut checks, explains);
+        server_receive::excuse_without_effect(&mut checks, explains);
         causes::note_causes(&mut checks, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);
         Verdict { valid, checks, changed_limits: limits.changed() }
@@ -181,6 +189,13 @@ impl Check {
 
     fn noted(self, note: Option<String>) -> Check {
         Check { note, ..self }
+    }
+
+    /// Makes a failure that had no effect, for the reason `why`, one that does not apply.
+    fn take_back(&mut self, why: &str) {
+        (self.state, self.advice) = (CheckState::Skipped, None);
+        let note = self.note.take().unwrap_or_default();
+        self.note = Some(format!("{note}, {why}"));
     }
 
     /// The check with what to do, if it failed.

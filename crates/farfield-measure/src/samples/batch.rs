@@ -36,6 +36,9 @@ pub(super) struct Batch {
     srtt_us: Optional<i32>,
     page: Vec<i32>,
     session: Optional<i32>,
+    secured: Optional<i64>,
+    tls_version: Optional<i32>,
+    tls_resumed: Optional<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -96,6 +99,10 @@ impl Batch {
         self.srtt_us.extend(tcp().map(|tcp| tcp.and_then(|tcp| Some(tcp.srtt_us?.get() as i32))));
         self.page.extend(all().map(|s| i32::from(s.page.code())));
         self.session.extend(all().map(session));
+        let tls = || all().map(|s| s.tls);
+        self.secured.extend(tls().map(|tls| tls.map(|tls| tls.secured.as_ns() as i64)));
+        self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
+        self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
     }
 
     pub(super) fn clear(&mut self) {
@@ -106,7 +113,13 @@ impl Batch {
     pub(super) fn truncate(&mut self, rows: usize) {
         let times = [&mut self.due, &mut self.done, &mut self.body_bytes, &mut self.reply_bytes];
         times.into_iter().for_each(|column| column.truncate(rows));
-        let stamps = [&mut self.connect_begun, &mut self.connected, &mut self.sent, &mut self.first_byte];
+        let stamps = [
+            &mut self.connect_begun,
+            &mut self.connected,
+            &mut self.sent,
+            &mut self.first_byte,
+            &mut self.secured,
+        ];
         stamps.into_iter().for_each(|column| column.truncate(rows));
         let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
         ids.into_iter().for_each(|column| column.truncate(rows));
@@ -117,6 +130,8 @@ impl Batch {
             &mut self.out_of_order,
             &mut self.srtt_us,
             &mut self.session,
+            &mut self.tls_version,
+            &mut self.tls_resumed,
         ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
@@ -186,6 +201,9 @@ impl Encoder {
         }
         put::<Int32Type>(&mut columns, pause, &batch.page)?;
         put_optional::<Int32Type>(&mut columns, pause, &batch.session)?;
+        put_optional::<Int64Type>(&mut columns, pause, &batch.secured)?;
+        put_optional::<Int32Type>(&mut columns, pause, &batch.tls_version)?;
+        put_optional::<Int32Type>(&mut columns, pause, &batch.tls_resumed)?;
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }

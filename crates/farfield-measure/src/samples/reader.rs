@@ -4,7 +4,7 @@ use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
 };
 use super::{Keep, RunLabel};
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -182,6 +182,9 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut srtt_us = columns.optional::<Int32Type>()?;
         let mut page = columns.required::<Int32Type>()?;
         let mut session = columns.optional::<Int32Type>()?;
+        let mut secured = columns.optional::<Int64Type>()?;
+        let mut tls_version = columns.optional::<Int32Type>()?;
+        let mut tls_resumed = columns.optional::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -205,6 +208,9 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 srtt_us: srtt_us.next()?,
                 page: page.next()?,
                 session: session.next()?,
+                secured: secured.next()?,
+                tls_version: tls_version.next()?,
+                tls_resumed: tls_resumed.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -234,6 +240,9 @@ struct Row {
     srtt_us: Option<i32>,
     page: i32,
     session: Option<i32>,
+    secured: Option<i64>,
+    tls_version: Option<i32>,
+    tls_resumed: Option<i32>,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -258,6 +267,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         status: short("status", row.status)?,
         outcome: outcome(&row.outcome)?,
         tcp: tcp(&row)?,
+        tls: tls(&row)?,
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
@@ -283,6 +293,26 @@ fn tcp(row: &Row) -> Result<Option<TcpStats>, SamplesError> {
         retransmits: count("retransmits", row.retransmits)?,
         out_of_order: count("out_of_order", row.out_of_order)?,
         srtt_us: row.srtt_us.and_then(|srtt| NonZeroU32::new(srtt as u32)),
+    }))
+}
+
+fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
+    let Some(secured) = row.secured else { return Ok(None) };
+    let wrong = |column, found: Option<i32>| {
+        let found = found.map_or("nothing".to_owned(), |found| found.to_string());
+        SamplesError::Value { column, found }
+    };
+    let number = row.tls_version;
+    let version = TlsVersion::ALL.into_iter().find(|version| Some(version.number().into()) == number);
+    let resumed = match row.tls_resumed {
+        Some(0) => false,
+        Some(1) => true,
+        found => return Err(wrong("tls_resumed", found)),
+    };
+    Ok(Some(TlsStats {
+        secured: Instant::from_ns(secured as u64),
+        version: version.ok_or_else(|| wrong("tls_version", number))?,
+        resumed,
     }))
 }
 

@@ -23,7 +23,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// Version of the columns and of the key-value metadata; it changes when readers must change.
-pub(super) const VERSION: &str = "3";
+pub(super) const VERSION: &str = "4";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -55,6 +55,9 @@ const MESSAGE: &str = "
         optional int32 srtt_us (INTEGER(32, false));
         required int32 page (INTEGER(8, false));
         optional int32 session (INTEGER(32, false));
+        optional int64 secured_ns;
+        optional int32 tls_version (INTEGER(16, false));
+        optional int32 tls_resumed (INTEGER(8, false));
     }";
 
 /// The columns, in order.

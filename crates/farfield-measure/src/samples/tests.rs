@@ -3,7 +3,7 @@
 use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats};
+use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::io;
@@ -50,6 +50,11 @@ fn sample(place: u64) -> Sample {
             out_of_order: (place % 5) as u16,
             srtt_us: NonZeroU32::new((place % 6) as u32),
         }),
+        tls: opened.then(|| TlsStats {
+            secured: Instant::from_ns(due + 950),
+            version: TlsVersion::ALL[(place / 10 % 2) as usize],
+            resumed: place.is_multiple_of(30),
+        }),
         page: PagePart::ALL[(place % 5) as usize],
         session: if place.is_multiple_of(11) { Sample::NO_SESSION } else { (place / 30) as u32 },
     }
@@ -62,6 +67,15 @@ fn any_tcp_stats() -> impl Strategy<Value = Option<TcpStats>> {
         retransmits,
         out_of_order,
         srtt_us: NonZeroU32::new(srtt),
+    }))
+}
+
+fn any_tls_stats() -> impl Strategy<Value = Option<TlsStats>> {
+    let stats = (any_word(), prop::sample::select(TlsVersion::ALL.to_vec()), any::<bool>());
+    prop::option::of(stats.prop_map(|(secured, version, resumed)| TlsStats {
+        secured: Instant::from_ns(secured),
+        version,
+        resumed,
     }))
 }
 
@@ -96,12 +110,13 @@ prop_compose! {
         (class, status) in any::<(u16, u16)>(),
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
         tcp in any_tcp_stats(),
+        tls in any_tls_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
-            user, connection, number, request, class, status, outcome, tcp, page, session,
+            user, connection, number, request, class, status, outcome, tcp, tls, page, session,
         }
     }
 }
@@ -447,9 +462,12 @@ fn printed(sample: &Sample) -> String {
         Sample::NO_SESSION => String::new(),
         session => session.to_string(),
     };
+    let tls = sample.tls.map_or(",,".to_owned(), |tls| {
+        format!("{},{},{}", tls.secured.as_ns() as i64, tls.version.number(), u8::from(tls.resumed))
+    });
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
-         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session}\n"
+         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls}\n"
     )
 }
 

@@ -31,6 +31,10 @@ pub struct NetworkSummary {
     pub packets_down: u64,
     /// Packets that the gateway lost: the emulator's fault.
     pub gateway_overruns: u64,
+    /// Packets that the server's kernel refused, since its receive work was behind: the doing of a server's
+    /// machine that is full.
+    #[serde(default)]
+    pub refused_by_server: u64,
     /// Packets that the network did not deliver: the scenario's doing.
     pub drops: NetworkDrops,
     /// Packets that capturing lost.
@@ -51,6 +55,7 @@ impl NetworkSummary {
             packets_up: stats.packets_up,
             packets_down: stats.packets_down,
             gateway_overruns: stats.overruns,
+            refused_by_server: stats.refused,
             drops: stats.drops,
             capture_drops: stats.capture_drops,
         }

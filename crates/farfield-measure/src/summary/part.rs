@@ -3,6 +3,7 @@
 
 use super::{EstimateSummary, TimingSummary};
 use crate::fold::{EventCounts, Fold, PhaseStats};
+use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
 use crate::states::StateCount;
 use crate::timing::Timings;
@@ -23,11 +24,11 @@ pub struct OutcomeCount {
 
 impl OutcomeCount {
     /// The outcomes that occurred, counted by their codes.
-    fn of_all(outcomes: &[u64; Outcome::ALL.len()]) -> Vec<OutcomeCount> {
+    fn of_all(outcomes: &OutcomeCounts) -> Vec<OutcomeCount> {
         let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
             name: outcome.name().to_owned(),
             fault: outcome.fault().name().to_owned(),
-            count: outcomes[usize::from(outcome.code())],
+            count: outcomes.of(outcome),
         });
         counted.filter(|outcome| outcome.count > 0).collect()
     }

@@ -5,13 +5,13 @@
 
 use crate::engine_stats::{EngineStats, WorkerStats};
 use crate::fold::Fold;
-use crate::summary::{LoadKind, SummaryContext};
+use crate::summary::SummaryContext;
 use farfield_base::{Duration, Instant};
 
 /// A worker that is busier than this is late because of what it has to do.
 const FULL: f64 = 0.7;
 /// Busy share up to which a worker is on time.
-const PUNCTUAL: f64 = 0.6;
+pub const PUNCTUAL: f64 = 0.6;
 
 /// Fewer connections a second are no storm.
 const STORM: f64 = 500.0;
@@ -70,17 +70,28 @@ impl RunView<'_> {
 
     /// The remedy for a generator that did not keep up.
     pub fn keep_up(&self) -> String {
-        let advice = self.less_work();
-        match self.storm() {
-            Some(storm) => format!("{storm}; {advice}"),
-            None => advice,
-        }
+        let causes = [self.handshakes(), self.storm()].into_iter().flatten();
+        causes.chain([self.less_work()]).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A worker that has more to do with handshakes of TLS than with all else.
+    fn handshakes(&self) -> Option<String> {
+        let busiest = self.busiest()?;
+        let share = busiest.handshake_share();
+        let mostly = share > 0.2 && share > busiest.computing() / 2.0;
+        mostly.then(|| {
+            format!(
+                "handshakes of TLS took {} of the busiest worker's time: let users keep connections \
+                 (`connections.policy`) or tickets (`tls.resumption`)",
+                percent(share)
+            )
+        })
     }
 
     /// An open load before a server that is full: each arrival that finds no idle connection opens one,
     /// which costs both sides several times what a request costs.
-    fn storm(&self) -> Option<String> {
-        let open = matches!(self.context.heading.load, LoadKind::Open | LoadKind::Hybrid);
+    pub fn storm(&self) -> Option<String> {
+        let open = self.context.heading.load.has_users_who_arrive();
         let steady = &self.fold.steady().events;
         let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
         if seconds == 0.0 {
@@ -101,8 +112,8 @@ impl RunView<'_> {
         match self.busiest() {
             Some(busiest) if busiest.computing() > FULL => self.offer_less(busiest),
             Some(busiest) => format!(
-                "the busiest worker had {} to do: look for bursts (users who begin together: `load.ramp`), and keep \
-                 the server and other work off its processor with `{}`",
+                "the busiest worker was busy for {} of the time: look for bursts (users who begin together: \
+                 `load.ramp`), and keep the server and other work off its processor with `{}`",
                 percent(busiest.computing()),
                 self.processors_key()
             ),
@@ -113,11 +124,11 @@ impl RunView<'_> {
     /// The load that would leave the worker time, and the means for a higher one.
     fn offer_less(&self, busiest: &WorkerStats) -> String {
         let part = PUNCTUAL / busiest.computing();
-        let less = match (self.rate(), self.context.heading.load) {
-            (Some(rate), LoadKind::Open | LoadKind::Hybrid) => {
+        let less = match (self.rate(), self.context.heading.load.has_users_who_arrive()) {
+            (Some(rate), true) => {
                 format!("offer at most about {}/s here", rounded(rate * part))
             }
-            (Some(rate), _) => format!(
+            (Some(rate), false) => format!(
                 "ask for about {}/s at most here, with fewer users or longer think times",
                 rounded(rate * part)
             ),

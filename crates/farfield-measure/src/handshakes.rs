@@ -1,0 +1,133 @@
+//! Handshakes of TLS in the measured part: how many, how long, and how many of them resumed a session.
+
+use crate::engine_stats::WorkerStats;
+use crate::histogram::Histogram;
+use crate::summary::TimingSummary;
+use farfield_base::{Duration, Sample, TlsVersion, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Handshakes that were over in the measured part. Takes no histogram before the first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Handshakes {
+    times: Option<Box<Histogram>>,
+    resumed: u64,
+    tls13: u64,
+}
+
+/// Handshakes of TLS that were over in the measured part, whatever became of the requests that began them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandshakesSummary {
+    /// Handshakes a second.
+    pub per_s: f64,
+    /// The part of them that resumed an earlier session of the user's.
+    pub resumed_share: f64,
+    /// The part of them of TLS 1.3; the others are of TLS 1.2.
+    pub tls13_share: f64,
+    /// From the connection's end of its own handshake to the end of this one.
+    pub time: TimingSummary,
+    /// The processor time that they took the generator; absent in virtual time, where they take none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<HandshakeCpu>,
+}
+
+/// Processor time that handshakes took the generator.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandshakeCpu {
+    /// The time of all, those that failed included, for each that was over, in nanoseconds.
+    pub each_ns: u64,
+    /// The largest share of a worker's time that handshakes took.
+    pub worker_share: f64,
+}
+
+impl HandshakeCpu {
+    fn of(workers: &[WorkerStats], count: u64) -> Option<HandshakeCpu> {
+        let took: u64 = workers.iter().map(|worker| worker.handshakes.as_ns()).sum();
+        let worker_share = workers.iter().map(WorkerStats::handshake_share).fold(0.0, f64::max);
+        (took > 0 && count > 0).then(|| HandshakeCpu { each_ns: took / count, worker_share })
+    }
+}
+
+impl Handshakes {
+    /// Counts the handshake that `sample` opened its session with, if it did so in `window`.
+    pub fn record(&mut self, sample: &Sample, window: Window) {
+        let (Some(tls), Some(took)) = (sample.tls, sample.handshake_time()) else { return };
+        if window.contains(tls.secured) {
+            self.times.get_or_insert_default().record(took);
+            self.resumed += u64::from(tls.resumed);
+            self.tls13 += u64::from(tls.version == TlsVersion::Tls13);
+        }
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Handshakes) {
+        if let Some(times) = &other.times {
+            self.times.get_or_insert_default().merge(times);
+        }
+        self.resumed += other.resumed;
+        self.tls13 += other.tls13;
+    }
+
+    /// The summary for a measured part that `lasted` so long, in which `workers` shook hands; `None` without
+    /// a handshake.
+    pub fn summary(&self, lasted: Duration, workers: &[WorkerStats]) -> Option<HandshakesSummary> {
+        let time = TimingSummary::of(self.times.as_ref()?)?;
+        let all = time.count as f64;
+        Some(HandshakesSummary {
+            per_s: all / lasted.as_secs_f64(),
+            resumed_share: self.resumed as f64 / all,
+            tls13_share: self.tls13 as f64 / all,
+            cpu: HandshakeCpu::of(workers, time.count),
+            time,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::scene::{sample, window};
+    use farfield_base::{Instant, TlsStats};
+
+    const MS: u64 = 1_000_000;
+
+    /// Connected after a tenth of its time, 1 ms, and secured after `secured_ms`.
+    fn opened(due_ms: u64, secured_ms: u64, version: TlsVersion, resumed: bool) -> Sample {
+        let secured = Instant::from_ns((due_ms + secured_ms) * MS);
+        let tls = Some(TlsStats { secured, version, resumed });
+        Sample { tls, ..sample(due_ms * MS, (due_ms + 10) * MS) }
+    }
+
+    #[test]
+    fn handshakes_count_where_they_end() {
+        let window = window(100, 300);
+        let samples = [
+            opened(95, 3, TlsVersion::Tls13, false),
+            opened(98, 4, TlsVersion::Tls12, false),
+            opened(200, 6, TlsVersion::Tls13, true),
+            opened(250, 2, TlsVersion::Tls13, true),
+            opened(298, 3, TlsVersion::Tls13, true),
+            sample(200 * MS, 210 * MS),
+        ];
+        let (mut mine, mut theirs) = (Handshakes::default(), Handshakes::default());
+        samples[..3].iter().for_each(|sample| mine.record(sample, window));
+        samples[3..].iter().for_each(|sample| theirs.record(sample, window));
+        mine.merge(&theirs);
+        // A worker with 30 ms of handshakes in 200 ms, and one with 6.
+        let worker = |ms| WorkerStats {
+            handshakes: Duration::from_ms(ms),
+            wall: Duration::from_ms(200),
+            ..WorkerStats::default()
+        };
+        let found = mine.summary(Duration::from_ms(200), &[worker(6), worker(30)]).expect("handshakes");
+        let cpu = found.cpu.expect("workers that shook hands");
+        assert_eq!((cpu.each_ns, cpu.worker_share), (12_000_000, 0.15));
+        assert_eq!(mine.summary(Duration::from_ms(200), &[worker(0)]).expect("handshakes").cpu, None);
+        assert_eq!((found.time.count, found.per_s), (3, 15.0));
+        assert_eq!((found.resumed_share, found.tls13_share), (2.0 / 3.0, 2.0 / 3.0));
+        // 3, 5 and 1 ms after the connection, to the histogram's resolution.
+        let mean = Duration::from_ns(found.time.mean_ns);
+        assert!(mean >= Duration::from_us(2_990) && mean <= Duration::from_us(3_010), "{mean}");
+        assert_eq!(Handshakes::default().summary(Duration::from_ms(200), &[worker(6)]), None);
+    }
+}

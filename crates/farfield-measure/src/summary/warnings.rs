@@ -1,0 +1,81 @@
+//! Sentences about what a reader of the summary should know, and that no check of the verdict says.
+
+use crate::engine_stats::EngineStats;
+use crate::fold::Fold;
+use crate::silence;
+use crate::states::States;
+use crate::verdict::{CheckState, Verdict};
+use farfield_base::{Instant, Outcome};
+
+/// All warnings of a run that has come to `until`.
+pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, until: Instant) -> Vec<String> {
+    let mut warnings = stats.warnings.clone();
+    let judged = verdict
+        .checks
+        .iter()
+        .any(|check| check.name == "server-silent" && check.state != CheckState::Skipped);
+    warnings.extend(silence::warning(fold, stats, until, judged));
+    let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
+    if clamped > 0 {
+        warnings.push(format!("{clamped} times were longer than a day and count as a day."));
+    }
+    let left_out = fold.states().left_out();
+    if left_out > 0 {
+        warnings.push(format!(
+            "Only the first {} states are counted separately; {left_out} more are not.",
+            States::MAX
+        ));
+    }
+    let other_kinds = fold.failures().left_out();
+    if other_kinds > 0 {
+        warnings.push(format!(
+            "{other_kinds} failures in sessions are of kinds beyond those that are counted separately."
+        ));
+    }
+    if stats.unasked > 0 {
+        warnings.push(format!(
+            "{} connections were given up: bytes came on them that no request had asked for.",
+            stats.unasked
+        ));
+    }
+    if stats.objects_left_out > 0 {
+        warnings.push(format!(
+            "{} objects were not fetched: their pages embed more than a user fetches of one.",
+            stats.objects_left_out
+        ));
+    }
+    if stats.forms_unlike > 0 {
+        warnings.push(format!(
+            "{} forms were sent with fields or a button that their page does not have: `farfield try` names them.",
+            stats.forms_unlike
+        ));
+    }
+    warnings.extend(only_redirects(fold));
+    let redirects = [
+        (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
+        (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
+        (Outcome::LinkElsewhere, "links or forms lead to another server or scheme and were not asked for"),
+    ];
+    for (outcome, sentence) in redirects {
+        let count = fold.warm_up().count(outcome) + fold.steady().count(outcome);
+        if count > 0 {
+            warnings.push(format!("{count} {sentence}; they count as `{}`.", outcome.name()));
+        }
+    }
+    if fold.series().outside() > 0 {
+        warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));
+    }
+    warnings
+}
+
+/// The warning that most replies are redirects, which were not followed: only users of sessions follow them.
+fn only_redirects(fold: &Fold) -> Option<String> {
+    let (redirects, ok) = (fold.steady().redirects, fold.steady().count(Outcome::Ok));
+    let followed = fold.states().counted().len() > 0;
+    (!followed && redirects > 0 && 2 * redirects >= ok).then(|| {
+        format!(
+            "{redirects} of {ok} replies that count as ok are redirects, and what they lead to was not asked for: ask for that, or \
+             write a `[session]`, whose users follow them."
+        )
+    })
+}

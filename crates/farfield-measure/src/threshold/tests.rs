@@ -1,0 +1,188 @@
+//! Thresholds as they are written, and what they make of a run.
+
+use super::*;
+use crate::fold::scene::{fold, sample, window};
+use farfield_base::Sample;
+
+const MS: u64 = 1_000_000;
+
+/// 100 requests over a second, the n-th taking n + 1 ms; two end in errors.
+fn measured() -> Fold {
+    let outcome = |n| match n {
+        0 => Outcome::Status5xx,
+        1 => Outcome::TimedOut,
+        _ => Outcome::Ok,
+    };
+    let samples: Vec<_> = (0..100)
+        .map(|n| Sample { outcome: outcome(n), ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) })
+        .collect();
+    fold(window(0, 1000), &samples)
+}
+
+fn result(text: &str) -> ThresholdResult {
+    let threshold: Threshold = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    threshold.evaluate(&measured(), Instant::from_ns(1000 * MS))
+}
+
+#[test]
+fn measures_what_it_names() {
+    let check = |text: &str, measured: f64, unit| {
+        let result = result(text);
+        let found = result.measured.expect(text);
+        assert!((found - measured).abs() <= measured / 1024.0, "{text}: {found} for {measured}");
+        assert_eq!(result.unit, unit, "{text}");
+    };
+    check("max<1s", 100.0 * MS as f64, Unit::Ns);
+    check("min<1s", 3.0 * MS as f64, Unit::Ns);
+    check("p50<1s", 51.0 * MS as f64, Unit::Ns); // the 49th of 98, from 3 ms on
+    check("mean<1s", 51.5 * MS as f64, Unit::Ns);
+    check("max(connect) < 1s", 10.0 * MS as f64, Unit::Ns);
+    check("errors<1%", 0.02, Unit::Share);
+    check("rate>1", 98.0, Unit::PerSecond);
+    check("offered>1", 100.0, Unit::PerSecond);
+    check("requests>1", 100.0, Unit::Count);
+    check("timed-out<1", 1.0, Unit::Count);
+    check("dropped<1", 0.0, Unit::Count);
+}
+
+#[test]
+fn a_class_is_measured_alone() {
+    let names = ["dsl", "modem"].map(str::to_owned);
+    let mut fold = Fold::of_classes(window(0, 1000), &names);
+    for n in 0..100 {
+        fold.record(&Sample { class: u16::from(n >= 90), ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) });
+    }
+    let measured = |text: &str| {
+        let threshold: Threshold = text.parse().expect("a threshold");
+        threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+    };
+    assert_eq!(measured("requests{dsl}>1"), Some(90.0));
+    assert_eq!(measured("offered { modem }>1"), Some(10.0));
+    assert_eq!(measured("max{dsl}<1s"), Some(90.0 * MS as f64));
+    assert_eq!(measured("max{modem}<1s"), Some(100.0 * MS as f64));
+    assert_eq!(measured("p50(connect){fibre}<1s"), None, "there is no such class");
+    assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").scope(), Some("dsl"));
+}
+
+/// Of a state, requests that timed out count by their ages, as they do of the whole.
+#[test]
+fn a_state_is_measured_alone() {
+    let names = ["home", "login", "never"].map(str::to_owned).to_vec();
+    let mut fold = Fold::new(window(0, 1000)).naming_states(names);
+    for n in 0..100 {
+        let (request, outcome) = (u32::from(n >= 90), if n == 99 { Outcome::TimedOut } else { Outcome::Ok });
+        fold.record(&Sample { request, outcome, ..sample(n * 5 * MS, (n * 5 + n + 1) * MS) });
+    }
+    let measured = |text: &str| {
+        let threshold: Threshold = text.parse().expect("a threshold");
+        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+        (result.measured.map(|found| (found / 1e5).round() / 10.0), result.is_lower_bound)
+    };
+    assert_eq!(measured("max{home}<1s"), (Some(90.0), false));
+    assert_eq!(measured("p50{login}<1s"), (Some(95.0), false));
+    assert_eq!(measured("max{login}<1s"), (Some(100.0), true), "it is known to be more");
+    let count = |text: &str| {
+        let threshold: Threshold = text.parse().expect("a threshold");
+        threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+    };
+    assert_eq!(["requests{login}>1", "timed-out{login}<1"].map(count), [Some(10.0), Some(1.0)]);
+    assert_eq!(count("errors{login}<1%"), Some(0.1));
+    assert_eq!(count("requests{never}>1"), Some(0.0));
+    assert_eq!(measured("p99{never}<1s"), (None, false), "nobody came there");
+    assert_eq!(measured("p99{elsewhere}<1s"), (None, false), "there is no such state");
+    let fits = |text: &str| text.parse::<Threshold>().expect("a threshold").fits_states();
+    assert_eq!(["p99{a}<1s", "errors{a}<1%", "ok{a}>5", "requests{a}>5"].map(fits), [true; 4]);
+    assert_eq!(["p99(connect){a}<1s", "rate{a}>5"].map(fits), [false; 2]);
+}
+
+/// 98 requests of 10 ms, and two still open after 300 ms and 400 ms.
+#[test]
+fn what_is_open_is_known_to_take_longer() {
+    let mut samples: Vec<_> = (0..98).map(|n| sample(n * 5 * MS, (n * 5 + 10) * MS)).collect();
+    samples.extend(
+        [300, 400].map(|age| Sample { outcome: Outcome::Unfinished, ..sample(500 * MS, (500 + age) * MS) }),
+    );
+    let fold = fold(window(0, 1000), &samples);
+    let result = |text: &str| {
+        let threshold: Threshold = text.parse().expect(text);
+        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+        let broken = threshold.broken(&fold, Instant::from_ns(1000 * MS));
+        let ms = result.measured.map(|ns| (ns / MS as f64).round());
+        (ms, result.is_lower_bound, [result.passed, broken])
+    };
+    const KEPT: [bool; 2] = [true, false];
+    const BROKEN: [bool; 2] = [false, true];
+    /// Neither can be shown.
+    const OPEN: [bool; 2] = [false, false];
+    assert_eq!(result("p98<200ms"), (Some(10.0), false, KEPT));
+    assert_eq!(result("p99<200ms"), (Some(400.0), true, BROKEN));
+    assert_eq!(result("p99<1s"), (Some(400.0), true, OPEN));
+    assert_eq!(result("p99>350ms"), (Some(400.0), true, KEPT));
+    assert_eq!(result("p99>500ms"), (Some(400.0), true, OPEN));
+    assert_eq!(result("max<1s"), (Some(400.0), true, OPEN));
+    // 0.98 · 10 ms + 0.02 · 400 ms at least.
+    assert_eq!(result("mean<17ms"), (Some(18.0), true, BROKEN));
+    assert_eq!(result("mean>17ms"), (Some(18.0), true, KEPT));
+    assert_eq!(result("min<11ms"), (Some(10.0), false, KEPT));
+    assert_eq!([result("errors<0.1%").2, result("unfinished<=2").2], [BROKEN, KEPT]);
+}
+
+#[test]
+fn compares_as_written() {
+    let check = |text: &str, passed| assert_eq!(result(text).passed, passed, "{text}");
+    check("max<100ms", false);
+    check("max<=100ms", true);
+    check("rate>98", false);
+    check("rate >= 98/s", true);
+    check("p99.9(service) < 1s", true);
+    check("errors<2.1%", true);
+    check("errors<0.019", false);
+    check("sd>100ms", false);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_what_there_is() {
+    let check = |text: &str, says: &str| {
+        let error = text.parse::<Threshold>().expect_err(text).to_string();
+        assert!(error.contains(says), "{text}: {error}");
+    };
+    check("p99", "compares nothing");
+    check("p99=3ms", "compares nothing");
+    check("latency<3ms", "`latency`");
+    check("latency<3ms", "mean, min, max");
+    check("p101<3ms", "`p101`");
+    check("p99(dns)<3ms", "response, service, connect, reply and transfer");
+    check("p99(dns<3ms", "no metric");
+    check("p99{dsl<3ms", "no metric");
+    check("errors(connect)<1%", "no metric");
+    check("p99<200", "300ms");
+    check("errors<5", "5%");
+    check("rate>fast", "500/s");
+    check("dropped<1%", "number of requests");
+    check("<3ms", "no metric");
+}
+
+#[test]
+fn nothing_measured_neither_passes_nor_breaks() {
+    let empty = fold(window(0, 1000), &[]);
+    let threshold: Threshold = "p99<1s".parse().expect("a threshold");
+    assert!(!threshold.evaluate(&empty, Instant::ZERO).passed);
+    assert!(!threshold.broken(&empty, Instant::ZERO));
+    assert!(threshold.evaluate(&measured(), Instant::ZERO).passed);
+}
+
+#[test]
+fn a_rate_is_of_the_time_that_has_passed() {
+    // By 100 ms, what is due every 5 ms from 0 on makes 200 a second offered.
+    let samples: Vec<_> = (0..20).map(|n| sample(n * 5 * MS, n * 5 * MS + MS)).collect();
+    let threshold: Threshold = "offered>=200".parse().expect("a threshold");
+    let partial = fold(window(0, 1000), &samples);
+    assert!(!threshold.broken(&partial, Instant::from_ns(100 * MS)));
+    assert!(threshold.broken(&partial, Instant::from_ns(101 * MS)));
+}
+
+#[test]
+fn is_its_text_in_a_scenario() {
+    let threshold: Threshold = serde_json::from_str(r#""p99 < 200ms""#).expect("a threshold");
+    assert_eq!(serde_json::to_string(&threshold).expect("text"), r#""p99 < 200ms""#);
+}
