@@ -12,11 +12,11 @@ type Causes = (&'static str, &'static [&'static str]);
 
 const LATE: &[&str] =
     &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag", "send-lateness"];
-const NO_SERVER: &[&str] = &["server-ended", "server-silent"];
+const NO_SERVER: &[&str] = &["server-ended", "server-silent", "server-receive"];
 
 const CAUSES: [Causes; 16] = [
-    ("server-silent", &["server-ended"]),
-    ("worker-cpu", &["machine-busy", "host-steal"]),
+    ("server-silent", &["server-ended", "server-receive"]),
+    ("worker-cpu", &["machine-busy", "host-steal", "server-receive"]),
     ("longest-stall", &["machine-busy", "host-steal", "worker-cpu"]),
     ("loop-lag", &["machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
     ("send-lateness", &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag"]),
@@ -41,8 +41,21 @@ const CAUSES: [Causes; 16] = [
     ("unfinished", NO_SERVER),
     ("response-time-law", &["server-ended", "server-silent", "unfinished", "samples-lost"]),
     ("something-measured", &["completed"]),
-    ("something-succeeded", &["generator-lacked", "server-ended", "server-silent", "something-measured"]),
+    (
+        "something-succeeded",
+        &["generator-lacked", "server-ended", "server-silent", "server-receive", "something-measured"],
+    ),
 ];
+
+/// The possible causes of the failure of `check`.
+fn of(check: &str) -> &'static [&'static str] {
+    CAUSES.iter().find(|(name, _)| *name == check).map_or(&[], |(_, causes)| causes)
+}
+
+/// Whether `cause` is one of them.
+pub fn may_follow(check: &str, cause: &str) -> bool {
+    of(check).contains(&cause)
+}
 
 /// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a
 /// check.
@@ -54,9 +67,7 @@ pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) 
         .collect();
     let has_failed = |name: &str| failed.iter().any(|failed| failed == name);
     for check in checks.iter_mut().filter(|check| check.state == CheckState::Failed) {
-        let causes =
-            CAUSES.iter().find(|(name, _)| *name == check.name).map_or(&[][..], |(_, causes)| causes);
-        check.follows_from = causes
+        check.follows_from = of(&check.name)
             .iter()
             .find(|cause| has_failed(cause) && explains(cause, &check.name))
             .map(|name| (*name).to_owned());

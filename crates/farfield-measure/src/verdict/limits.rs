@@ -45,6 +45,12 @@ pub struct VerdictLimits {
     /// The longest time, at the end of the load, in which no byte comes from the server though requests are
     /// due. Default 1 s, in runs shorter than 10 s a tenth of the measured part.
     pub server_silent: Duration,
+    /// The largest mean absolute error of a time against the packets of a capture; less than 1 % of the
+    /// time's mean is never an error. Default 100 µs.
+    pub capture_error: Duration,
+    /// The largest share of requests that a capture has and the samples lack, or the other way round. Default
+    /// 0.001.
+    pub capture_unmatched: Share,
 }
 
 impl Default for VerdictLimits {
@@ -67,6 +73,8 @@ impl Default for VerdictLimits {
             host_steal: share(0.002),
             generator_lacked: 0,
             server_silent: Duration::from_secs(1),
+            capture_error: Duration::from_us(100),
+            capture_unmatched: share(0.001),
         }
     }
 }

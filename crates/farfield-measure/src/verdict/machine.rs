@@ -95,10 +95,7 @@ pub fn excuse_punctual(checks: &mut [Check], explains: impl Fn(&str, &str) -> bo
         });
         let held_up = checks.iter_mut().find(|check| check.name == name && check.state == CheckState::Failed);
         if let Some(check) = held_up.filter(|_| !late) {
-            check.state = CheckState::Skipped;
-            check.advice = None;
-            let note = check.note.take().unwrap_or_default();
-            check.note = Some(format!("{note}, and nothing was late for it"));
+            check.take_back("and nothing was late for it");
         }
     }
 }

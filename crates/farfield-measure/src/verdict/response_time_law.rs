@@ -14,13 +14,16 @@
 //! answering in mid-run.
 //!
 //! At the edges of the part one generation of requests may be in or out. That is R in the length T of the
-//! part, and is taken off what is found.
+//! part, and is taken off what is found. If the machine stalls at an edge, so are the waits of all users: the
+//! longest time for which a worker was away from its events, on each connection, is taken off as well, and
+//! where that exceeds the limit the check does not apply. That the stall was not longer is for
+//! [`longest_stall`](super::timing::longest_stall) to judge.
 
 use super::{CLOSED_ONLY, Check, CheckState, Unit, VerdictLimits};
 use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
-use crate::summary::{LoadKind, SummaryContext};
-use farfield_base::Instant;
+use crate::summary::SummaryContext;
+use farfield_base::{Duration, Instant};
 
 /// Fewer requests than this say nothing about a mean.
 const REQUESTS_MIN: u64 = 100;
@@ -37,7 +40,7 @@ pub fn response_time_law(
     let what = "The mean response time is the one that the users' number and rate ask for: R = N/X - Z.";
     let limit = limit(context.limits);
     let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
-    if context.heading.load != LoadKind::Closed {
+    if !context.heading.load.is_closed() {
         return skip(CLOSED_ONLY);
     }
     let part = fold.steady();
@@ -53,12 +56,24 @@ pub fn response_time_law(
     if lasted < GENERATIONS_MIN * reported {
         return skip("the measured part is not five mean response times long");
     }
+    let stalled = stalled(stats);
+    if stalled > limit {
+        return skip("a worker was away from its events for too much of so short a part");
+    }
     let asked_for = stats.in_system_ns as f64 / 1e9 / ended as f64;
     let residual = (asked_for - reported).abs() / asked_for;
-    let beyond_the_edges = (residual - reported / lasted).max(0.0);
+    let beyond_the_edges = (residual - reported / lasted - stalled).max(0.0);
     let check = Check::at_most(name, what, beyond_the_edges, limit, Unit::Share);
     let note = (check.state == CheckState::Failed).then(|| note(reported, asked_for));
     check.noted(note).advised(|| advice(reported, asked_for, lasted))
+}
+
+/// The share of all waiting that the longest stall of a worker may have been, if a request was open on each
+/// connection.
+fn stalled(stats: &EngineStats) -> f64 {
+    let stall = stats.workers.iter().filter_map(|worker| worker.stall).max().unwrap_or(Duration::ZERO);
+    let connections = stats.connections_open.iter().max().copied().unwrap_or(0);
+    stall.as_ns() as f64 * connections as f64 / stats.in_system_ns as f64
 }
 
 fn limit(limits: &VerdictLimits) -> f64 {
@@ -89,17 +104,25 @@ fn advice(reported: f64, asked_for: f64, lasted: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine_stats::WorkerStats;
     use crate::fold::scene::{sample, window};
-    use crate::summary::Heading;
+    use crate::summary::{Heading, LoadKind};
     use farfield_base::{Outcome, Sample, Window};
 
     const MS: u64 = 1_000_000;
 
     fn check(load: LoadKind, window: Window, samples: &[Sample]) -> Check {
+        check_with_stall(load, window, samples, Duration::ZERO)
+    }
+
+    /// The check where a worker was away from its events for `stall`, and ten connections were open.
+    fn check_with_stall(load: LoadKind, window: Window, samples: &[Sample], stall: Duration) -> Check {
         let mut fold = Fold::new(window);
         samples.iter().for_each(|sample| fold.record(sample));
         let in_system_ns = fold.residence().total_ns as u64;
-        let stats = EngineStats { in_system_ns, ..EngineStats::default() };
+        let workers = vec![WorkerStats { stall: Some(stall), ..WorkerStats::default() }];
+        let stats =
+            EngineStats { in_system_ns, workers, connections_open: vec![10], ..EngineStats::default() };
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
@@ -160,6 +183,21 @@ mod tests {
         let check = check(LoadKind::Closed, window(1000, 11_000), &samples);
         assert_eq!(check.state, CheckState::Failed, "{check:?}");
         assert!(check.advice.expect("advice").contains("went on answering"));
+    }
+
+    /// Ten users, one of whom is in the system at a time, until the machine stands still for the last 300 ms
+    /// of the measured 4 s: all wait through that. A stall that was too short for it explains nothing.
+    #[test]
+    fn a_stall_of_the_machine_is_no_fault_of_the_mean() {
+        let mut samples = Vec::new();
+        for turn in 0..500 {
+            samples.push(sample(turn * 10 * MS, (turn + 1) * 10 * MS));
+        }
+        samples.extend((0..10).map(|_| sample(4990 * MS, 5300 * MS)));
+        let check = |stall| {
+            check_with_stall(LoadKind::Closed, window(1000, 5000), &samples, Duration::from_ms(stall)).state
+        };
+        assert_eq!([0, 10, 310].map(check), [CheckState::Failed, CheckState::Failed, CheckState::Skipped]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub fn good_run() -> (Fold, EngineStats) {
             waited: Some(Duration::from_ms(10)),
             stall: Some(Duration::from_ms(2)),
             stall_waited: None,
+            handshakes: Duration::ZERO,
         }],
         arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
         in_system_ns: 200_000_000,

@@ -9,7 +9,6 @@
 use super::advice::RunView;
 use super::{Check, Unit};
 use crate::engine_stats::{EngineStats, OutOfMemory};
-use crate::summary::LoadKind;
 use farfield_base::{Duration, Instant};
 
 /// Silence counts beyond this many times the longest response time.
@@ -52,7 +51,7 @@ pub fn silent(run: &RunView<'_>) -> Check {
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
-    if run.context.heading.load == LoadKind::Overload {
+    if run.context.heading.load.is_overload() {
         return skip("an overload may silence a server: that is what it measures");
     }
     let Some(last_byte) = run.stats.last_received.map(|at| Instant::ZERO + at) else {

@@ -12,7 +12,7 @@
 
 use super::{Check, CheckState, Unit};
 use crate::fold::{Fold, PhaseStats};
-use crate::summary::{LoadKind, SummaryContext};
+use crate::summary::SummaryContext;
 use farfield_base::Outcome;
 
 pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
@@ -39,7 +39,7 @@ fn excuse(context: SummaryContext<'_>, fold: &Fold) -> Option<&'static str> {
         Some("the scenario allows that nothing succeeds")
     } else if context.thresholds.iter().any(|threshold| threshold.judges_outcomes()) {
         Some("a threshold judges what may go wrong")
-    } else if context.heading.load == LoadKind::Overload && ok(fold.warm_up()) + ok(fold.steady()) > 0 {
+    } else if context.heading.load.is_overload() && ok(fold.warm_up()) + ok(fold.steady()) > 0 {
         Some("an overload's attempts are meant to fail, and not all did")
     } else {
         None
@@ -82,9 +82,23 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::RedirectLoop => {
             "see where the server sends its users, or follow more with `session.redirects`"
         }
-        Outcome::RedirectElsewhere => "target the server that it names, over HTTP without TLS",
+        Outcome::RedirectElsewhere => "target the server that it names, with the scheme that it names",
         Outcome::LinkElsewhere => "take a link or form that leads to the target",
         Outcome::BadCoding => "ask for a content coding that the server has, with `Accept-Encoding`",
+        Outcome::TlsUntrusted => {
+            "name the server's CA with `--cacert` or its key with `tls.pins`, or accept any with `--insecure`"
+        }
+        Outcome::TlsNameMismatch => "write the name that the certificate is for in `tls.server-name`",
+        Outcome::TlsAlpnRefused => "let the server speak HTTP/1.1 over TLS",
+        Outcome::TlsIncompatible => {
+            "offer a version and a group that the server has in `tls.versions` and `tls.groups`"
+        }
+        Outcome::TlsCertificateRefused => {
+            "give users a certificate that the server trusts, with `tls.certificate` and `tls.key`"
+        }
+        Outcome::TlsAlert | Outcome::BadRecord | Outcome::TlsTruncated => "the server's log may say why",
+        Outcome::NotTls => "target http://, or the port on which the server speaks TLS",
+        Outcome::TlsExpected => "target https://, or the port on which the server speaks plain HTTP",
         Outcome::CheckFailed | Outcome::ExtractFailed => "compare the session's checks with the replies",
     }
 }

@@ -1,5 +1,7 @@
 //! Each check against runs in which it should and should not fail.
 
+mod refused;
+
 use super::scene::{END, good_run};
 use super::*;
 use crate::engine_stats::{MachineStats, NetworkStats, ServerEnd};
@@ -80,7 +82,7 @@ fn a_good_run_is_valid_with_every_check_passed() {
     let verdict = judge(&fold, &stats);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (22, 0));
+    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (23, 0));
 }
 
 /// Breaks one thing of a good run at a time: that check fails, and no other.
@@ -139,7 +141,7 @@ fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
     stats.network = None;
     let verdict = judge(&fold, &stats);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
-    assert_eq!(skipped.len(), 7, "without a network its checks do not apply");
+    assert_eq!(skipped.len(), 8, "without a network its checks do not apply");
     assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
     assert!(verdict.valid);
 }
@@ -483,4 +485,20 @@ fn what_the_generator_lacked_makes_a_run_invalid() {
     let verdict = lack(Outcome::NoAddress);
     let lacked = verdict.first_cause().expect("a cause");
     assert!(lacked.advice.as_ref().expect("advice").contains("sockets.sources"), "{lacked:?}");
+}
+
+/// A worker that shakes hands and does little else is distinguished from one that is busy with requests.
+#[test]
+fn handshakes_that_saturate_a_worker_are_named() {
+    for (handshakes_ms, named) in [(0, false), (300, false), (700, true)] {
+        let (fold, mut stats) = good_run();
+        stats.workers[0].slept = Duration::from_ms(50);
+        stats.workers[0].handshakes = Duration::from_ms(handshakes_ms);
+        let verdict = judge(&fold, &stats);
+        let advice = check(&verdict, "worker-cpu").advice.clone().expect("advice");
+        let words = "handshakes of TLS took 70 % of the busiest worker's time";
+        assert_eq!(advice.contains(words), named, "{advice}");
+        assert!(named || !advice.contains("handshakes"), "{advice}");
+        assert!(advice.contains("about 120/s at most here"), "{advice}");
+    }
 }

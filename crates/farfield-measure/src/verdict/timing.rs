@@ -16,7 +16,7 @@ const FEW: u64 = 10;
 /// The share of a shorter time that a worker was busy says nothing.
 const SHORT: Duration = Duration::from_ms(100);
 
-const NO_NETWORK: &str = "the plane has no emulated network";
+pub const NO_NETWORK: &str = "the plane has no emulated network";
 
 /// A check of the p99 of `times`; below 100 values, of the largest but one.
 fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
