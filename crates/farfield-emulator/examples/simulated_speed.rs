@@ -17,8 +17,8 @@
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::{
-    ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, Simulated,
-    Simulation, simulate,
+    ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, SharedLinkId,
+    Simulated, Simulation, simulate,
 };
 use farfield_http::http1::Version;
 use farfield_net::link::NoJitter;
@@ -51,22 +51,23 @@ fn far_away(clients: u32) -> NetworkPlan {
 /// IP-TNE's backbone of four subnetworks, the server's link shared by all: `delay` on clients' own links,
 /// `rate` on all others.
 fn backbone(clients: u32, delay: &str, rate: &str) -> NetworkPlan {
+    let shared = |number| Some(SharedLinkId::new(number));
     let trunk = link(&format!("delay = '1ms'\nrate = '{rate}'\nqueue = '1MiB'"));
     let stem = link(&format!("rate = '{rate}'\nqueue = '1MiB'"));
     let router = |id| NodePlan { id, kind: NodeKind::Router };
     let switch = |subnet| NodePlan { id: 100 + subnet, kind: NodeKind::Switch };
     // Up: 0 to 3 from router i+1 to router i (or the server), 4 to 7 the stems; down: the same, 8 on.
     let route = |subnet: u32| {
-        let mut up = vec![HopPlan { link: Some(4 + subnet), to: router(subnet) }];
+        let mut up = vec![HopPlan { link: shared(4 + subnet), to: router(subnet) }];
         let mut down = Vec::new();
         for hop in (0..=subnet).rev() {
             let to = if hop == 0 { NodePlan::SERVER } else { router(hop - 1) };
-            up.push(HopPlan { link: Some(hop), to });
+            up.push(HopPlan { link: shared(hop), to });
         }
         for hop in 0..=subnet {
-            down.push(HopPlan { link: Some(8 + hop), to: router(hop) });
+            down.push(HopPlan { link: shared(8 + hop), to: router(hop) });
         }
-        down.push(HopPlan { link: Some(12 + subnet), to: switch(subnet) });
+        down.push(HopPlan { link: shared(12 + subnet), to: switch(subnet) });
         RoutePlan { up, down }
     };
     let links = |model: &Arc<LinkModel>| (0..4).map(|_| Arc::clone(model)).collect::<Vec<_>>();
@@ -102,7 +103,8 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
     let document: Document = toml::from_str(document).expect("a load and a policy");
     let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/bytes/1024'").expect("requests");
     let requests = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target = Target { host: "server".into(), version: Version::Http11, authorization: None };
+    let target =
+        Target { host: "server".into(), version: Version::Http11, authorization: None, secure: false };
     let count = |count| NonZeroU32::new(count).expect("above zero");
     let end = Instant::ZERO + length;
     let server = ServerPlan {
@@ -117,6 +119,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary: Itinerary::pages(requests, &target).expect("requests"),
         policy: document.policy,
+        tls: None,
         seed: Seed(1),
         requests_max: None,
         sessions: farfield_user::SessionLimits::default(),
@@ -158,7 +161,7 @@ fn curve(clients: u32, kind: &str, secs: Option<u64>) {
     };
     let policy = if kind == "open" { "policy = 'persistent'" } else { "policy = 'one-request'" };
     let document = format!(
-        "load = {{ model = 'closed', users = {clients}, ramp = '10s', think = {{ law = 'exponential', mean = '10s' }} }}\n[policy]\n{policy}"
+        "load = {{ model = 'closed', users = {clients}, ramp = '10s', think = {{ distribution = 'exponential', mean = '10s' }} }}\n[policy]\n{policy}"
     );
     // About 600,000 requests, or a turn and more of everybody.
     let secs = secs.unwrap_or((6_000_000.0 / f64::from(clients)).clamp(14.0, 3000.0) as u64);

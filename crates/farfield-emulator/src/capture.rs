@@ -33,14 +33,36 @@ pub struct Captured {
     pub packet: Packet,
 }
 
+/// The packets to keep of those that are seen.
+#[derive(Debug)]
+pub struct CaptureFilter {
+    /// In order; all, if empty.
+    of_clients: Vec<u32>,
+    port: Option<u16>,
+}
+
+impl CaptureFilter {
+    /// The filter of `plan`.
+    pub fn of(plan: &CapturePlan) -> CaptureFilter {
+        let mut of_clients = plan.of_clients.clone();
+        of_clients.sort_unstable();
+        CaptureFilter { of_clients, port: plan.port }
+    }
+
+    /// Whether to keep a packet from or to client `number`.
+    pub fn keeps(&self, number: ClientId, packet: &Packet) -> bool {
+        let of_client = self.of_clients.is_empty() || self.of_clients.binary_search(&number.get()).is_ok();
+        of_client && self.port.is_none_or(|port| has_port(packet, port))
+    }
+}
+
 /// A shard's capturing.
 #[derive(Debug)]
 pub(crate) struct Tap {
     gateway: bool,
     /// Interfaces by the clients' numbers.
     interfaces: BTreeMap<u32, u32>,
-    of_clients: Vec<u32>,
-    port: Option<u16>,
+    filter: CaptureFilter,
     pub seen: Vec<Captured>,
 }
 
@@ -54,13 +76,10 @@ pub(crate) enum CapturePoint {
 impl Tap {
     pub fn new(plan: &CapturePlan) -> Tap {
         let interfaces = plan.clients.iter().zip(1..).map(|(client, interface)| (*client, interface));
-        let mut of_clients = plan.of_clients.clone();
-        of_clients.sort_unstable();
         Tap {
             gateway: plan.gateway,
             interfaces: interfaces.collect(),
-            of_clients,
-            port: plan.port,
+            filter: CaptureFilter::of(plan),
             seen: Vec::new(),
         }
     }
@@ -82,8 +101,7 @@ impl Tap {
                 None => return,
             },
         };
-        let wanted = self.of_clients.is_empty() || self.of_clients.binary_search(&number.get()).is_ok();
-        if wanted && self.port.is_none_or(|port| has_port(packet, port)) {
+        if self.filter.keeps(number, packet) {
             self.seen.push(Captured { at, interface, outbound, packet: packet.clone() });
         }
     }

@@ -46,8 +46,8 @@ pub(crate) enum Own {
 pub(crate) struct Wire {
     pub link: Link,
     pub rng: Stream,
-    /// When the link is asked for its next verdict, if packets wait before it.
-    pub verdict_at: Option<Instant>,
+    /// When the link is asked for its next fate, if packets wait before it.
+    pub fate_at: Option<Instant>,
 }
 
 impl Client {
@@ -126,9 +126,9 @@ impl Own {
         }
         match Compound::new(wires()) {
             Ok(compound) => Own::Compound(compound),
-            Err(_) => Own::Chain(
-                wires().into_iter().map(|(link, rng)| Wire { link, rng, verdict_at: None }).collect(),
-            ),
+            Err(_) => {
+                Own::Chain(wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect())
+            }
         }
     }
 

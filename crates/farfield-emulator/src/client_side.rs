@@ -8,13 +8,13 @@ use crate::forward::{Ahead, Forward, On, Way};
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::shared::links_of;
-use crate::slots::{ClientId, ClientSlot, LinkId, SocketSlot};
+use crate::slots::{ClientId, ClientSlot, SharedLinkId, SocketSlot};
 use crate::time_wait::TimeWaits;
 use crate::timeout_queue::TimeoutQueue;
 use crate::transit::{Crossing, Departure, Transit};
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Note, Sample, TcpStats};
+use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_net::{Arrival, Delivery, Fate, Lines, Mtu};
 use farfield_tcp::{Connection, Segment};
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The state that everything in a shard acts on, apart from its users, who act on it through
-/// [`Host`](farfield_user::Host).
+/// [`Transport`](farfield_user::Transport).
 #[derive(Debug)]
 pub(crate) struct ClientSide {
     pub transit: Transit<ClientSlot, At, ClientEvent>,
@@ -59,6 +59,10 @@ pub(crate) struct ClientSide {
     /// Notes of what happened in sessions.
     pub notes: Vec<Note>,
     pub connects: u64,
+    /// Time goes on no further: nothing that is sent would arrive.
+    pub is_over: bool,
+    /// Connections begun, if they are noted.
+    pub opened: Option<Vec<Opened>>,
     pub tap: Option<Box<Tap>>,
 }
 
@@ -87,7 +91,7 @@ pub(crate) enum ClientEvent {
 /// A link of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
-    Shared(LinkId),
+    Shared(SharedLinkId),
     Own { client: ClientSlot, up: bool, hop: u8 },
 }
 
@@ -108,7 +112,9 @@ pub(crate) struct Socket {
     pub down_losses: Memory,
 }
 
-/// An upcall: something that happened to a connection, for its user.
+/// An upcall: something that happened to a connection, for its user. The sockets plane has a smaller set of
+/// its own (`sockets/transport.rs` of farfield-engine), since there the kernel keeps received bytes until
+/// they are read.
 #[derive(Debug)]
 pub(crate) enum Upcall {
     Connected(ConnectionKey),
@@ -152,6 +158,8 @@ impl ClientSide {
             samples: Vec::new(),
             notes: Vec::new(),
             connects: 0,
+            is_over: false,
+            opened: None,
             tap: None,
             transit: Transit::new(plan),
         }
@@ -317,7 +325,7 @@ impl Forward for ClientSide {
             Ahead::Hop { node, hop: HopPlan { link, .. } } => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
-                    Some(link) => self.enter(flight, node, At::Shared(LinkId::new(link))),
+                    Some(link) => self.enter(flight, node, At::Shared(link)),
                     None => {
                         flight.stage += 1;
                         Some(flight)

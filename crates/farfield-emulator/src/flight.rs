@@ -13,7 +13,7 @@ use farfield_wire::Addresses;
 /// A packet under way.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight<C> {
-    load: Load,
+    content: Content,
     /// The client that it is from or for, as the side knows it that the packet is on.
     pub client: C,
     seq: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Flight<C> {
 
 /// The contents of a packet; beside a whole packet, the fields of a segment mean nothing.
 #[derive(Debug, Clone)]
-enum Load {
+enum Content {
     Data(Bytes),
     Whole(Box<Packet>),
 }
@@ -82,7 +82,7 @@ impl<C: Copy> Flight<C> {
             | bit(is_v6, V6);
         let stamps = options.timestamps.unwrap_or_default();
         Some(Flight {
-            load: Load::Data(if payload.is_empty() { Bytes::new() } else { payload.clone() }),
+            content: Content::Data(if payload.is_empty() { Bytes::new() } else { payload.clone() }),
             client,
             seq: segment.seq.0,
             ack: segment.ack.0,
@@ -102,7 +102,7 @@ impl<C: Copy> Flight<C> {
     /// Any packet, kept whole, behind `stage` stages.
     pub fn whole(packet: Packet, client: C, up: bool, stage: u8) -> Flight<C> {
         Flight {
-            load: Load::Whole(Box::new(packet)),
+            content: Content::Whole(Box::new(packet)),
             client,
             seq: 0,
             ack: 0,
@@ -137,46 +137,47 @@ impl<C: Copy> Flight<C> {
 
     /// Renames the packet's client to what another side knows it as.
     pub fn of_client<D>(self, client: D) -> Flight<D> {
-        let Flight { load, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } = self;
-        Flight { load, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
+        let Flight { content, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } =
+            self;
+        Flight { content, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
     }
 
     /// Bytes from the IP header on.
     pub fn bytes(&self) -> u32 {
-        match &self.load {
-            Load::Whole(packet) => packet.bytes,
-            Load::Data(data) => self.headers_len() + data.len() as u32,
+        match &self.content {
+            Content::Whole(packet) => packet.bytes,
+            Content::Data(data) => self.headers_len() + data.len() as u32,
         }
     }
 
     /// False if routers may cut it into fragments.
     pub fn is_whole(&self) -> bool {
-        match &self.load {
-            Load::Whole(packet) => packet.whole,
+        match &self.content {
+            Content::Whole(packet) => packet.whole,
             _ => true,
         }
     }
 
     /// TTL or hop limit.
     pub fn ttl(&self) -> u8 {
-        match &self.load {
-            Load::Whole(packet) => packet.ttl,
+        match &self.content {
+            Content::Whole(packet) => packet.ttl,
             _ => self.ttl,
         }
     }
 
     /// Sets the TTL or hop limit.
     pub fn set_ttl(&mut self, ttl: u8) {
-        match &mut self.load {
-            Load::Whole(packet) => packet.ttl = ttl,
+        match &mut self.content {
+            Content::Whole(packet) => packet.ttl = ttl,
             _ => self.ttl = ttl,
         }
     }
 
     /// The client's port, if it is a segment.
     pub fn port(&self) -> Option<u16> {
-        match &self.load {
-            Load::Whole(packet) => match &packet.carried {
+        match &self.content {
+            Content::Whole(packet) => match &packet.carried {
                 Carried::Tcp(tcp) => Some(if self.up { tcp.source_port } else { tcp.destination_port }),
                 Carried::Raw(_) => None,
             },
@@ -187,9 +188,9 @@ impl<C: Copy> Flight<C> {
     /// The segment, with the server on `server_port`; or the packet, if it was kept whole.
     pub fn open(self, server_port: u16) -> Result<Tcp, Box<Packet>> {
         let segment = self.header();
-        let payload = match self.load {
-            Load::Whole(packet) => return Err(packet),
-            Load::Data(data) => data,
+        let payload = match self.content {
+            Content::Whole(packet) => return Err(packet),
+            Content::Data(data) => data,
         };
         let (source_port, destination_port) =
             if self.up { (self.port, server_port) } else { (server_port, self.port) };
@@ -235,7 +236,7 @@ impl<C: Copy> Flight<C> {
             },
             window: self.window,
             options: self.options(),
-            payload_len: if let Load::Data(data) = &self.load { data.len() as u32 } else { 0 },
+            payload_len: if let Content::Data(data) = &self.content { data.len() as u32 } else { 0 },
         }
     }
 

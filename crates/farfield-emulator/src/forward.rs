@@ -226,7 +226,7 @@ pub(crate) trait Forward {
             }
             Fate::Waits => {
                 self.transit_mut().flights.insert(flight);
-                self.await_verdict(link);
+                self.await_fate(link);
                 None
             }
             Fate::Delivered(delivery) => {
@@ -262,30 +262,30 @@ pub(crate) trait Forward {
         }
     }
 
-    /// Asks a link for the verdicts that are due.
-    fn poll_verdicts(&mut self, link: Self::Link) {
+    /// Asks a link for the fates that are due.
+    fn poll_fates(&mut self, link: Self::Link) {
         let now = self.transit().now;
         let Some(wire) = self.wire(link) else { return };
-        if wire.verdict_at.is_none_or(|verdict_at| verdict_at > now) {
+        if wire.fate_at.is_none_or(|fate_at| fate_at > now) {
             return;
         }
-        wire.verdict_at = None;
+        wire.fate_at = None;
         while let Some((key, fate)) = self.wire(link).and_then(|wire| wire.link.poll(now, &mut wire.rng)) {
             let flight = self.transit_mut().flights.remove(key as usize);
             if let Some(flight) = self.settle(flight, link, fate) {
                 self.set_out(flight);
             }
         }
-        self.await_verdict(link);
+        self.await_fate(link);
     }
 
-    /// Schedules the next verdict of a link, if packets wait before it.
-    fn await_verdict(&mut self, link: Self::Link) {
+    /// Schedules the next fate of a link, if packets wait before it.
+    fn await_fate(&mut self, link: Self::Link) {
         let Some(wire) = self.wire(link) else { return };
-        let Some(next) = wire.link.next_verdict_at() else { return };
-        if wire.verdict_at.is_none_or(|verdict_at| verdict_at > next) {
-            wire.verdict_at = Some(next);
-            self.transit_mut().wheel.schedule(next, Event::Verdict(link));
+        let Some(next) = wire.link.next_fate_at() else { return };
+        if wire.fate_at.is_none_or(|fate_at| fate_at > next) {
+            wire.fate_at = Some(next);
+            self.transit_mut().wheel.schedule(next, Event::Fate(link));
         }
     }
 

@@ -14,6 +14,7 @@ pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
 
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
+use crate::slots::SharedLinkId;
 use addresses::Addressing;
 use farfield_base::Duration;
 use farfield_net::{LinkModel, Mtu, NodeKind};
@@ -263,9 +264,10 @@ pub fn lay_out(
 /// Links 0 (up) and 1 (down) between the edge and the router `core`, which stands before the server.
 fn behind_bottleneck(edge: u32, core: u32) -> RoutePlan {
     let router = |id| NodePlan { id, kind: NodeKind::Router };
+    let [up, down] = [0, 1].map(|number| Some(SharedLinkId::new(number)));
     RoutePlan {
-        down: vec![HopPlan { link: None, to: router(core) }, HopPlan { link: Some(1), to: router(edge) }],
-        up: vec![HopPlan { link: Some(0), to: router(core) }, HopPlan { link: None, to: NodePlan::SERVER }],
+        down: vec![HopPlan { link: None, to: router(core) }, HopPlan { link: down, to: router(edge) }],
+        up: vec![HopPlan { link: up, to: router(core) }, HopPlan { link: None, to: NodePlan::SERVER }],
     }
 }
 
@@ -348,7 +350,7 @@ fn round_trips(network: &NetworkPlan) -> RoundTrips {
         |links: &[Arc<LinkModel>]| links.iter().fold(Duration::ZERO, |sum, link| sum + link.propagation());
     let shared = |hops: &[HopPlan]| {
         let links = hops.iter().filter_map(|hop| hop.link);
-        links.fold(Duration::ZERO, |sum, link| sum + network.shared[link as usize].propagation())
+        links.fold(Duration::ZERO, |sum, link| sum + network.shared[link.index()].propagation())
     };
     let round_trip = |&(class, route): &(u16, u32)| {
         let (class, route) = (&network.classes[usize::from(class)], &network.routes[route as usize]);

@@ -37,7 +37,7 @@ mod timeout_queue;
 mod transit;
 mod transport;
 
-pub use capture::{CapturePlan, Captured};
+pub use capture::{CaptureFilter, CapturePlan, Captured};
 pub use directory::Directory;
 pub use lateness::Lateness;
 pub use packet::{Carried, Packet, Tcp};
@@ -46,5 +46,5 @@ pub use server::{ServerModel, ServerPlan};
 pub use shard::Shard;
 pub use shared::SharedLinks;
 pub use simulation::{Simulated, Simulation, simulate};
-pub use slots::ClientId;
+pub use slots::{ClientId, SharedLinkId};
 pub use transit::{Crossing, Departure, Drops};

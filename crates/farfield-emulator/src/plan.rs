@@ -5,7 +5,7 @@
 //! which shared links its packets take between the *edge*, the node at the far end of its own links, and the
 //! server.
 
-use crate::slots::ClientId;
+use crate::slots::{ClientId, SharedLinkId};
 use farfield_net::{LinkModel, NodeKind};
 use farfield_tcp::Config;
 use farfield_wire::Addresses;
@@ -76,8 +76,8 @@ pub struct RoutePlan {
 /// One hop of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopPlan {
-    /// The link, as an index of [`NetworkPlan::shared`]; none takes no time.
-    pub link: Option<u32>,
+    /// The shared link; none takes no time.
+    pub link: Option<SharedLinkId>,
     /// Where it ends.
     pub to: NodePlan,
 }

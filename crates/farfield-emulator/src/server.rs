@@ -3,6 +3,7 @@
 //!
 //! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be
 //! accepted, how long a request waits for a worker, how long it is served, and when a connection is closed.
+//! Over TLS, a handshake waits for a worker and takes its time as a request does.
 //! What is not: processor sharing, disks, memory.
 //!
 //! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last
@@ -10,7 +11,8 @@
 //! connection that the server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`,
 //! as Linux's does.
 //!
-//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept.
+//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept. Over
+//! TLS, handshakes and records' headers do.
 
 mod connection;
 mod core;
@@ -18,6 +20,7 @@ mod fixed;
 mod http;
 mod listen;
 mod objects;
+mod secure;
 mod time_wait;
 mod work;
 
@@ -30,6 +33,7 @@ use crate::plan::NetworkPlan;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant};
+use farfield_http::tls::model::Terms;
 use farfield_net::Wheel;
 use farfield_tcp::Config;
 use farfield_traffic::Distribution;
@@ -63,6 +67,8 @@ pub struct ServerPlan {
     pub reply: Distribution,
     /// Bytes of a reply that TCP holds unacknowledged at most before more is written (`SO_SNDBUF`).
     pub send_buffer: u32,
+    /// TLS of its connections; absent where the scheme is http.
+    pub tls: Option<Arc<Terms>>,
 }
 
 /// Workers that serve requests.
@@ -91,6 +97,7 @@ impl ServerPlan {
             objects: Arc::default(),
             reply: Bytes(1024).into(),
             send_buffer: 256 * 1024,
+            tls: None,
         }
     }
 
@@ -114,6 +121,10 @@ pub struct ServerCounters {
     pub established: u64,
     /// Connections that were accepted.
     pub accepted: u64,
+    /// Handshakes of TLS that were answered in full.
+    pub handshakes_full: u64,
+    /// Handshakes of TLS that were answered by resuming a session.
+    pub handshakes_resumed: u64,
     /// Requests read.
     pub requests: u64,
     /// Replies written to their end.
@@ -124,7 +135,7 @@ pub struct ServerCounters {
     pub accept_queue_most: u32,
     /// The most connections open at once, those in TIME-WAIT not counted.
     pub connections_most: u32,
-    /// Time that workers served, altogether.
+    /// Time that workers served and shook hands, altogether.
     pub busy: Duration,
     /// Packets received.
     pub packets_in: u64,

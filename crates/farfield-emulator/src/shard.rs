@@ -8,7 +8,7 @@ use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::transit::{Crossing, Departure, Drops, Event};
-use farfield_base::{Instant, Note, Sample};
+use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_user::{Plan, Population, Tally};
 use std::sync::Arc;
 
@@ -55,6 +55,16 @@ impl Shard {
         self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
     }
 
+    /// Notes the addresses of connections from now on.
+    pub fn note_connections(&mut self) {
+        self.side.opened = Some(Vec::new());
+    }
+
+    /// Takes the connections that were noted, in the order in which they were begun.
+    pub fn take_opened(&mut self) -> Vec<Opened> {
+        self.side.opened.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Begins the load.
     pub fn start(&mut self) {
         self.population.start(&mut self.side);
@@ -97,7 +107,7 @@ impl Shard {
                 }
                 self.side.travel(slot);
             }
-            Event::Verdict(at) => self.side.poll_verdicts(at),
+            Event::Fate(at) => self.side.poll_fates(at),
         }
         self.come_to_rest();
         Some(matches!(event, Event::Packet(_)))
@@ -173,6 +183,12 @@ impl Shard {
     /// Begins no more load, not even what was due before the end.
     pub fn finish(&mut self) {
         self.population.finish();
+    }
+
+    /// Ends virtual time at `now`, as [`cut`](Self::cut), where nobody carries the closing of connections.
+    pub fn end(&mut self, now: Instant) {
+        self.side.is_over = true;
+        self.cut(now);
     }
 
     /// Ends the run: what is still open is recorded as unfinished at `now`.

@@ -16,7 +16,7 @@ use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
-use crate::slots::{ClientId, LinkId};
+use crate::slots::{ClientId, SharedLinkId};
 use crate::transit::{Crossing, Drops, Event, Transit};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// their end.
 #[derive(Debug)]
 pub(crate) struct SharedSide<O> {
-    pub transit: Transit<ClientId, LinkId, O>,
+    pub transit: Transit<ClientId, SharedLinkId, O>,
     links: Box<[Wire]>,
     /// For each class, the stages of its clients' own links up and down.
     own_stages: Box<[[u8; 2]]>,
@@ -64,7 +64,7 @@ pub(crate) fn links_of(plan: &NetworkPlan, seed: Seed) -> Box<[Wire]> {
     let wire = |(number, model)| Wire {
         link: Link::new(Arc::clone(model)),
         rng: seed.stream(Purpose::Link, number as u64),
-        verdict_at: None,
+        fate_at: None,
     };
     plan.shared.iter().enumerate().map(wire).collect()
 }
@@ -104,14 +104,14 @@ impl<O> SharedSide<O> {
 
 impl<O> Forward for SharedSide<O> {
     type Client = ClientId;
-    type Link = LinkId;
+    type Link = SharedLinkId;
     type Other = O;
 
-    fn transit(&self) -> &Transit<ClientId, LinkId, O> {
+    fn transit(&self) -> &Transit<ClientId, SharedLinkId, O> {
         &self.transit
     }
 
-    fn transit_mut(&mut self) -> &mut Transit<ClientId, LinkId, O> {
+    fn transit_mut(&mut self) -> &mut Transit<ClientId, SharedLinkId, O> {
         &mut self.transit
     }
 
@@ -144,7 +144,7 @@ impl<O> Forward for SharedSide<O> {
             Ahead::Hop { node, hop: HopPlan { link, .. } } if is_here => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
-                    Some(link) => self.enter(flight, node, LinkId::new(link)),
+                    Some(link) => self.enter(flight, node, link),
                     None => {
                         flight.stage += 1;
                         Some(flight)
@@ -166,15 +166,15 @@ impl<O> Forward for SharedSide<O> {
         self.transit.crossings.push(Crossing { at, flight });
     }
 
-    fn mtu(&self, link: LinkId) -> Mtu {
+    fn mtu(&self, link: SharedLinkId) -> Mtu {
         self.links[link.index()].link.model().mtu_of_link()
     }
 
-    fn offer(&mut self, flight: &Flight<ClientId>, link: LinkId) -> Fate {
+    fn offer(&mut self, flight: &Flight<ClientId>, link: SharedLinkId) -> Fate {
         self.links[link.index()].offer(&self.transit, flight)
     }
 
-    fn wire(&mut self, link: LinkId) -> Option<&mut Wire> {
+    fn wire(&mut self, link: SharedLinkId) -> Option<&mut Wire> {
         Some(&mut self.links[link.index()])
     }
 }
@@ -217,7 +217,7 @@ impl SharedLinks {
         self.side.transit.now = self.side.transit.now.max(due);
         match event {
             Event::Packet(slot) => self.side.travel(slot),
-            Event::Verdict(link) => self.side.poll_verdicts(link),
+            Event::Fate(link) => self.side.poll_fates(link),
             Event::Other(never) => match never {},
         }
         true

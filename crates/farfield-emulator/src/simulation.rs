@@ -30,9 +30,11 @@ pub mod window;
 use crate::plan::NetworkPlan;
 use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
-use crate::{Directory, Drops, Packet};
+use crate::{ClientId, Directory, Drops, Packet};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Sample, Tenths, Window};
+use farfield_base::{Instant, Opened, Sample, Tenths, Window};
+use farfield_http::tls::Sessions;
+use farfield_http::tls::model::Offer;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Plan, Policy, SessionLimits, Tally};
 pub use sink::{Batch, Remote, Sink, Standing};
@@ -53,6 +55,8 @@ pub struct Simulation {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
+    /// TLS of their connections, to a server that has it too; absent where the scheme is http.
+    pub tls: Option<Arc<Offer>>,
     /// The seed of all random streams.
     pub seed: Seed,
     /// Requests after which no more are begun; dealt out to the partitions evenly.
@@ -90,6 +94,8 @@ pub struct Simulated {
     pub in_system_area: u128,
     /// Connections that clients began.
     pub connects: u64,
+    /// Those connections in the order of their numbers, if there was a tap that looked.
+    pub opened: Vec<Opened>,
     /// Tenths of a second in which bytes came from the server.
     pub received: Tenths,
     /// Packets that did not arrive.
@@ -115,8 +121,8 @@ pub trait Tap: Send {
         true
     }
 
-    /// A packet, at `at`, for the server (`inbound`) or from it.
-    fn see(&mut self, at: Instant, inbound: bool, packet: &Packet);
+    /// A packet of `client`, at `at`, for the server (`inbound`) or from it.
+    fn see(&mut self, at: Instant, inbound: bool, client: ClientId, packet: &Packet);
 }
 
 /// A tap that sees nothing.
@@ -125,7 +131,7 @@ impl Tap for () {
         false
     }
 
-    fn see(&mut self, _at: Instant, _inbound: bool, _packet: &Packet) {}
+    fn see(&mut self, _at: Instant, _inbound: bool, _client: ClientId, _packet: &Packet) {}
 }
 
 /// The most partitions of clients: enough to balance on several processors, few enough to turn through.
@@ -171,8 +177,14 @@ pub fn simulate_into(
     let windows = Windows::of(network).ok_or(SimulationError::NoDelay)?;
     let partitions = partitions_of(clients);
     let directory = Arc::new(Directory::new(network));
-    let partition =
-        |number| partition::Partition::new(simulation, simulation.users(number, partitions), &directory);
+    let partition = |number| {
+        let users = simulation.users(number, partitions);
+        let mut partition = partition::Partition::new(simulation, users, &directory);
+        if tap.looks() {
+            partition.shard.note_connections();
+        }
+        partition
+    };
     let partitions = (0..partitions).map(partition).collect();
     let far = windows.has_far_side().then(|| hub::Links::new(simulation, Extent::FAR));
     let extent = if far.is_some() { Extent::NEAR_HUB } else { Extent::HUB };
@@ -190,6 +202,7 @@ impl Simulation {
             load: self.load.clone(),
             itinerary: self.itinerary.for_worker(),
             policy: self.policy,
+            tls: self.tls.clone().map(Sessions::Modelled),
             seed: self.seed,
             worker: partition,
             workers: partitions,

@@ -44,7 +44,7 @@ index_type! {
 
 index_type! {
     /// A shared link: its place in [`NetworkPlan::shared`](crate::NetworkPlan::shared).
-    pub(crate) struct LinkId;
+    pub struct SharedLinkId;
 }
 
 index_type! {

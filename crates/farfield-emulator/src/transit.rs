@@ -31,7 +31,7 @@ pub(crate) enum Event<L, O> {
     /// A packet under way has come to the end of its stage.
     Packet(FlightSlot),
     /// A queue has decided on a packet that waited before this link.
-    Verdict(L),
+    Fate(L),
     /// An event of what is at the end of the links.
     Other(O),
 }
@@ -66,6 +66,10 @@ pub struct Departure {
 }
 
 /// Packets that did not arrive, by cause. All of these are the network's doing, as the scenario asks.
+///
+/// The emulator counts them here, and knows no file: what `summary.json` has of them, a schema that outlives
+/// versions, is `NetworkDrops` of farfield-measure, which knows no emulator. farfield-engine copies one into
+/// the other, field by field, so that a new cause does not compile until both have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drops {
     /// Lost on the wire.
@@ -98,14 +102,15 @@ impl Drops {
 
     /// Adds another side's.
     pub fn add(&mut self, other: &Drops) {
-        self.lost += other.lost;
-        self.queue_full += other.queue_full;
-        self.early += other.early;
-        self.delayed += other.delayed;
-        self.expired += other.expired;
-        self.too_big += other.too_big;
-        self.damaged += other.damaged;
-        self.nobody += other.nobody;
+        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody } = *other;
+        self.lost += lost;
+        self.queue_full += queue_full;
+        self.early += early;
+        self.delayed += delayed;
+        self.expired += expired;
+        self.too_big += too_big;
+        self.damaged += damaged;
+        self.nobody += nobody;
     }
 }
 

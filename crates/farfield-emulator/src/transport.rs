@@ -5,14 +5,19 @@ use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};
 use crate::transit::Event;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Note, Sample, TcpStats};
+use farfield_base::{Duration, Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
-use farfield_user::{ConnectionKey, Failure, Host, Wake};
+use farfield_user::{ConnectionKey, Failure, Transport, Wake};
 use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 
-impl Host for ClientSide {
+impl Transport for ClientSide {
+    /// Each client is a machine, with an address and links of its own.
+    fn machine_of(&self, user: u32) -> u32 {
+        self.client_of(user).index() as u32
+    }
+
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
         self.connects += 1;
         let client = self.client_of(user);
@@ -21,6 +26,7 @@ impl Host for ClientSide {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
+        self.note_opened(key, user, client, port);
         let class = usize::from(self.clients[client.index()].class);
         let config = Arc::clone(&self.transit.plan.classes[class].tcp);
         let tcp = Connection::open(config, self.numbers(client, port));
@@ -51,7 +57,9 @@ impl Host for ClientSide {
     }
 
     fn close(&mut self, key: ConnectionKey) {
-        if let Some(slot) = self.release(key) {
+        if let Some(slot) = self.release(key)
+            && !self.is_over
+        {
             self.connections[slot.index()].tcp.close();
             self.flush(slot);
         }
@@ -193,6 +201,20 @@ impl ClientSide {
             // older.
             timestamp_offset: (number as u32).wrapping_mul(0x9e37_79b9),
         }
+    }
+
+    /// Notes the addresses of a connection, if connections are noted.
+    fn note_opened(&mut self, key: ConnectionKey, user: u32, client: ClientSlot, port: u16) {
+        let Some(opened) = &mut self.opened else { return };
+        let plan = &self.transit.plan;
+        let addresses = plan.addresses(self.clients[client.index()].number);
+        opened.push(Opened {
+            connection: key.serial,
+            user,
+            at: self.transit.now,
+            client: (addresses.source(), port).into(),
+            server: (addresses.destination(), plan.servers.port).into(),
+        });
     }
 
     fn bind(&mut self, key: ConnectionKey, slot: SocketSlot) {

@@ -9,7 +9,8 @@ use scene::{Scene, ms, ok};
 #[test]
 fn users_and_samples_agree_on_the_time_in_the_system() {
     let mut scene = Scene::crowd(50, ms(40));
-    scene.load = "{ model = 'closed', users = 50, think = { law = 'exponential', mean = '100ms' } }".into();
+    scene.load =
+        "{ model = 'closed', users = 50, think = { distribution = 'exponential', mean = '100ms' } }".into();
     scene.length = Duration::from_secs(3);
     scene.drain = Duration::from_secs(5);
     let played = scene.play();

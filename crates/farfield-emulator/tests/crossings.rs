@@ -28,6 +28,7 @@ impl Cut {
             load: simulation.load.clone(),
             itinerary: simulation.itinerary.for_worker(),
             policy: simulation.policy,
+            tls: None,
             seed: simulation.seed,
             worker,
             workers: count,

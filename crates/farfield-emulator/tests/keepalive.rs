@@ -8,7 +8,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_emulator::simulation::{Tap, simulate_with};
-use farfield_emulator::{Carried, Packet, ServerPlan, Simulated};
+use farfield_emulator::{Carried, ClientId, Packet, ServerPlan, Simulated};
 use farfield_fit::keepalive::KeepAlive;
 use farfield_fit::{Component, Family, Model};
 use scene::{Scene, count, ms, ok};
@@ -20,7 +20,7 @@ const SERVICE_S: f64 = 0.05;
 const RTT_S: f64 = 0.002;
 
 /// Users who think for a lognormal time of median 1 s, mean 1.65 s.
-const THINK: &str = "{ law = 'lognormal', mu = 0.0, sigma = 1.0 }";
+const THINK: &str = "{ distribution = 'lognormal', mu = 0.0, sigma = 1.0 }";
 
 fn advice(clicks_mean: f64) -> KeepAlive {
     let think = Component::new(Family::Lognormal, [0.0, 1.0]).expect("good parameters");
@@ -73,7 +73,7 @@ fn rate(played: &Simulated, length_s: u64) -> f64 {
 struct Watch(Arc<Mutex<Vec<(Instant, bool)>>>);
 
 impl Tap for Watch {
-    fn see(&mut self, at: Instant, inbound: bool, packet: &Packet) {
+    fn see(&mut self, at: Instant, inbound: bool, _client: ClientId, packet: &Packet) {
         let Carried::Tcp(tcp) = &packet.carried else { return };
         let fin = tcp.segment.flags.fin;
         if !inbound && (fin || tcp.segment.payload_len > 0) {
@@ -152,7 +152,7 @@ fn sessions_queue_without_end_beyond_the_capacity() {
     let waited = |share: f64| {
         let arrivals = share * capacity;
         let load = format!(
-            "{{ model = 'hybrid', arrivals = '{arrivals}/s', requests = {{ law = 'geometric', mean = {CLICKS} }}, think = {THINK} }}"
+            "{{ model = 'hybrid', arrivals = '{arrivals}/s', requests = {{ distribution = 'geometric', mean = {CLICKS} }}, think = {THINK} }}"
         );
         let played = scene(&load, timeout_s, LENGTH_S).play();
         let late = (LENGTH_S - 100) * 1_000_000_000;

@@ -15,14 +15,15 @@ use scene::{Scene, ms, with};
 fn what_is_sent_again_goes_where_nobody_is_closing() {
     let mut scene = Scene::crowd(500, ms(40)).policy("parallel = 2");
     scene.load =
-        "{ model = 'closed', users = 500, think = { law = 'uniform', min = '10ms', max = '140ms' } }".into();
+        "{ model = 'closed', users = 500, think = { distribution = 'uniform', min = '10ms', max = '140ms' } }".into();
     scene.server.keep_alive = Some(ms(100));
     scene.length = Duration::from_secs(20);
     let mut simulation = scene.simulation();
     let page = "[[request]]\npath = '/bytes/1024'\nembedded = ['/bytes/512', '/bytes/512']";
     let page: RequestSetSpec = toml::from_str(page).expect("requests");
     let page = page.resolve(&mut |_| unreachable!("no files"), simulation.seed).expect("requests");
-    let target = Target { host: "server".into(), version: Version::Http11, authorization: None };
+    let target =
+        Target { host: "server".into(), version: Version::Http11, authorization: None, secure: false };
     simulation.itinerary = Itinerary::pages(page, &target).expect("requests that can be written");
     let played = simulate(&simulation).expect("a network");
     assert!(played.tally.resent > 1000, "{} sent again of {}", played.tally.resent, played.samples.len());

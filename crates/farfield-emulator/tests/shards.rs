@@ -2,7 +2,7 @@
 
 mod scene;
 
-use farfield_base::Duration;
+use farfield_base::{Duration, Sample};
 use farfield_emulator::Simulated;
 use scene::{Scene, bytes_of, link, ms};
 
@@ -40,7 +40,7 @@ fn visitors_of_an_open_load() {
     scene.own = link("delay = '12ms'\nloss = '2%'\nduplicate = '1%'\ncorrupt = '1%'");
     for load in [
         "{ model = 'open', arrivals = '700/s' }",
-        "{ model = 'hybrid', arrivals = '150/s', think = { law = 'weibull', shape = 0.7, scale = '60ms' } }",
+        "{ model = 'hybrid', arrivals = '150/s', think = { distribution = 'weibull', shape = 0.7, scale = '60ms' } }",
         "{ model = 'overload', descriptors = 200, timeout = '100ms' }",
     ] {
         scene.load = load.into();
@@ -49,4 +49,21 @@ fn visitors_of_an_open_load() {
         let played = same_on_any_number(&mut scene);
         assert!(played.samples.len() > 100, "{load}: {}", played.samples.len());
     }
+}
+
+/// Visitors who share connections: those of a client's, and no others, on any number of shards.
+#[test]
+fn users_of_a_shared_pool() {
+    let mut scene = Scene::crowd(192, ms(25)).policy("policy = 'shared-pool'\npool-keep-alive = '200ms'");
+    scene.load = "{ model = 'open', arrivals = '2000/s' }".into();
+    scene.length = Duration::from_ms(700);
+    let played = same_on_any_number(&mut scene);
+    let mut shared = 0;
+    let mut first = std::collections::BTreeMap::new();
+    for sample in played.samples.iter().filter(|sample| sample.connection != Sample::NO_CONNECTION) {
+        let user = *first.entry(sample.connection).or_insert(sample.user);
+        assert_eq!(user % 192, sample.user % 192, "a connection is one client's");
+        shared += u32::from(user != sample.user);
+    }
+    assert!(shared > 300, "{shared} of {}", played.samples.len());
 }

@@ -7,6 +7,7 @@
 
 use super::{CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
 use crate::plan::{HopPlan, NodePlan, RoutePlan, Servers};
+use crate::slots::SharedLinkId;
 use farfield_net::topology::{Backbone, LinkId, NodeId, Routes, Stretch, collapse};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
 use std::collections::BTreeMap;
@@ -183,7 +184,7 @@ fn own_links(
 struct RoutePlans<'t> {
     topology: &'t Topology<Arc<LinkModel>>,
     /// Links by their number in the plan.
-    shared: BTreeMap<LinkId, u32>,
+    shared: BTreeMap<LinkId, SharedLinkId>,
     found: BTreeMap<(Vec<LinkId>, Vec<LinkId>), (u32, RoutePlan)>,
 }
 
@@ -213,7 +214,7 @@ impl RoutePlans<'_> {
     }
 
     fn hop(&mut self, id: LinkId) -> HopPlan {
-        let next = self.shared.len() as u32;
+        let next = SharedLinkId::at(self.shared.len());
         let to = self.topology.edge(id).to;
         let kind = self.topology.node(to).kind;
         HopPlan {
@@ -225,10 +226,10 @@ impl RoutePlans<'_> {
     fn finish(self) -> (Vec<RoutePlan>, Vec<Arc<LinkModel>>) {
         let mut routes: Vec<(u32, RoutePlan)> = self.found.into_values().collect();
         routes.sort_by_key(|(number, _)| *number);
-        let mut links: Vec<(u32, LinkId)> =
+        let mut links: Vec<(SharedLinkId, LinkId)> =
             self.shared.into_iter().map(|(id, number)| (number, id)).collect();
         links.sort_unstable();
-        let model = |(_, id): (u32, LinkId)| Arc::clone(&self.topology.edge(id).link);
+        let model = |(_, id): (SharedLinkId, LinkId)| Arc::clone(&self.topology.edge(id).link);
         (routes.into_iter().map(|(_, plan)| plan).collect(), links.into_iter().map(model).collect())
     }
 }

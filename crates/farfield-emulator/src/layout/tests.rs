@@ -65,7 +65,7 @@ fn a_bottleneck_is_shared_by_all_behind_their_edges() {
     let layout = lay_out(classes, Some(bottleneck), frame(4, 1)).unwrap();
     let router = |id| NodePlan { id, kind: NodeKind::Router };
     let second = &layout.network.routes[1];
-    let hop = |link, to| HopPlan { link, to };
+    let hop = |link: Option<u32>, to| HopPlan { link: link.map(SharedLinkId::new), to };
     assert_eq!(second.up, [hop(Some(0), router(2)), hop(None, NodePlan::SERVER)]);
     assert_eq!(second.down, [hop(None, router(2)), hop(Some(1), router(1))]);
     assert_eq!(layout.nodes[2], "core");

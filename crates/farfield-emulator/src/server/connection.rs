@@ -5,6 +5,7 @@ use super::http::{Ask, Reading};
 use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
+use farfield_http::tls::model::{ServerSession, Terms};
 use farfield_tcp::Segment;
 use smallvec::SmallVec;
 
@@ -46,6 +47,8 @@ pub(crate) struct Connection {
     /// Bytes of the present reply that are not written yet.
     pub unwritten: u64,
     pub reading: Reading,
+    /// The session between TCP and what is read, where the scheme is https.
+    pub tls: Option<Box<ServerSession>>,
     /// Requests read and not begun, in order.
     pub asks: SmallVec<[Ask; 1]>,
 }
@@ -69,6 +72,7 @@ impl Connection {
             idle_alarm_at: Instant::MAX,
             unwritten: 0,
             reading: Reading::default(),
+            tls: None,
             asks: SmallVec::new(),
         }
     }
@@ -80,13 +84,16 @@ impl Connection {
         segment: &Segment,
         payload: &Bytes,
         objects: &Objects,
+        terms: Option<&Terms>,
     ) -> u32 {
-        let Connection { tcp, reading, asks, closing, .. } = self;
+        let Connection { tcp, reading, asks, closing, tls, .. } = self;
         let before = asks.len();
-        tcp.handle_segment(now, segment, payload, |bytes| {
-            if !*closing {
-                reading.read(bytes, objects, asks);
+        tcp.handle_segment(now, segment, payload, |bytes| match (&mut *tls, terms) {
+            _ if *closing => {}
+            (Some(session), Some(terms)) => {
+                session.receive(terms, bytes, |plain| reading.read(plain, objects, asks));
             }
+            _ => reading.read(bytes, objects, asks),
         });
         (asks.len() - before) as u32
     }

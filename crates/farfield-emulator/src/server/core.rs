@@ -273,8 +273,10 @@ impl Core {
             return;
         }
         let connection = &mut self.connections[slot.index()];
-        let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
+        let (objects, terms) = (&self.plan.objects, self.plan.tls.as_deref());
+        let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, objects, terms);
         self.counters.requests += u64::from(read);
+        self.give_tickets(slot);
         self.handle_events(now, slot);
     }
 

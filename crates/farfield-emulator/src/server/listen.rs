@@ -27,7 +27,9 @@ impl Core {
         self.begun = serial.wrapping_add(1);
         let listening = farfield_tcp::Connection::listen(Arc::clone(&self.plan.tcp), numbers);
         let mut connection = Connection::new(listening, client, tcp.source_port, serial);
-        connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects);
+        connection.tls = self.plan.tls.is_some().then(Box::default);
+        let terms = self.plan.tls.as_deref();
+        connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects, terms);
         let slot = ServedSlot::at(self.connections.insert(connection));
         self.peers[client.index()].set(tcp.source_port, PeerPort::Open(slot));
         self.half_open += 1;

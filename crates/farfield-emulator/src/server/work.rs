@@ -58,7 +58,7 @@ impl Core {
         if connection.busy || connection.closing {
             return;
         }
-        if !connection.asks.is_empty() {
+        if connection.has_work() {
             let connection = &mut self.connections[slot.index()];
             connection.busy = true;
             connection.idle_until = Instant::MAX;
@@ -90,6 +90,9 @@ impl Core {
 
     /// A worker begins with the connection's next request.
     fn serve(&mut self, now: Instant, slot: ServedSlot) {
+        if let Some(step) = self.handshake_step(slot) {
+            return self.begin_step(now, slot, step);
+        }
         let connection = &self.connections[slot.index()];
         let (client, serial) = (connection.client, connection.serial);
         let peer = &mut self.peers[client.index()];
@@ -113,7 +116,10 @@ impl Core {
             self.idle_workers += 1;
         }
         if lives {
-            self.reply(now, slot);
+            match self.handshake_step(slot) {
+                Some(step) => self.take_step(now, slot, step),
+                None => self.reply(now, slot),
+            }
             self.handle_events(now, slot);
         }
         self.accept(now);
@@ -142,7 +148,7 @@ impl Core {
             Some(number) => (self.plan.objects.reply(number, keeping, head_only), 0),
             None => self.replies.begin(size, keeping, head_only, malformed),
         };
-        if connection.tcp.write(first).is_err() {
+        if connection.write(first).is_err() {
             return;
         }
         connection.unwritten = rest;
@@ -156,7 +162,7 @@ impl Core {
         while connection.unwritten > 0 && connection.tcp.unacknowledged() < room {
             let piece = super::http::piece(connection.unwritten);
             connection.unwritten -= piece.len() as u64;
-            if connection.tcp.write(piece).is_err() {
+            if connection.write(piece).is_err() {
                 connection.unwritten = 0;
                 return;
             }
@@ -174,10 +180,11 @@ impl Core {
 
     /// Closes; a process is free for the next connection once the client has closed too, or it has waited for
     /// that long enough.
-    fn close(&mut self, now: Instant, slot: ServedSlot) {
+    pub fn close(&mut self, now: Instant, slot: ServedSlot) {
         let linger = self.plan.linger;
         let connection = &mut self.connections[slot.index()];
         connection.closing = true;
+        connection.say_goodbye();
         connection.tcp.close();
         self.closed.push(slot);
         if connection.held && !connection.peer_finished && !linger.is_zero() {

@@ -57,8 +57,8 @@ impl<O: Copy> Links<O> {
                 self.side.travel(slot);
                 None
             }
-            Event::Verdict(link) => {
-                self.side.poll_verdicts(link);
+            Event::Fate(link) => {
+                self.side.poll_fates(link);
                 None
             }
             Event::Other(other) => Some(other),
@@ -111,7 +111,7 @@ impl<T: Tap> Hub<T> {
             while let Some(flight) = side.arrived.pop_front() {
                 let client = flight.client;
                 if self.tap.looks() {
-                    self.tap.see(now, true, &side.packet_of(flight.clone()));
+                    self.tap.see(now, true, client, &side.packet_of(flight.clone()));
                 }
                 match flight.open(side.transit.plan.servers.port) {
                     Ok(tcp) => self.server.handle_segment(now, client, &tcp),
@@ -121,7 +121,7 @@ impl<T: Tap> Hub<T> {
             let Some((client, tcp)) = self.server.departures.pop_front() else { break };
             if self.tap.looks() {
                 let packet = Packet::tcp(side.addresses(client).reversed(), tcp.clone());
-                self.tap.see(now, false, &packet);
+                self.tap.see(now, false, client, &packet);
             }
             side.send_down(client, tcp);
         }

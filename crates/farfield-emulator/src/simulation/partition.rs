@@ -64,9 +64,14 @@ impl Partition {
         }
     }
 
+    /// The instant of the last thing that was done.
+    pub fn reached(&self) -> Instant {
+        self.shard.side.transit.now
+    }
+
     /// Ends what is on its way; returns every sample and note, and the requests' time in the system.
     pub fn end(&mut self, now: Instant) -> (Vec<Sample>, Vec<Note>, u128) {
-        self.shard.cut(now);
+        self.shard.end(now);
         let notes = self.shard.take_notes().collect();
         (self.shard.take_samples().collect(), notes, self.shard.in_system_area(now))
     }

@@ -264,6 +264,7 @@ impl<T: Tap> Machine<'_, T> {
             tally: Tally::default(),
             in_system_area: 0,
             connects: 0,
+            opened: Vec::new(),
             received: Tenths::default(),
             drops: Drops::default(),
             server: hub.server.counters,
@@ -277,28 +278,42 @@ impl<T: Tap> Machine<'_, T> {
         if let Some(far) = far {
             whole.add_links(&far);
         }
+        let partitions = self.partitions.into_iter();
+        let mut partitions: Vec<Partition> =
+            partitions.map(|partition| partition.into_inner().expect("no thread panicked")).collect();
+        // Stopped in the middle of a window, each partition ends where it has come to: what virtual time had
+        // not come to was not due.
+        let stopped = self.stopped.into_inner();
+        let is_cut_short = stopped && self.remote.stops();
+        if is_cut_short {
+            whole.ended = partitions.iter().map(Partition::reached).max().unwrap_or(ended).min(ended);
+        }
         // A load that is over before its time leaves the rest of the measured part empty.
-        let until = match self.stopped.into_inner() {
-            true => ended,
+        let until = match stopped {
+            true => whole.ended,
             false => ended.max(self.measure_to.min(self.drain_until)),
         };
         let (mut left, mut notes_left) = (Vec::new(), Vec::new());
-        for partition in self.partitions {
-            let mut partition = partition.into_inner().expect("no thread panicked");
-            let (samples, notes, area) = partition.end(until);
+        for partition in &mut partitions {
+            let own_end = if is_cut_short { partition.reached() } else { until };
+            let (samples, notes, area) = partition.end(own_end);
             left.extend(samples);
             notes_left.extend(notes);
             whole.in_system_area += area;
             whole.tally.add(&partition.shard.tally());
             whole.connects += partition.shard.connects();
+            whole.opened.extend(partition.shard.take_opened());
             whole.received.merge(partition.shard.population().received());
             whole.drops.add(&partition.shard.drops());
             whole.events += partition.events;
             whole.packet_events += partition.packet_events;
         }
+        whole.opened.sort_unstable_by_key(|opened| opened.connection);
         let standing = Standing { connects: whole.connects, ..Standing::default() };
         let mut outlet = self.outlet.into_inner().expect("no thread panicked");
         outlet.hand_on_ordered(left, notes_left, standing, until);
+        // Gigabytes take their time to free; the sink works on the last samples meanwhile.
+        drop(partitions);
         whole
     }
 }

@@ -41,7 +41,7 @@ impl Windows {
         };
         let up = network.classes.iter().map(|class| own(&class.up)).min().unwrap_or_default();
         let over = |hop: Option<&HopPlan>| match hop.and_then(|hop| hop.link) {
-            Some(link) => network.shared[link as usize].propagation(),
+            Some(link) => network.shared[link.index()].propagation(),
             None => Duration::ZERO,
         };
         let least = |delays: &mut dyn Iterator<Item = Duration>| delays.min();

@@ -4,10 +4,11 @@
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_emulator::{
-    ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, Simulated,
-    Simulation, simulate,
+    ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, SharedLinkId,
+    Simulated, Simulation, simulate,
 };
 use farfield_http::http1::Version;
+use farfield_http::tls::model::Offer;
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_tcp::Config;
@@ -34,6 +35,7 @@ pub struct Scene {
     pub length: Duration,
     pub drain: Duration,
     pub shards: u32,
+    pub tls: Option<Arc<Offer>>,
     pub first_address: IpAddr,
 }
 
@@ -69,6 +71,7 @@ impl Scene {
             length: Duration::from_secs(10),
             drain: Duration::from_secs(2),
             shards: 1,
+            tls: None,
             first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
         }
     }
@@ -89,9 +92,10 @@ impl Scene {
         let hops = self.shared.len() as u32;
         let up = (0..hops).map(|hop| {
             let to = if hop + 1 == hops { NodePlan::SERVER } else { router(hop + 1) };
-            HopPlan { link: Some(hop), to }
+            HopPlan { link: Some(SharedLinkId::new(hop)), to }
         });
-        let down = (0..hops).map(|hop| HopPlan { link: Some(hops + hop), to: router(hops - 1 - hop) });
+        let down = (0..hops)
+            .map(|hop| HopPlan { link: Some(SharedLinkId::new(hops + hop)), to: router(hops - 1 - hop) });
         let mut route = RoutePlan { up: up.collect(), down: down.collect() };
         if hops == 0 {
             route = RoutePlan::direct(0);
@@ -124,7 +128,8 @@ impl Scene {
         }
         let document: Document = toml::from_str(&format!("load = {}", self.load)).expect("a load");
         let requests = requests(&self.path);
-        let target = Target { host: "server".into(), version: self.version, authorization: None };
+        let target =
+            Target { host: "server".into(), version: self.version, authorization: None, secure: false };
         let end = Instant::ZERO + self.length;
         Simulation {
             network: Arc::new(self.network()),
@@ -132,6 +137,7 @@ impl Scene {
             load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
             policy: self.policy,
+            tls: self.tls.clone(),
             seed: Seed(1),
             requests_max: None,
             sessions: farfield_user::SessionLimits::default(),

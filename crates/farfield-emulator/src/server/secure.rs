@@ -1,0 +1,90 @@
+//! TLS of the server's connections: handshakes, which take a worker's time, and what is sent sealed.
+
+use super::connection::Connection;
+use super::core::{Alarm, Core};
+use crate::slots::ServedSlot;
+use crate::timeout_queue::Owner;
+use bytes::Bytes;
+use farfield_base::Instant;
+use farfield_http::tls::model::{Step, seal_ends};
+use farfield_tcp::Closing;
+
+impl Connection {
+    /// True if there is something for a worker to do.
+    pub fn has_work(&self) -> bool {
+        !self.asks.is_empty() || self.tls.as_ref().is_some_and(|session| session.step().is_some())
+    }
+
+    /// Writes a part of a reply, in records where the scheme is https. The bytes themselves are not copied.
+    pub fn write(&mut self, mut bytes: Bytes) -> Result<(), Closing> {
+        let Some(version) = self.tls.as_ref().and_then(|session| session.version()) else {
+            return self.tcp.write(bytes);
+        };
+        while !bytes.is_empty() {
+            let (before, content, behind) = seal_ends(version, bytes.len());
+            self.tcp.write(Bytes::copy_from_slice(&before))?;
+            self.tcp.write(bytes.split_to(content))?;
+            self.tcp.write(Bytes::from_static(behind))?;
+        }
+        Ok(())
+    }
+
+    /// Says that the server sends no more (RFC 8446 section 6.1), unless the client has closed before.
+    pub fn say_goodbye(&mut self) {
+        let mut bytes = Vec::new();
+        if let (Some(session), false) = (&self.tls, self.peer_finished) {
+            session.close(&mut bytes);
+        }
+        if !bytes.is_empty() {
+            // A connection that is closed already needs no goodbye.
+            let _ = self.tcp.write(bytes.into());
+        }
+    }
+}
+
+impl Core {
+    /// What the connection's handshake needs of a worker next.
+    pub fn handshake_step(&self, slot: ServedSlot) -> Option<Step> {
+        self.connections[slot.index()].tls.as_ref()?.step()
+    }
+
+    /// A worker begins with a step of the connection's handshake.
+    pub fn begin_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
+        let Some(terms) = &self.plan.tls else { return };
+        let (cost, serial) = (step.cost(terms), self.connections[slot.index()].serial);
+        self.counters.busy = self.counters.busy + cost;
+        self.alarms.push((now + cost, Alarm::Served(Owner { slot, serial })));
+    }
+
+    /// A worker has done a step of the connection's handshake.
+    pub fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
+        let Some(terms) = &self.plan.tls else { return };
+        if let Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } = step {
+            self.counters.handshakes_full += u64::from(!resumes);
+            self.counters.handshakes_resumed += u64::from(resumes);
+        }
+        let connection = &mut self.connections[slot.index()];
+        connection.busy = false;
+        let mut bytes = Vec::new();
+        if let Some(session) = &mut connection.tls {
+            session.take_step(terms, &mut bytes);
+        }
+        // Fails where the connection is closed already, which its end shows.
+        if connection.tcp.write(bytes.into()).is_ok() && step.is_refusal() {
+            self.close(now, slot);
+        }
+    }
+
+    /// Sends the tickets that are due behind a handshake. They wait for no worker: nobody waits for them.
+    pub fn give_tickets(&mut self, slot: ServedSlot) {
+        let Some(terms) = &self.plan.tls else { return };
+        let connection = &mut self.connections[slot.index()];
+        let Some(session) = &mut connection.tls else { return };
+        let mut bytes = Vec::new();
+        session.take_tickets(terms, &mut bytes);
+        if !bytes.is_empty() {
+            // As above.
+            let _ = connection.tcp.write(bytes.into());
+        }
+    }
+}
