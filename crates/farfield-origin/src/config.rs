@@ -2,6 +2,7 @@
 //!
 //! Every field has a type that cannot hold a nonsensical value, so there is nothing to validate later.
 
+use crate::fault::{Hiccup, SlowStart, SlowTail, Stall};
 use crate::site::SiteConfig;
 use farfield_base::{Duration, Share};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ use std::path::PathBuf;
 pub struct OriginConfig {
     /// Address to listen on; port 0 takes any free port. Default `127.0.0.1:0`.
     pub bind: SocketAddr,
+    /// Whether it serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tls: bool,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.
     pub threads: NonZeroU32,
     /// From this follow the site and which requests fail. Default 1.
@@ -30,6 +34,18 @@ pub struct OriginConfig {
     /// The share of requests answered with 503, drawn by seed and request number. A request that fails is
     /// served like any other first, so that errors do not change the capacity. Default none.
     pub error_rate: Share,
+    /// A periodic stall, such as `500ms every 5s`. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
+    /// One long pause, such as `2s at 3s`. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hiccup: Option<Hiccup>,
+    /// Some requests take longer, such as `1% take 200ms`. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_tail: Option<SlowTail>,
+    /// The first requests take longer, such as `100ms for 3s`. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
     /// At most so many connections are accepted at once, as with a server that gives each connection a
     /// process (prefork); the rest wait in the kernel's accept queue. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,11 +73,16 @@ impl Default for OriginConfig {
     fn default() -> OriginConfig {
         OriginConfig {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            tls: false,
             threads: NonZeroU32::MIN,
             seed: 1,
             service_time: Duration::ZERO,
             servers: None,
             error_rate: Share::NONE,
+            stall: None,
+            hiccup: None,
+            slow_tail: None,
+            slow_start: None,
             accept_limit: None,
             backlog: 4096,
             keep_alive_timeout: None,

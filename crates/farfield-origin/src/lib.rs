@@ -1,5 +1,5 @@
 //! The embedded origin: a web server whose service time, parallelism, error rate and limits are *known*, so
-//! that what a load generator reports about it can be held against theory.
+//! that what a load generator reports about it can be compared with theory.
 //!
 //! It speaks HTTP/1.0 and 1.1 with keep-alive and pipelining (by hyper), serves a [generated site](site),
 //! [files](root) and whatever [its paths](route) describe, and counts what it did. It is a tool beside the
@@ -11,12 +11,14 @@ mod body;
 mod clock;
 mod config;
 mod failures;
+pub mod fault;
 mod origin;
 pub mod queue;
 pub mod root;
 pub mod route;
 mod service;
 pub mod site;
+mod tls;
 
 pub use config::OriginConfig;
 pub use origin::{Origin, OriginError};

@@ -9,6 +9,7 @@ use crate::config::OriginConfig;
 use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
+use crate::tls::Certified;
 use farfield_base::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -23,12 +24,14 @@ use std::thread::JoinHandle;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio_rustls::TlsAcceptor;
 
 /// A running origin. Dropping it stops it.
 #[derive(Debug)]
 pub struct Origin {
     address: SocketAddr,
     service: Arc<Service>,
+    certified: Option<Certified>,
     stop: watch::Sender<bool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -52,6 +55,9 @@ pub enum OriginError {
         /// The system's error.
         source: io::Error,
     },
+    /// No certificate could be made.
+    #[error("cannot make a certificate: {0}")]
+    Certificate(String),
     /// A thread or its event loop could not be made.
     #[error(
         "cannot start a thread of the origin: {0}; see the limits on processes and open files (`ulimit -u -n`)"
@@ -82,7 +88,8 @@ impl Origin {
             None => Files::default(),
         };
         let service = Arc::new(Service::new(&config, files));
-        let connections = Connections::new(&config, Arc::clone(&service));
+        let certified = config.tls.then(Certified::make).transpose()?;
+        let connections = Connections::new(&config, Arc::clone(&service), certified.as_ref());
         let first = event_loop()?;
         let others: Vec<Runtime> =
             (1..config.threads.get()).map(|_| event_loop()).collect::<Result<_, _>>()?;
@@ -90,7 +97,8 @@ impl Origin {
             listen(&config, &first).map_err(|source| OriginError::Listen { address: config.bind, source })?;
 
         // From here on, an early return drops the origin, and with it whatever has been started.
-        let origin = Origin { address, service, stop: watch::Sender::new(false), threads: Mutex::default() };
+        let (stop, threads) = (watch::Sender::new(false), Mutex::default());
+        let origin = Origin { address, service, certified, stop, threads };
         let mut helpers = Vec::new();
         for (number, runtime) in (1..).zip(others) {
             let (sender, inbox) = mpsc::unbounded_channel();
@@ -105,6 +113,11 @@ impl Origin {
     /// The address that it listens on; its port is the one chosen if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The public key of its certificate, as SubjectPublicKeyInfo in DER, if it serves over TLS.
+    pub fn public_key_info(&self) -> Option<&[u8]> {
+        self.certified.as_ref().map(|certified| certified.public_key_info.as_slice())
     }
 
     /// The site that it serves: its pages, their objects' paths and sizes.
@@ -251,10 +264,11 @@ async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connecti
 struct Connections {
     http: http1::Builder,
     service: Arc<Service>,
+    tls: Option<TlsAcceptor>,
 }
 
 impl Connections {
-    fn new(config: &OriginConfig, service: Arc<Service>) -> Connections {
+    fn new(config: &OriginConfig, service: Arc<Service>, certified: Option<&Certified>) -> Connections {
         let mut http = http1::Builder::new();
         // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so
         // that one slow request would hold up those before it, and half a request the whole connection. A
@@ -269,7 +283,7 @@ impl Connections {
                 http.timer(TokioTimer::new()).header_read_timeout(timeout.to_std());
             }
         }
-        Connections { http, service }
+        Connections { http, service, tls: certified.map(|certified| certified.acceptor.clone()) }
     }
 
     /// Serves a connection on this thread's event loop until either side ends it.
@@ -283,13 +297,26 @@ impl Connections {
             let (service, nth) = (Arc::clone(&service), requests.get());
             async move { service.answer(request, nth).await }
         });
-        let connection = self.http.serve_connection(TokioIo::new(stream), answer);
         let closing = Closing { service: Arc::clone(&self.service), _permit: permit };
-        tokio::spawn(async move {
-            // How a connection ends is its client's affair; what was answered has been counted.
-            let _ = connection.await;
-            drop(closing);
-        });
+        // How a connection ends is its client's affair; what was answered has been counted.
+        match self.tls.clone() {
+            None => {
+                let connection = self.http.serve_connection(TokioIo::new(stream), answer);
+                tokio::spawn(async move {
+                    let _ = connection.await;
+                    drop(closing);
+                });
+            }
+            Some(tls) => {
+                let http = self.http.clone();
+                tokio::spawn(async move {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+                    }
+                    drop(closing);
+                });
+            }
+        }
     }
 }
 

@@ -30,6 +30,12 @@ impl ServiceQueue {
     ///
     /// Requests are served in the order of these calls; `now` should not go back between them.
     pub fn admit(&mut self, now: Instant, service: Duration) -> Instant {
+        self.admit_with(now, |start| start + service)
+    }
+
+    /// [`ServiceQueue::admit`] of a request whose service, begun at an instant, ends at `end` of it, which
+    /// must not be earlier.
+    pub fn admit_with(&mut self, now: Instant, end: impl FnOnce(Instant) -> Instant) -> Instant {
         let earliest = self.busy_until.peek().map(|Reverse(instant)| *instant);
         let start = match earliest {
             Some(free) if free <= now || self.busy_until.len() == self.servers => {
@@ -38,7 +44,7 @@ impl ServiceQueue {
             }
             _ => now, // a server that was never used
         };
-        let end = start + service;
+        let end = end(start);
         self.busy_until.push(Reverse(end));
         end
     }

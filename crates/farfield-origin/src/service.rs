@@ -8,6 +8,7 @@ use crate::body::ReplyBody;
 use crate::clock::Clock;
 use crate::config::OriginConfig;
 use crate::failures::Failures;
+use crate::fault::Faults;
 use crate::queue::ServiceQueue;
 use crate::root::{File, Files};
 use crate::route::{ObjectKind, Refusal, Route};
@@ -20,7 +21,7 @@ use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Counters of an origin since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +77,9 @@ pub(crate) struct Service {
     service_time: Duration,
     queue: Option<Mutex<ServiceQueue>>,
     failures: Failures,
+    faults: Faults,
+    /// The instant of the first request, from which the faults count.
+    first_request: OnceLock<Instant>,
     keep_alive_requests: Option<NonZeroU32>,
     pub(crate) tally: Tally,
 }
@@ -100,6 +104,8 @@ impl Service {
             service_time: config.service_time,
             queue: config.servers.map(|servers| Mutex::new(ServiceQueue::new(servers))),
             failures: Failures::new(seed, config.error_rate),
+            faults: Faults::new(config),
+            first_request: OnceLock::new(),
             keep_alive_requests: config.keep_alive_requests,
             tally: Tally::default(),
         }
@@ -119,7 +125,7 @@ impl Service {
         };
         // All of the body is read on every path: what is left of it would cost the connection.
         let received = read_to_end(request.into_body()).await?;
-        self.serve(route).await;
+        self.serve(route, number).await;
         let mut reply = if self.failures.strikes(number) {
             self.tally.errors.fetch_add(1, Relaxed);
             reply(StatusCode::SERVICE_UNAVAILABLE, TEXT, text("Failed on purpose, by the error rate.\n"))
@@ -137,27 +143,37 @@ impl Service {
 
     /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no
     /// server.
-    async fn serve(&self, route: Result<Route, Refusal>) {
+    async fn serve(&self, route: Result<Route, Refusal>, number: u64) {
         let delay = match route {
             Ok(Route::Delay(delay)) => delay,
             _ => Duration::ZERO,
         };
-        if !self.service_time.is_zero() || !delay.is_zero() {
-            self.clock.reach(self.served() + delay).await;
+        if !self.service_time.is_zero() || !delay.is_zero() || !self.faults.none() {
+            self.clock.reach(self.served(number) + delay).await;
         }
     }
 
-    /// Instant at which a request that arrives now will have been served.
-    fn served(&self) -> Instant {
+    /// Instant at which the `number`-th request, which arrives now, will have been served.
+    fn served(&self, number: u64) -> Instant {
         match &self.queue {
             Some(queue) => {
                 // The clock is read under the lock, so that requests are taken in the order of their
                 // instants.
                 let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-                queue.admit(self.clock.now(), self.service_time)
+                queue.admit_with(self.clock.now(), |start| self.service_end(number, start))
             }
-            None => self.clock.now() + self.service_time,
+            None => self.service_end(number, self.clock.now()),
         }
+    }
+
+    /// The end of a service that begins at `start`.
+    fn service_end(&self, number: u64, start: Instant) -> Instant {
+        if self.faults.none() {
+            return start + self.service_time;
+        }
+        let first = *self.first_request.get_or_init(|| start);
+        let since_first = Instant::ZERO + start.since(first);
+        first + self.faults.served(number, since_first, self.service_time).since(Instant::ZERO)
     }
 
     fn reply_to(&self, route: Route, received: u64) -> Result<Reply, Refusal> {
