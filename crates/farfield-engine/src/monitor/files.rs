@@ -1,0 +1,59 @@
+//! `monitors.parquet` while the run goes on.
+//!
+//! As the series are, it is encoded by a thread that runs on idle processors only; the monitors' own thread
+//! writes it.
+
+use crate::os::processors;
+use crate::run_directory::RunDirectory;
+use farfield_base::{Duration, Instant};
+use farfield_measure::MonitorLog;
+use farfield_measure::monitor::{self, Snapshot};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
+
+pub(crate) const MONITORS: &str = "monitors.parquet";
+/// The time between two copies is at least the run's time so far divided by this.
+const PART_OF_RUN: u64 = 200;
+
+/// Encoder of one copy at a time. Dropping it leaves its thread to end by itself.
+#[derive(Debug)]
+pub(super) struct MonitorFiles {
+    directory: RunDirectory,
+    copies: Sender<Snapshot>,
+    encoded: Receiver<Vec<u8>>,
+    busy: bool,
+    next_copy: Instant,
+}
+
+impl MonitorFiles {
+    pub fn start(directory: RunDirectory) -> io::Result<MonitorFiles> {
+        let (copies, to_encode) = channel();
+        let (done, encoded) = channel();
+        Builder::new().name("monitor-files".to_owned()).spawn(move || {
+            // If refused, the thread uses its normal share of a processor for some milliseconds a second.
+            let _ = processors::set_idle();
+            for copied in to_encode {
+                let mut file = Vec::new();
+                if monitor::write_parquet(&copied, &mut file).is_err() || done.send(file).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(MonitorFiles { directory, copies, encoded, busy: false, next_copy: Instant::ZERO })
+    }
+
+    /// Writes what has been encoded, and has the readings up to `now` encoded next.
+    pub fn update(&mut self, log: &MonitorLog, now: Instant) {
+        if let Ok(file) = self.encoded.try_recv() {
+            self.busy = false;
+            // An error of the disk occurs at the end of the run as well, and is reported there.
+            let _ = self.directory.replace(MONITORS, &file);
+        }
+        if self.busy || now < self.next_copy {
+            return;
+        }
+        self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
+        self.busy = self.copies.send(log.snapshot()).is_ok();
+    }
+}
