@@ -25,6 +25,29 @@ impl Clock {
         Instant::from_ns(monotonic_ns.saturating_sub(self.start_ns))
     }
 
+    /// The wall clock (`CLOCK_REALTIME`) at the start of the run, as it stands now against the monotonic
+    /// clock, in nanoseconds since 1970. The clocks are read until two readings are a tenth of a microsecond
+    /// apart, at most ten times; those that are closest count. Half of their distance is the error.
+    pub fn start_unix_ns(&self) -> u64 {
+        const CLOSE_NS: u64 = 100;
+        let reading = || {
+            let before = monotonic_ns();
+            let wall = clock_gettime(ClockId::Realtime);
+            let after = monotonic_ns();
+            let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
+            (after - before, wall_ns, before + (after - before) / 2)
+        };
+        let mut best = reading();
+        for _ in 1..10 {
+            if best.0 <= CLOSE_NS {
+                break;
+            }
+            best = best.min(reading());
+        }
+        let (_, wall_ns, monotonic_ns) = best;
+        (wall_ns + self.start_ns).saturating_sub(monotonic_ns)
+    }
+
     /// Time until the run starts.
     pub fn until_start(&self) -> Duration {
         Duration::from_ns(self.start_ns.saturating_sub(monotonic_ns()))

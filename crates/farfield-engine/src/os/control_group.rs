@@ -5,9 +5,19 @@
 //! only leaves may hold processes, below the nearest ancestor that delegates the controllers. No existing
 //! group is changed. A process joins by writing "0" to each of [`ControlGroup::entries`]; its children
 //! inherit the membership.
+//!
+//! Every group also counts the processor time of its processes. Where there are no limits, or their group
+//! does not count, a group is made for that alone, if it is allowed.
+
+mod hierarchy;
+mod usage;
+
+pub use hierarchy::{OwnGroup, own_groups};
+pub use usage::CpuUsage;
 
 use crate::testbed::{LimitUse, Limits};
 use farfield_base::{Bytes, Duration};
+use hierarchy::{Parent, Version, parent, parent_that_accounts};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
 use std::fs::{self, File};
@@ -47,25 +57,14 @@ pub enum ControlGroupError {
     },
 }
 
-/// A hierarchy of groups that has a controller, and the group in it below which ours is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Parent {
-    folder: PathBuf,
-    version: Version,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    One,
-    Two,
-}
-
 /// The location of a server's group before it is made, to be recorded.
 #[derive(Debug)]
 pub struct ControlGroupPlan {
     limits: Limits,
     cpu: Option<Group>,
     memory: Option<Group>,
+    /// The group that counts processor time, perhaps one of the others.
+    account: Option<Group>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +83,7 @@ impl ControlGroupPlan {
     /// Finds the location of groups for `limits`, under the unique `name`.
     ///
     /// # Errors
-    /// If a controller is not available.
+    /// If the controller of a limit is not available.
     pub fn new(limits: Limits, name: &str) -> Result<ControlGroupPlan, ControlGroupError> {
         let read = |path: &str| {
             fs::read_to_string(path).map_err(|source| ControlGroupError::File { path: path.into(), source })
@@ -98,25 +97,46 @@ impl ControlGroupPlan {
             Ok(Some(Group { folder: folder.join(format!("{PREFIX}{name}")), version }))
         };
         let (cpu, memory) = (group(limits.cpu.is_some(), "cpu")?, group(limits.memory.is_some(), "memory")?);
-        Ok(ControlGroupPlan { limits, cpu, memory })
+        let of_limits = [&cpu, &memory].into_iter().flatten().find(|group| group.version == Version::Two);
+        let account = of_limits.cloned().or_else(|| {
+            let Parent { folder, version } = parent_that_accounts(&mounts, &own)?;
+            Some(Group { folder: folder.join(format!("{PREFIX}{name}")), version })
+        });
+        Ok(ControlGroupPlan { limits, cpu, memory, account })
     }
 
     /// The folders that will be made.
     pub fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = self.folders_of_limits();
+        folders.extend(self.folder_that_only_accounts());
+        folders
+    }
+
+    fn folders_of_limits(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> =
             [&self.cpu, &self.memory].into_iter().flatten().map(|group| group.folder.clone()).collect();
         folders.dedup();
         folders
     }
 
-    /// Makes the group with its limits.
+    fn folder_that_only_accounts(&self) -> Option<PathBuf> {
+        let folder = &self.account.as_ref()?.folder;
+        (!self.folders_of_limits().contains(folder)).then(|| folder.clone())
+    }
+
+    /// Makes the group with its limits. Without a group that counts, a server runs as well.
     ///
     /// # Errors
-    /// If the kernel does not allow it; then nothing is left behind.
+    /// If the kernel does not allow the limits; then nothing is left behind.
     pub fn make(self) -> Result<ControlGroup, ControlGroupError> {
-        let group = ControlGroup { plan: self };
-        for path in group.plan.folders() {
+        let mut group = ControlGroup { plan: self };
+        for path in group.plan.folders_of_limits() {
             fs::create_dir(&path).map_err(|source| ControlGroupError::File { path, source })?;
+        }
+        if let Some(path) = group.plan.folder_that_only_accounts()
+            && fs::create_dir(path).is_err()
+        {
+            group.plan.account = None;
         }
         group.limit()?;
         Ok(group)
@@ -152,7 +172,7 @@ impl ControlGroup {
         Ok(())
     }
 
-    /// The files by which a process joins, open for writing.
+    /// The files by which a process joins the groups of its limits, open for writing.
     ///
     /// # Errors
     /// If this user may not move processes into the group.
@@ -162,7 +182,28 @@ impl ControlGroup {
             let file = File::options().write(true).open(&path);
             file.map(OwnedFd::from).map_err(|source| ControlGroupError::File { path, source })
         };
-        self.plan.folders().into_iter().map(open).collect()
+        self.plan.folders_of_limits().into_iter().map(open).collect()
+    }
+
+    /// The file by which a process joins the group that only counts, if there is one.
+    pub fn account_entry(&self) -> Option<OwnedFd> {
+        let path = self.plan.folder_that_only_accounts()?.join("cgroup.procs");
+        File::options().write(true).open(path).ok().map(OwnedFd::from)
+    }
+
+    /// The folder of the group that counts processor time, once a process has joined it; `None` if none
+    /// could.
+    pub fn account_folder(&self) -> Option<&Path> {
+        let folder = self.plan.account.as_ref()?.folder.as_path();
+        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        // A process that has ended already has left its time.
+        let has_some = !members.is_empty() || CpuUsage::read(folder).is_some_and(|usage| usage.total_ns > 0);
+        has_some.then_some(folder)
+    }
+
+    /// The folders of the cpu and the memory controller, as far as they are limited.
+    pub fn folders_by_controller(&self) -> [Option<&Path>; 2] {
+        [&self.plan.cpu, &self.plan.memory].map(|group| group.as_ref().map(|group| group.folder.as_path()))
     }
 
     /// The effects of the limits so far.
@@ -243,148 +284,10 @@ fn kill_all(folder: &Path) {
     }
 }
 
-/// A group that this process is in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnGroup {
-    /// Its folder.
-    pub folder: PathBuf,
-    /// Whether its files are those of version 1.
-    pub is_version_one: bool,
-}
-
-/// The groups with `controller` that this process is in, its own first, as far up as they are mounted.
-pub fn own_groups(controller: &str) -> Vec<OwnGroup> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    groups_above(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controller)
-}
-
-fn groups_above(mounts: &str, own: &str, controller: &str) -> Vec<OwnGroup> {
-    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
-    let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));
-    let Some(mount) = one.or_else(|| mounts.iter().find(|mount| mount.controllers.is_none())) else {
-        return Vec::new();
-    };
-    let mine = match one {
-        Some(_) => group_of_version_one(own, controller),
-        None => own.lines().find_map(|line| line.strip_prefix("0::")),
-    };
-    let innermost = mount.folder_of(mine.unwrap_or("/"));
-    let above = innermost.ancestors().take_while(|folder| folder.starts_with(mount.at));
-    above.map(|folder| OwnGroup { folder: folder.to_owned(), is_version_one: one.is_some() }).collect()
-}
-
-/// The path of the group of version 1 with `controller`, in the text of `/proc/self/cgroup`.
-fn group_of_version_one<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
-    own.lines().find_map(|line| {
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, path) = rest.split_once(':')?;
-        has(controllers, ',', controller).then_some(path)
-    })
-}
-
-/// The group below which one with `controller` can be made, from `/proc/self/mountinfo` and
-/// `/proc/self/cgroup`.
-fn parent(mounts: &str, own: &str, controller: &'static str) -> Result<Parent, ControlGroupError> {
-    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::read).collect();
-    let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));
-    if let Some(mount) = one {
-        let folder = mount.folder_of(group_of_version_one(own, controller).unwrap_or("/"));
-        return Ok(Parent { folder, version: Version::One });
-    }
-    let missing = ControlGroupError::NoController { controller };
-    let Some(mount) = mounts.iter().find(|mount| mount.controllers.is_none()) else { return Err(missing) };
-    let offered = fs::read_to_string(Path::new(mount.at).join("cgroup.controllers")).unwrap_or_default();
-    if !has(offered.trim(), ' ', controller) {
-        return Err(missing);
-    }
-    let mine = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    let mut folder = mount.folder_of(mine);
-    loop {
-        let passed_on = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
-        if has(passed_on.trim(), ' ', controller) {
-            return Ok(Parent { folder, version: Version::Two });
-        }
-        if folder == Path::new(mount.at) || !folder.pop() {
-            let at = Path::new(mount.at).join("cgroup.subtree_control");
-            return Err(ControlGroupError::NotPassedOn { controller, at });
-        }
-    }
-}
-
-fn has(list: &str, between: char, item: &str) -> bool {
-    list.split(between).any(|one| one == item)
-}
-
-/// A line of `/proc/self/mountinfo` that mounts control groups (proc_pid_mountinfo(5)).
-struct Mount<'a> {
-    /// Which group is at the mount point.
-    root: &'a str,
-    at: &'a str,
-    /// Those of version 1, as the mount's options name them; `None` in version 2.
-    controllers: Option<&'a str>,
-}
-
-impl<'a> Mount<'a> {
-    fn read(line: &'a str) -> Option<Mount<'a>> {
-        let (front, back) = line.split_once(" - ")?;
-        let mut front = front.split(' ').skip(3);
-        let (root, at) = (front.next()?, front.next()?);
-        let mut back = back.split(' ');
-        let (kind, _source, options) = (back.next()?, back.next()?, back.next()?);
-        let controllers = match kind {
-            "cgroup" => Some(options),
-            "cgroup2" => None,
-            _ => return None,
-        };
-        Some(Mount { root, at, controllers })
-    }
-
-    /// The folder of the group `path`; of the mounted one where `path` lies outside it.
-    fn folder_of(&self, path: &str) -> PathBuf {
-        let below = Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(""));
-        // "/../x" is a group outside this process's own namespace.
-        let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        // Without a `/` at the end, which joining nothing would leave.
-        if plain && below != Path::new("") { Path::new(self.at).join(below) } else { self.at.into() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testbed::{CpuLimit, MemoryLimit};
-
-    const ONE: &str = "\
-        33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
-        35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
-        41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
-
-    #[test]
-    fn version_one_is_found_below_our_own_group() {
-        let own = "4:memory:/docker/abc/x\n2:cpu,cpuacct:/user\n0::/\n";
-        let found = |controller| parent(ONE, own, controller).unwrap();
-        let at = |folder: &str| Parent { folder: folder.into(), version: Version::One };
-        assert_eq!(found("cpu"), at("/sys/fs/cgroup/cpu,cpuacct/user"));
-        assert_eq!(found("memory"), at("/sys/fs/cgroup/memory/x"));
-        let said = parent("", own, "cpu").unwrap_err().to_string();
-        assert!(said.contains("no control group with the cpu controller"), "{said}");
-    }
-
-    #[test]
-    fn own_groups_go_up_to_the_mount() {
-        let above = |mounts, own, controller| -> Vec<String> {
-            let groups = groups_above(mounts, own, controller).into_iter();
-            groups.map(|group| format!("{} {}", group.folder.display(), group.is_version_one)).collect()
-        };
-        let own = "4:memory:/docker/abc/x\n2:cpu,cpuacct:/user\n0::/\n";
-        assert_eq!(above(ONE, own, "memory"), ["/sys/fs/cgroup/memory/x true", "/sys/fs/cgroup/memory true"]);
-        let two = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        assert_eq!(
-            above(two, "0::/a/b\n", "memory"),
-            ["/sys/fs/cgroup/a/b false", "/sys/fs/cgroup/a false", "/sys/fs/cgroup false"]
-        );
-        assert_eq!(above("", own, "memory"), [""; 0]);
-    }
 
     /// Version 2 in a folder of plain files, which take what is written as the kernel's do.
     #[test]
@@ -407,7 +310,8 @@ mod tests {
             memory: Some(MemoryLimit::try_from(Bytes(64 << 20)).unwrap()),
         };
         let (cpu, memory) = (Some(group.clone()), Some(group.clone()));
-        let made = ControlGroupPlan { limits, cpu, memory }.make().unwrap();
+        let account = Some(group.clone());
+        let made = ControlGroupPlan { limits, cpu, memory, account }.make().unwrap();
         assert_eq!(group.read("cpu.max").unwrap(), "1000 5000");
         assert_eq!(group.read("memory.max").unwrap(), "67108864");
         group.write("cpu.stat", "usage_usec 9\nnr_periods 8\nnr_throttled 7\nthrottled_usec 6000\n").unwrap();

@@ -19,6 +19,9 @@ pub struct ChildSetup {
     /// The `cgroup.procs` of the control groups that it joins. The init, a copy of this process, stays
     /// outside: its memory is not the server's.
     pub groups: Vec<OwnedFd>,
+    /// The `cgroup.procs` of one more group, which only counts: a server that may not join it starts all
+    /// the same.
+    pub account: Option<OwnedFd>,
     /// The user that it runs as; this process's user if absent.
     pub user: Option<User>,
 }
@@ -77,12 +80,13 @@ impl ChildSetup {
     /// Joins the groups first: a process that is no longer root may not join them.
     #[expect(unsafe_code, reason = "signal-safe writes and raw calls, for between fork and exec")]
     fn apply(&self) -> io::Result<()> {
-        for group in &self.groups {
-            // SAFETY: the buffer is a constant of one byte, the descriptor is open.
-            if unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
-                return Err(io::Error::last_os_error());
-            }
+        // SAFETY: the buffer is a constant of one byte, the descriptor is open.
+        let join = |group: &OwnedFd| unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) == 1 };
+        if !self.groups.iter().all(join) {
+            return Err(io::Error::last_os_error());
         }
+        // Whoever reads the group sees whether it has processes.
+        let _ = self.account.as_ref().map(join);
         self.user.as_ref().map_or(Ok(()), User::assume)
     }
 }

@@ -152,6 +152,29 @@ impl Netlink {
         Ok(self.look_at(message)?.get(ROUTE_TYPE_AT) == Some(&libc::RTN_LOCAL))
     }
 
+    /// The interface on which packets to `address` leave.
+    ///
+    /// # Errors
+    /// `ENETUNREACH` if the kernel has no route to the address, or no such family.
+    pub fn interface_towards(&mut self, address: IpAddr) -> io::Result<u32> {
+        let header = [family(address), bits(address), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let message = Message::new(libc::RTM_GETROUTE, 0, &header).address(libc::RTA_DST, address);
+        let reply = self.look_at(message)?;
+        let index = reply.get(header.len()..).and_then(|rest| attribute(rest, libc::RTA_OIF));
+        index.and_then(|index| index.try_into().ok()).map(u32::from_ne_bytes).ok_or_else(malformed)
+    }
+
+    /// The name of the interface with this index.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is none.
+    pub fn name_of(&mut self, interface: u32) -> io::Result<String> {
+        let reply = self.look_at(Message::link(libc::RTM_GETLINK, 0, interface))?;
+        let name = attribute(&reply[LINK_HEADER_LEN..], libc::IFLA_IFNAME).ok_or_else(malformed)?;
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(name).into_owned())
+    }
+
     /// Makes a veth pair, the one end here, the other in the network namespace `far_namespace`.
     ///
     /// # Errors
