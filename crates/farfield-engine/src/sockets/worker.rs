@@ -2,7 +2,8 @@
 //!
 //! The loop fires the wakes that are due, passes the kernel's events to the users, and sleeps until the next
 //! of either. Each wake and each read has a clock reading of its own; the lateness of wakes and the
-//! durations of turns go into histograms for the verdict.
+//! durations of turns go into histograms for the verdict. The instant of received bytes is their arrival, as
+//! the kernel noted it (the module `arrivals`).
 //!
 //! A turn first reads the readable sockets, and only then passes the bytes to the users, who send. A send
 //! over loopback does the receiver's work too, and would make replies read after it look late. But due sends
@@ -17,7 +18,7 @@
 //! other connections nor time limits.
 
 use crate::sample_channel::LiveCounts;
-use crate::sockets::host::{Read, SocketsHost, Upcall};
+use crate::sockets::transport::{Read, SocketsTransport, Upcall};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
@@ -47,7 +48,7 @@ const READ_ON_MOST: usize = 256 * 1024;
 
 pub(crate) struct Worker {
     population: Population,
-    host: SocketsHost,
+    transport: SocketsTransport,
     course: WorkerLoop,
     lateness: Histogram,
     buffer: Vec<u8>,
@@ -58,7 +59,7 @@ pub(crate) struct Worker {
     unread: VecDeque<ConnectionKey>,
 }
 
-/// An event of a socket, and the instant at which it was read.
+/// An event of a socket, and its instant: that of the arrival of bytes, and that of the reading of others.
 struct Heard {
     key: ConnectionKey,
     at: Instant,
@@ -83,10 +84,10 @@ enum What {
 }
 
 impl Worker {
-    pub fn new(population: Population, host: SocketsHost, course: WorkerLoop) -> Worker {
+    pub fn new(population: Population, transport: SocketsTransport, course: WorkerLoop) -> Worker {
         Worker {
             population,
-            host,
+            transport,
             course,
             lateness: Histogram::new(),
             buffer: vec![0; READ_BUFFER],
@@ -100,7 +101,7 @@ impl Worker {
     pub fn run(mut self) -> WorkerReport {
         self.course.prepare();
         self.course.await_start();
-        self.population.start(&mut self.host);
+        self.population.start(&mut self.transport);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
             let turn = self.course.begin_turn();
@@ -110,12 +111,12 @@ impl Worker {
             }
             self.heartbeat(turn);
             self.sleep(turn, &mut events);
-            let woken = self.host.clock.now();
-            let behind = self.host.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
+            let woken = self.transport.clock.now();
+            let behind = self.transport.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
             let mut ready = events.drain(..).peekable();
             while ready.peek().is_some() {
-                self.hear(&mut ready, behind);
-                self.hand_on(behind);
+                let read = self.hear(&mut ready, behind);
+                self.hand_on(read, behind);
             }
             drop(ready);
             self.read_unread(behind);
@@ -127,24 +128,24 @@ impl Worker {
     /// Fires due wakes, at most `most`.
     fn fire_due(&mut self, most: usize) {
         for _ in 0..most {
-            let now = self.host.clock.now();
-            let Some((due, wake)) = self.host.wheel.pop_due(now) else { return };
+            let now = self.transport.clock.now();
+            let Some((due, wake)) = self.transport.pop_due(now) else { return };
             if wake.begins_load() && self.course.phases.window.contains(due) {
                 self.lateness.record(now.since(due));
             }
-            self.population.handle_wake(&mut self.host, now, due, wake);
+            self.population.handle_wake(&mut self.transport, now, due, wake);
             self.deliver_upcalls();
         }
     }
 
     /// Delivers the events that the kernel reported at once, while the population was running.
     fn deliver_upcalls(&mut self) {
-        while let Some(upcall) = self.host.upcalls.pop_front() {
+        while let Some(upcall) = self.transport.upcalls.pop_front() {
             match upcall {
-                Upcall::Connected(key, at) => self.population.handle_connected(&mut self.host, at, key),
+                Upcall::Connected(key, at) => self.population.handle_connected(&mut self.transport, at, key),
                 Upcall::Failed(key, failure) => {
-                    let now = self.host.clock.now();
-                    self.population.handle_failed(&mut self.host, now, key, failure);
+                    let now = self.transport.clock.now();
+                    self.population.handle_failed(&mut self.transport, now, key, failure);
                 }
                 Upcall::Broken(key) => {
                     self.population.handle_ending(key);
@@ -155,31 +156,37 @@ impl Worker {
     }
 
     /// Reads once from each readable socket, until the buffer is full, no events are left or, unless the
-    /// worker is behind, a wake is due.
-    fn hear(&mut self, events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>, behind: bool) {
+    /// worker is behind, a wake is due. Returns the last reading of the clock.
+    fn hear(
+        &mut self,
+        events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>,
+        behind: bool,
+    ) -> Instant {
         let mut filled = 0;
-        let next_wake = self.host.look_ahead();
+        let next_wake = self.transport.look_ahead();
         let due = if behind { Instant::MAX } else { next_wake };
         let mut at = Instant::ZERO;
         while READ_BUFFER - filled >= READ_LEAST
             && at < due
             && let Some(event) = events.next()
         {
-            let Some(key) = self.host.key_of(event.data.u64()) else { continue };
+            let Some(key) = self.transport.key_of(event.data.u64()) else { continue };
             let flags = event.flags;
             let failed = flags.contains(EventFlags::ERR);
             let ending = failed || flags.intersects(EventFlags::RDHUP | EventFlags::HUP);
             let readable = ending || flags.contains(EventFlags::IN);
-            let connecting = flags.contains(EventFlags::OUT) && self.host.take_connecting(key);
+            let connecting = flags.contains(EventFlags::OUT) && self.transport.take_connecting(key);
+            let mut stamp = None;
             let what = if failed && connecting {
-                What::Failed(self.host.error(key).unwrap_or(Failure::Reset))
+                What::Failed(self.transport.error(key).unwrap_or(Failure::Reset))
             } else if connecting {
                 What::Connected { more: readable }
             } else if readable {
                 // A socket in error can send nothing more.
                 let writable = flags.contains(EventFlags::OUT) && !failed;
-                match self.host.read(key, &mut self.buffer[filled..]) {
-                    Read::Bytes(count) => {
+                match self.transport.read(key, &mut self.buffer[filled..]) {
+                    Read::Bytes(count, stamp_unix_ns) => {
+                        stamp = stamp_unix_ns;
                         let bytes = filled..filled + count;
                         filled += count;
                         // A short read has emptied the socket, and later bytes are a new event; but a FIN
@@ -194,40 +201,42 @@ impl Worker {
             } else {
                 What::Writable
             };
-            at = self.host.clock.now();
-            self.heard.push(Heard { key, at, what });
+            at = self.transport.clock.now();
+            self.heard.push(Heard { key, at: self.transport.arrivals.instant(stamp, at), what });
         }
+        at
     }
 
-    /// Passes the events to the users, and reads on from sockets with more bytes.
-    fn hand_on(&mut self, behind: bool) {
+    /// Passes the events, the last of which was `read` then, to the users, and reads on from sockets with
+    /// more bytes.
+    fn hand_on(&mut self, read: Instant, behind: bool) {
         let mut heard = std::mem::take(&mut self.heard);
         for Heard { key, at, what } in heard.drain(..) {
             match what {
                 What::Connected { more } => {
-                    self.population.handle_connected(&mut self.host, at, key);
+                    self.population.handle_connected(&mut self.transport, at, key);
                     if more {
                         self.read_on(key);
                     }
                 }
-                What::Writable => self.host.flush(key),
-                What::Closed => self.population.handle_closed(&mut self.host, at, key),
-                What::Failed(failure) => self.population.handle_failed(&mut self.host, at, key, failure),
+                What::Writable => self.transport.flush(key),
+                What::Closed => self.population.handle_closed(&mut self.transport, at, key),
+                What::Failed(failure) => self.population.handle_failed(&mut self.transport, at, key, failure),
                 What::Bytes { bytes, more, writable, ending } => {
                     if writable {
-                        self.host.flush(key);
+                        self.transport.flush(key);
                     }
                     if ending {
                         self.population.handle_ending(key);
                     }
-                    self.population.handle_received(&mut self.host, at, key, &self.buffer[bytes]);
+                    self.population.handle_received(&mut self.transport, at, key, &self.buffer[bytes]);
                     if more {
                         self.read_on(key);
                     }
                 }
             }
             self.deliver_upcalls();
-            if !behind && self.host.may_be_due(at.max(self.host.last_sent) + WELL_AHEAD) {
+            if !behind && self.transport.may_be_due(read.max(self.transport.last_sent) + WELL_AHEAD) {
                 self.fire_due(WAKES_A_REPLY);
             }
         }
@@ -238,7 +247,7 @@ impl Worker {
     fn read_unread(&mut self, behind: bool) {
         for _ in 0..self.unread.len() {
             let Some(key) = self.unread.pop_front() else { return };
-            self.host.note_unread(key, false);
+            self.transport.note_unread(key, false);
             self.read_on(key);
             self.deliver_upcalls();
             if !behind {
@@ -248,7 +257,7 @@ impl Worker {
     }
 
     fn read_later(&mut self, key: ConnectionKey) {
-        if self.host.note_unread(key, true) {
+        if self.transport.note_unread(key, true) {
             self.unread.push_back(key);
         }
     }
@@ -257,22 +266,23 @@ impl Worker {
     /// has had its share of the turn.
     fn read_on(&mut self, key: ConnectionKey) {
         let mut room = READ_ON_MOST;
-        while self.host.is_open(key) {
+        while self.transport.is_open(key) {
             if room == 0 {
                 return self.read_later(key);
             }
             let piece = room.min(self.more.len());
-            let read = self.host.read(key, &mut self.more[..piece]);
-            let now = self.host.clock.now();
+            let read = self.transport.read(key, &mut self.more[..piece]);
+            let now = self.transport.clock.now();
             match read {
-                Read::Bytes(count) => {
+                Read::Bytes(count, stamp) => {
+                    let now = self.transport.arrivals.instant(stamp, now);
                     room -= count;
-                    self.population.handle_received(&mut self.host, now, key, &self.more[..count]);
+                    self.population.handle_received(&mut self.transport, now, key, &self.more[..count]);
                 }
                 Read::Nothing => return,
-                Read::Closed => return self.population.handle_closed(&mut self.host, now, key),
+                Read::Closed => return self.population.handle_closed(&mut self.transport, now, key),
                 Read::Failed(failure) => {
-                    return self.population.handle_failed(&mut self.host, now, key, failure);
+                    return self.population.handle_failed(&mut self.transport, now, key, failure);
                 }
             }
         }
@@ -283,7 +293,7 @@ impl Worker {
             return true;
         }
         // Overdue events have not been handled yet, so that the population does not know whether it is done.
-        let ended = self.course.phases.load_has_ended(now, self.host.wheel.next_at());
+        let ended = self.course.phases.load_has_ended(now, self.transport.wheel.next_at());
         if ended {
             self.population.finish();
         }
@@ -294,15 +304,17 @@ impl Worker {
     /// Sleeps until a wake is due or an event arrives, after the part of a turn, from `turn` on, in which
     /// wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
-        let before = self.host.clock.now();
+        let before = self.transport.clock.now();
         self.course.meters.record_stall(turn, before);
-        let until = self.course.sleeps_until(self.host.wheel.next_at());
+        let until = self.course.sleeps_until(self.transport.wheel.next_at());
         // With unread bytes there is no sleep.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
         let timeout = timespec(timeout);
         // If interrupted, the call returns no events, and the turn continues.
-        let _ = epoll::wait(&self.host.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-        let woken = self.host.clock.now();
+        self.transport.arrivals.begin_poll(before);
+        let _ = epoll::wait(&self.transport.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
+        self.transport.arrivals.end_poll(events.len() < events.capacity());
+        let woken = self.transport.clock.now();
         self.course.meters.slept = self.course.meters.slept + woken.since(before);
         self.course.meters.record_stall(until.max(before), woken);
     }
@@ -311,24 +323,26 @@ impl Worker {
         if !self.course.heartbeat_is_due(now) {
             return;
         }
-        self.host.samples.live = self.live_counts();
-        self.host.samples.flush();
+        self.transport.arrivals.heartbeat();
+        self.transport.samples.live = self.live_counts();
+        self.transport.samples.flush();
     }
 
     fn live_counts(&self) -> LiveCounts {
         LiveCounts {
             connections: self.population.connections() as u64,
             in_system: self.population.in_system(),
-            connects: self.host.connects,
+            connects: self.transport.connects,
         }
     }
 
     fn wind_up(mut self) -> WorkerReport {
-        let now = self.host.clock.now();
-        self.population.cut(&mut self.host, now);
-        self.host.samples.live = self.live_counts();
-        self.host.samples.flush();
-        let (area, stalls) = (self.population.in_system_area(now), self.host.samples.stalls);
-        self.course.report(now, self.lateness, &self.population, area, stalls)
+        let now = self.transport.clock.now();
+        self.population.cut(&mut self.transport, now);
+        self.transport.samples.live = self.live_counts();
+        self.transport.samples.flush();
+        let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);
+        let report = self.course.report(now, self.lateness, &self.population, area, stalls);
+        WorkerReport { opened: self.transport.opened.unwrap_or_default(), ..report }
     }
 }

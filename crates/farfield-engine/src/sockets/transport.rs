@@ -1,0 +1,386 @@
+//! The transport of the sockets plane: the users' connections as kernel sockets.
+
+use crate::os::clock::Clock;
+use crate::os::socket::{Progress, begin_connect, receive_stamped, stamp_arrivals};
+use crate::sample_channel::SampleSender;
+use crate::sockets::Sources;
+use crate::sockets::arrivals::Arrivals;
+use bytes::Bytes;
+use farfield_base::{Instant, Note, Opened, Sample};
+use farfield_net::Wheel;
+use farfield_user::{ConnectionKey, ConnectionSlot, Failure, Transport, Wake};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// A worker's sockets, timers and samples on their way out.
+pub(crate) struct SocketsTransport {
+    pub clock: Clock,
+    pub epoll: OwnedFd,
+    /// Wakes with the instants for which they were asked. A reply may have arrived before the wheel's last
+    /// event, and a wake that follows it by a short think time then lies in the wheel's past, where the wheel
+    /// keeps no instants.
+    pub wheel: Wheel<(Instant, Wake)>,
+    /// Upcalls for results that the kernel gave at once, delivered after the population has returned.
+    pub upcalls: VecDeque<Upcall>,
+    pub samples: SampleSender,
+    pub connects: u64,
+    /// Connections begun, if they are noted.
+    pub opened: Option<Vec<Opened>>,
+    pub arrivals: Arrivals,
+    /// Instant of the last send.
+    pub last_sent: Instant,
+    /// No wake is due before this instant.
+    quiet_until: Instant,
+    target: SocketAddr,
+    sources: Sources,
+    /// Whether to switch Nagle's algorithm off: requests on a persistent connection must not wait for ACKs;
+    /// a single request never does.
+    no_delay: bool,
+    sockets: Vec<Option<Socket>>,
+    open: u64,
+    /// Limit on open sockets: the run directory needs descriptors too.
+    open_max: u64,
+}
+
+struct Socket {
+    fd: OwnedFd,
+    serial: u32,
+    connecting: bool,
+    /// Whether the poll also reports when it is writable.
+    polls_writable: bool,
+    unsent: VecDeque<Bytes>,
+    /// The error of the first failed send. The kernel reports it once; of a reset it then reports only the
+    /// end of the data, once all is read.
+    broken: Option<Failure>,
+    /// Whether it waits for its next turn of reading.
+    unread: bool,
+}
+
+/// An event of a connection that is delivered to the population later.
+///
+/// An upcall of the emulator (`client_side.rs` there) also brings received bytes. Here the kernel keeps them
+/// until the worker reads them, and a send may fail before they are read: hence `Broken`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Upcall {
+    Connected(ConnectionKey, Instant),
+    Failed(ConnectionKey, Failure),
+    /// Nothing more can be sent, and the server's earlier bytes are still to be read.
+    Broken(ConnectionKey),
+}
+
+/// Result of a read.
+pub(crate) enum Read {
+    /// The number of bytes, and the kernel's timestamp of their arrival in nanoseconds since 1970.
+    Bytes(usize, Option<u64>),
+    Nothing,
+    Closed,
+    Failed(Failure),
+}
+
+impl SocketsTransport {
+    pub fn new(
+        clock: Clock,
+        target: SocketAddr,
+        sources: Sources,
+        no_delay: bool,
+        open_max: u64,
+        samples: SampleSender,
+    ) -> Result<SocketsTransport, Errno> {
+        Ok(SocketsTransport {
+            clock,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            wheel: Wheel::new(),
+            upcalls: VecDeque::new(),
+            samples,
+            connects: 0,
+            opened: None,
+            arrivals: Arrivals::new(clock),
+            last_sent: Instant::ZERO,
+            quiet_until: Instant::ZERO,
+            target,
+            sources,
+            no_delay,
+            sockets: Vec::new(),
+            open: 0,
+            open_max,
+        })
+    }
+
+    /// Notes the addresses of connections from now on, which costs a call of the system for each.
+    pub fn noting_connections(self) -> SocketsTransport {
+        SocketsTransport { opened: Some(Vec::new()), ..self }
+    }
+
+    /// Instant of the next wake; [`Instant::MAX`] if there is none. [`may_be_due`](Self::may_be_due) uses
+    /// this from now on.
+    pub fn look_ahead(&mut self) -> Instant {
+        self.quiet_until = self.wheel.next_at().unwrap_or(Instant::MAX);
+        self.quiet_until
+    }
+
+    /// Takes a wake that is due at `now` or before, with the instant for which it was asked.
+    pub fn pop_due(&mut self, now: Instant) -> Option<(Instant, Wake)> {
+        self.wheel.pop_due(now).map(|(_, asked)| asked)
+    }
+
+    /// False if no wake is due at `at` or before.
+    pub fn may_be_due(&self, at: Instant) -> bool {
+        self.quiet_until <= at
+    }
+
+    /// The connection of an event, unless it is closed.
+    pub fn key_of(&self, data: u64) -> Option<ConnectionKey> {
+        let key = ConnectionKey { slot: ConnectionSlot::new(data as u32), serial: (data >> 32) as u32 };
+        self.find(key).map(|_| key)
+    }
+
+    /// True, once, if `key` was still connecting.
+    pub fn take_connecting(&mut self, key: ConnectionKey) -> bool {
+        self.find_mut(key).is_some_and(|socket| std::mem::take(&mut socket.connecting))
+    }
+
+    /// Sets whether `key` waits for its next turn of reading; true if that changes it.
+    pub fn note_unread(&mut self, key: ConnectionKey, unread: bool) -> bool {
+        self.find_mut(key).is_some_and(|socket| std::mem::replace(&mut socket.unread, unread) != unread)
+    }
+
+    pub fn is_open(&self, key: ConnectionKey) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Reads once into `buffer`.
+    pub fn read(&self, key: ConnectionKey, buffer: &mut [u8]) -> Read {
+        let Some(socket) = self.find(key) else { return Read::Nothing };
+        match receive_stamped(&socket.fd, buffer) {
+            Ok((0, _)) => socket.broken.map_or(Read::Closed, Read::Failed),
+            Ok((count, stamp)) => Read::Bytes(count, stamp),
+            Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
+            Err(errno) => Read::Failed(failure(errno)),
+        }
+    }
+
+    /// The error that the kernel keeps for a connection.
+    pub fn error(&self, key: ConnectionKey) -> Option<Failure> {
+        let socket = self.find(key)?;
+        match rustix::net::sockopt::socket_error(&socket.fd) {
+            Ok(Err(errno)) | Err(errno) => Some(failure(errno)),
+            Ok(Ok(())) => None,
+        }
+    }
+
+    /// Sends the bytes that the kernel did not accept before.
+    pub fn flush(&mut self, key: ConnectionKey) {
+        while let Some(bytes) = self.find_mut(key).and_then(|socket| socket.unsent.pop_front()) {
+            if !self.write(key, &bytes) {
+                return;
+            }
+        }
+    }
+
+    /// Writes `bytes`; keeps the rest that the kernel does not accept, in front of the unsent bytes, and
+    /// returns false.
+    fn write(&mut self, key: ConnectionKey, bytes: &Bytes) -> bool {
+        let Some(socket) = self.sockets.get_mut(key.slot.index()).and_then(Option::as_mut) else {
+            return true;
+        };
+        let sent = match rustix::net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => sent,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(errno) => {
+                socket.broken = Some(failure(errno));
+                socket.unsent.clear();
+                self.upcalls.push_back(Upcall::Broken(key));
+                return false;
+            }
+        };
+        if sent == bytes.len() {
+            return true;
+        }
+        socket.unsent.push_front(bytes.slice(sent..));
+        if !socket.polls_writable {
+            socket.polls_writable = true;
+            let interest = READABLE | EventFlags::OUT;
+            if epoll::modify(&self.epoll, &socket.fd, data_of(key), interest).is_err() {
+                self.upcalls.push_back(Upcall::Failed(key, Failure::NoDescriptor));
+            }
+        }
+        false
+    }
+
+    /// Begins a connection. Returns the instant at which it was established, if it is already.
+    fn begin(&mut self, key: ConnectionKey, user: u32) -> Result<Option<Instant>, Errno> {
+        if self.open >= self.open_max {
+            return Err(Errno::MFILE);
+        }
+        let (fd, progress) = begin_connect(&self.target, self.sources.address(user), self.no_delay)?;
+        // Registering it would count as time of the handshake.
+        let connected = (progress == Progress::Connected).then(|| self.clock.now());
+        // Without timestamps, replies arrive when they are read.
+        let _ = stamp_arrivals(&fd);
+        let connecting = connected.is_none();
+        let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
+        epoll::add(&self.epoll, &fd, data_of(key), interest)?;
+        let socket = Socket {
+            fd,
+            serial: key.serial,
+            connecting,
+            polls_writable: connecting,
+            unsent: VecDeque::new(),
+            broken: None,
+            unread: false,
+        };
+        let slot = key.slot.index();
+        if self.sockets.len() <= slot {
+            self.sockets.resize_with(slot + 1, || None);
+        }
+        self.sockets[slot] = Some(socket);
+        self.open += 1;
+        Ok(connected)
+    }
+
+    fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant) {
+        let (connection, server) = (key.serial, self.target);
+        let client = self.find(key).and_then(|socket| rustix::net::getsockname(&socket.fd).ok());
+        // A connection that was reset at once has its addresses still.
+        let client = client.and_then(|address| SocketAddr::try_from(address).ok());
+        if let (Some(client), Some(opened)) = (client, &mut self.opened) {
+            opened.push(Opened { connection, user, at, client, server });
+        }
+    }
+
+    fn find(&self, key: ConnectionKey) -> Option<&Socket> {
+        self.sockets.get(key.slot.index())?.as_ref().filter(|socket| socket.serial == key.serial)
+    }
+
+    fn find_mut(&mut self, key: ConnectionKey) -> Option<&mut Socket> {
+        self.sockets.get_mut(key.slot.index())?.as_mut().filter(|socket| socket.serial == key.serial)
+    }
+
+    fn forget(&mut self, key: ConnectionKey) {
+        if self.find(key).is_some() {
+            // Closing the descriptor also removes it from the poll.
+            self.sockets[key.slot.index()] = None;
+            self.open -= 1;
+        }
+    }
+}
+
+impl Transport for SocketsTransport {
+    fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        let begun = self.clock.now();
+        self.connects += 1;
+        let begun_as = self.begin(key, user);
+        if begun_as.is_ok() && self.opened.is_some() {
+            self.note_opened(key, user, begun);
+        }
+        match begun_as {
+            Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
+            Ok(None) => {}
+            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
+        }
+        begun
+    }
+
+    fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        let sent = self.clock.now();
+        self.last_sent = sent;
+        match self.find_mut(key) {
+            Some(socket) if socket.broken.is_some() => {}
+            Some(socket) if !socket.unsent.is_empty() => socket.unsent.push_back(bytes.clone()),
+            Some(_) => {
+                self.write(key, bytes);
+            }
+            None => {}
+        }
+        sent
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        self.forget(key);
+    }
+
+    /// Closes the socket. Without a reply from the server that sends no packet: tcp(7) sends a RST only if
+    /// the peer holds state.
+    fn abandon(&mut self, key: ConnectionKey) {
+        self.forget(key);
+    }
+
+    fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.quiet_until = self.quiet_until.min(at);
+        self.wheel.schedule(at, (at, wake));
+    }
+
+    fn record(&mut self, sample: Sample) {
+        self.samples.push(sample);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.samples.note(note);
+    }
+}
+
+/// Edge-triggered events, so that a connection is registered once for its life.
+const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+
+fn data_of(key: ConnectionKey) -> EventData {
+    EventData::new_u64((u64::from(key.serial) << 32) | u64::from(key.slot.get()))
+}
+
+fn failure(errno: Errno) -> Failure {
+    match errno {
+        Errno::CONNREFUSED => Failure::Refused,
+        Errno::TIMEDOUT => Failure::ConnectTimedOut,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Failure::NoDescriptor,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE | Errno::AGAIN => Failure::NoAddress,
+        Errno::CONNRESET | Errno::PIPE | Errno::NOTCONN => Failure::Reset,
+        _ => Failure::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::Duration;
+
+    /// Between replies the clock is read for wakes only if one may be due, and no wake that is scheduled
+    /// meanwhile is missed.
+    #[test]
+    fn a_wake_may_be_due_from_when_it_was_asked_for() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let mut transport = transport();
+        assert!(transport.may_be_due(at(0)), "it has not looked yet");
+        assert_eq!(transport.look_ahead(), Instant::MAX);
+        assert!(!transport.may_be_due(at(1_000_000)));
+        transport.wake_at(at(9), Wake::Deadline);
+        transport.wake_at(at(5), Wake::Load { item: 0, turn: 0 });
+        transport.wake_at(at(7), Wake::Load { item: 0, turn: 0 });
+        assert!(!transport.may_be_due(at(4)) && transport.may_be_due(at(5)));
+        assert_eq!(transport.look_ahead(), at(5));
+        assert_eq!(transport.pop_due(at(6)), Some((at(5), Wake::Load { item: 0, turn: 0 })));
+        assert_eq!(transport.look_ahead(), at(7));
+        assert!(!transport.may_be_due(at(6)));
+    }
+
+    /// What was asked for behind the wheel's last event is late by all of it.
+    #[test]
+    fn a_wake_in_the_past_keeps_its_instant() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let mut transport = transport();
+        transport.wake_at(at(9), Wake::Deadline);
+        assert_eq!(transport.pop_due(at(10)), Some((at(9), Wake::Deadline)));
+        transport.wake_at(at(4), Wake::Idle);
+        assert_eq!(transport.pop_due(at(10)), Some((at(4), Wake::Idle)));
+    }
+
+    fn transport() -> SocketsTransport {
+        let (out, _parcels) = SampleSender::channel(1);
+        let (samples, _returns) = SampleSender::new(0, out);
+        let target = SocketAddr::from(([127, 0, 0, 1], 80));
+        let clock = Clock::starting_in(Duration::ZERO);
+        SocketsTransport::new(clock, target, Sources::default(), true, 1, samples).unwrap()
+    }
+}
