@@ -6,10 +6,10 @@ use crate::run::Settings;
 use crate::testbed::RunningServer;
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Instant, Window};
-use farfield_measure::engine_stats::{Arrivals, ServerLimits};
+use farfield_emulator::Drops;
+use farfield_measure::engine_stats::{Arrivals, NetworkDrops, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
 use farfield_measure::{EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ServerEnd, ServerStatus};
-use farfield_traffic::load::{LoadModel, Restart};
 use std::num::NonZeroU32;
 
 /// Adds up the workers' reports.
@@ -20,7 +20,8 @@ pub(crate) fn add_up(
     finished: Vec<WorkerReport>,
 ) {
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
-    let mut arrivals = Arrivals { expected: expected(&settings.load, window), ..Arrivals::default() };
+    let expected = settings.load.expected_arrivals(window.measure_from, window.measure_to);
+    let mut arrivals = Arrivals { expected, ..Arrivals::default() };
     let mut area = 0;
     let mut later = [0, 0];
     for worker in finished {
@@ -50,10 +51,9 @@ pub(crate) fn add_up(
     }
     (stats.lateness, stats.loop_lag) = (lateness, turns);
     stats.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
-    stats.arrivals = (!matches!(settings.load, LoadModel::Closed { .. })).then_some(arrivals);
+    stats.arrivals = settings.load.has_arrivals().then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
-    let bounded = matches!(&settings.load, LoadModel::Open { users_max: Some(_), .. });
-    let asked = bounded && settings.visitors_bound.is_none();
+    let asked = settings.load.users_max().is_some() && settings.visitors_bound.is_none();
     // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
     stats
@@ -82,6 +82,18 @@ fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -
          connection of its own. That costs a server more than a request on a connection that is kept, and keeps it full: \
          users-max bounds the visitors, and with them the connections"
     ))
+}
+
+/// The warning about packets that the server's kernel refused. No check fails for it alone: it is a limit of
+/// the server's machine, and clients take it for loss.
+fn refused_by_server(network: &NetworkStats) -> Option<String> {
+    let (refused, handed_over) = (network.refused, network.refused + network.packets_up);
+    (refused > 0).then(|| {
+        format!(
+            "the server's kernel could not take {refused} of {handed_over} packets ({:.1} %): the threads that do its receive              work had too little of the server's processors. Clients sent these packets again; see              server.receive-processors",
+            network.refused_share() * 100.0
+        )
+    })
 }
 
 /// The warning about arrivals dropped because of the default bound on visitors.
@@ -146,10 +158,17 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &settings.plane else { return };
     network.gateway = Some(emulated.testbed.report().device.clone());
+    let threads = emulated.testbed.receive_threads();
+    network.receive_threads = threads.iter().map(|processor| *processor as u32).collect();
+    if network.receive_threads.is_empty() {
+        // Without threads that can be behind, only too small a buffer of the gateway's refuses a packet.
+        network.overruns += std::mem::take(&mut network.refused);
+    }
     match emulated.testbed.drops() {
         Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
         Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),
     }
+    stats.warnings.extend(refused_by_server(network));
 }
 
 /// The warning about processes that the kernel killed for want of memory: they may include some that the run
@@ -199,19 +218,28 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.crossing_lateness.merge(&part.crossed);
     all.packets_up += part.port.sent;
     all.packets_down += part.port.received;
-    all.overruns += part.port.refused + part.port.malformed;
-    let (dropped, more) = (&mut all.drops, &part.drops);
-    dropped.lost += more.lost;
-    dropped.queue_full += more.queue_full;
-    dropped.early += more.early;
-    dropped.delayed += more.delayed;
-    dropped.expired += more.expired;
-    dropped.too_big += more.too_big;
-    dropped.damaged += more.damaged;
-    dropped.nobody += more.nobody;
+    all.refused += part.port.refused;
+    all.overruns += part.port.failed + part.port.malformed;
+    add_drops(&mut all.drops, part.drops);
     if let Some(error) = &part.failed {
         stats.interrupted.get_or_insert(format!("the gateway failed: {error}"));
     }
+}
+
+/// Adds the drops of one worker. Without `..` on either side: a cause that one of the types lacks does not
+/// compile.
+fn add_drops(all: &mut NetworkDrops, part: Drops) {
+    let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody } = part;
+    *all = NetworkDrops {
+        lost: all.lost + lost,
+        queue_full: all.queue_full + queue_full,
+        early: all.early + early,
+        delayed: all.delayed + delayed,
+        expired: all.expired + expired,
+        too_big: all.too_big + too_big,
+        damaged: all.damaged + damaged,
+        nobody: all.nobody + nobody,
+    };
 }
 
 /// The warning that fewer sessions began than requested, with its remedy.
@@ -242,20 +270,16 @@ pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<S
     ))
 }
 
-/// Expected number of arrivals in the window, if the model of load has one.
-fn expected(load: &LoadModel, window: Window) -> Option<f64> {
-    let process = match load {
-        LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.clone(),
-        LoadModel::Overload(overload) if overload.restart == Restart::Paced => overload.attempts(),
-        LoadModel::Closed { .. } | LoadModel::Overload(_) => return None,
-    };
-    process.expected(window.measure_from, window.measure_to)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NonZeroU32, connection_storm, dropped_arrivals, shared_processors};
+    use super::{
+        NetworkStats, NonZeroU32, add_network, connection_storm, dropped_arrivals, refused_by_server,
+        shared_processors,
+    };
+    use crate::worker_report::{NetworkReport, PortCounts};
+    use farfield_emulator::Drops;
     use farfield_measure::EngineStats;
+    use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
 
     #[test]
@@ -267,6 +291,21 @@ mod tests {
         assert!(of(0.46).expect("a warning").contains(" took 46 % of the processors: what the server needs"));
         assert_eq!(of(0.05), None);
         assert_eq!(shared_processors(&EngineStats::default()), None);
+    }
+
+    #[test]
+    fn packets_that_the_server_refused_are_no_overruns() {
+        let [departed, arrived, crossed] = [(); 3].map(|()| Histogram::new());
+        let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
+        let part = NetworkReport { departed, arrived, crossed, port, drops: Drops::default(), failed: None };
+        let mut stats = EngineStats::default();
+        add_network(&mut stats, &part);
+        add_network(&mut stats, &part);
+        let network = stats.network.unwrap();
+        assert_eq!((network.packets_up, network.refused, network.overruns), (300, 100, 10));
+        let text = refused_by_server(&network).unwrap();
+        assert!(text.starts_with("the server's kernel could not take 100 of 400 packets (25.0 %)"), "{text}");
+        assert_eq!(refused_by_server(&NetworkStats { refused: 0, ..network }), None);
     }
 
     #[test]

@@ -11,10 +11,10 @@ mod side_files;
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
-use farfield_base::{Duration, Instant, Note, Sample};
+use farfield_base::{Duration, Instant, Note, Opened, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
-use farfield_measure::{EngineStats, Fold, Summary, Threshold};
+use farfield_measure::{EngineStats, Fold, MonitorLog, Summary, Threshold};
 pub(crate) use pace::Pace;
 pub(crate) use processor::CollectorProcessor;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
@@ -55,7 +55,11 @@ pub(crate) struct Collector<'a> {
     pub context: SummaryContext<'a>,
     /// Thresholds that end the run once they are broken.
     pub aborts: &'a [Threshold],
+    /// What monitors read, once they have ended.
+    pub monitored: Option<MonitorLog>,
     live: Vec<LiveCounts>,
+    /// Connections begun, if they were noted.
+    pub opened: Option<Vec<Opened>>,
     samples_refused: Option<SamplesWriteError>,
     directory_refused: Option<RunDirectoryError>,
     /// Number of failures in the failures file.
@@ -85,9 +89,11 @@ impl<'a> Collector<'a> {
             files,
             context,
             aborts,
+            monitored: None,
             live: vec![LiveCounts::default(); workers],
             samples_refused: None,
             directory_refused: None,
+            opened: None,
             failures_left: 0,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,

@@ -113,6 +113,7 @@ impl Meters {
             waited: end.waited.zip(start.waited).map(|(end, start)| end - start),
             stall: Some(self.stall),
             stall_waited: self.stall_waited,
+            handshakes: Duration::ZERO,
         }
     }
 }

@@ -3,11 +3,12 @@
 use crate::emulated::{Emulated, SetUpError};
 use crate::sockets::Sources;
 use crate::testbed::{ServerSpec, TestbedSpec};
-use farfield_base::Duration;
+use farfield_base::{Bytes, Duration};
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::server::{Objects, Workers};
+use farfield_http::tls::model::{Offer, Terms};
 use farfield_traffic::Distribution;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -86,6 +87,17 @@ pub struct SocketsPlane {
     pub target: SocketAddr,
     /// Addresses that clients connect from.
     pub sources: Sources,
+    /// The capture of its packets, if there is one.
+    pub capture: Option<KernelCapture>,
+}
+
+/// Settings of a capture by the kernel: see [`observe`](crate::observe).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelCapture {
+    /// Bytes kept of each packet.
+    pub snap: NonZeroU32,
+    /// Size of the buffer between the kernel and the thread that writes.
+    pub buffer: Bytes,
 }
 
 /// Clients and the links between them and the server.
@@ -109,6 +121,8 @@ pub struct EmulatedNetwork {
     pub real_time: bool,
     /// The capture, if there is one.
     pub capture: Option<Capture>,
+    /// The capture by the server's kernel, if there is one.
+    pub kernel_capture: Option<KernelCapture>,
 }
 
 /// The emulated plane.
@@ -157,6 +171,17 @@ pub struct ServerModel {
     pub linger: Duration,
     /// Body size of a reply to any other path, in bytes.
     pub reply_size: Distribution,
+    /// TLS of its connections; absent where the scheme is http.
+    pub tls: Option<ModelTls>,
+}
+
+/// TLS without cryptography.
+#[derive(Debug, Clone)]
+pub struct ModelTls {
+    /// What clients offer.
+    pub offer: Arc<Offer>,
+    /// What the server has, and what handshakes cost it.
+    pub terms: Arc<Terms>,
 }
 
 /// Settings of a capture.

@@ -13,7 +13,7 @@ use crate::run::Settings;
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Policy, Reuse};
+use farfield_user::Reuse;
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -89,7 +89,7 @@ pub enum Lack {
 /// # Errors
 /// The first resource that is known to be too small.
 pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
-    let Some(users) = users(&settings.load) else { return Ok(()) };
+    let Some(users) = settings.load.users().map(|users| users.get().into()) else { return Ok(()) };
     let user_bytes = match &settings.plane {
         Plane::Sockets(sockets) => {
             if holds_connections(settings) {
@@ -105,20 +105,11 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     memory_suffices(users, user_bytes, free)
 }
 
-/// Number of users, if it is known beforehand: that of a closed load.
-fn users(load: &LoadModel) -> Option<u64> {
-    match load {
-        LoadModel::Closed { users, .. } => Some(users.get().into()),
-        LoadModel::Overload(overload) => Some(overload.descriptors.get().into()),
-        LoadModel::Open { .. } | LoadModel::Hybrid { .. } => None,
-    }
-}
-
 /// Bounds the visitors of an open load that has no bound, by half of the free memory, and returns the bound.
 /// At a server that does not keep up, or does not answer at all, their number would grow until requests time
 /// out.
 pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
-    let (LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. }) = load else { return None };
+    let users_max = load.users_max_mut()?;
     if users_max.is_some() {
         return None;
     }
@@ -135,12 +126,8 @@ fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
 
 /// Whether each user has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
-    let kept = |policy: &Policy| matches!(policy.policy, Reuse::Persistent | Reuse::Pipelined);
-    match &settings.load {
-        LoadModel::Closed { think, .. } => kept(&settings.policy) || think.mean() == 0.0,
-        LoadModel::Overload(_) => true,
-        LoadModel::Open { .. } | LoadModel::Hybrid { .. } => false,
-    }
+    let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined);
+    settings.load.holds_connections(kept)
 }
 
 fn descriptors_suffice(connections: u64, available: u64, limit: Option<u64>) -> Result<(), Lack> {
@@ -196,12 +183,8 @@ fn in_words(bytes: u64) -> String {
 /// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
 /// fit.
 pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
-    let samples = match &settings.load {
-        LoadModel::Open { arrivals, .. } => {
-            arrivals.expected(Instant::ZERO, Instant::ZERO + settings.warm_up + settings.duration)?
-        }
-        _ => return None,
-    };
+    let end = Instant::ZERO + settings.warm_up + settings.duration;
+    let samples = settings.load.expected_pages(Instant::ZERO, end)?;
     let share = match keep {
         Keep::All => 1.0,
         Keep::EveryKth(k) => 1.0 / f64::from(k.get()),

@@ -1,7 +1,7 @@
 //! A run, from its settings to its summary, on whichever plane.
 
 use crate::account;
-use crate::capture_file::CaptureFile;
+use crate::captures::{self, Captures};
 use crate::clocks;
 use crate::collector::{
     Collector, CollectorProcessor, HISTOGRAMS, Pace, Progress, RunFiles, SERIES, SideFiles,
@@ -10,6 +10,8 @@ use crate::emulated::SetUpError;
 use crate::environment::Environment;
 use crate::machine::MachineBefore;
 use crate::meters::Phases;
+use crate::monitor::{self, MONITORS, MonitorSettings, Monitors, RunningMonitors};
+use crate::observe::CaptureError;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
@@ -22,9 +24,12 @@ use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_http::tls;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
-use farfield_measure::{EngineStats, Fold, Heading, Summary, Threshold, VerdictLimits, hlog, series};
+use farfield_measure::{
+    Fold, Heading, RunClock, Summary, Threshold, VerdictLimits, connections, hlog, series,
+};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
@@ -45,6 +50,8 @@ pub struct Settings<P = Plane> {
     pub itinerary: Itinerary,
     /// The users' policy of connections.
     pub policy: Policy,
+    /// TLS of their connections; absent where the scheme is http.
+    pub tls: Option<tls::Settings>,
     /// Seed of all random streams.
     pub seed: Seed,
     /// Number of requests after which no more are begun.
@@ -78,6 +85,8 @@ pub struct Settings<P = Plane> {
     pub aborts: Vec<Threshold>,
     /// Output on disk; none if absent.
     pub output: Option<Output>,
+    /// What is monitored; nothing if absent.
+    pub monitor: Option<MonitorSettings>,
     /// Warnings for the summary.
     pub warnings: Vec<String>,
 }
@@ -93,6 +102,8 @@ pub struct Output {
     pub keep: Keep,
     /// Upper bound on the size of the samples.
     pub budget: Bytes,
+    /// Whether the secrets of TLS sessions are written.
+    pub logs_keys: bool,
 }
 
 /// The reason why a run could not be made.
@@ -117,6 +128,9 @@ pub enum RunError {
     /// The capture cannot be begun.
     #[error("cannot begin capture.pcapng: {0}")]
     Capture(#[source] io::Error),
+    /// The packets of an interface cannot be captured.
+    #[error(transparent)]
+    Packets(#[from] CaptureError),
     /// There is nothing to simulate.
     #[error(transparent)]
     Simulation(farfield_emulator::simulation::SimulationError),
@@ -155,11 +169,11 @@ pub fn run_with_clocks(
         return simulated::run(settings, plane, phases, files, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
-    let capture = begin_capture(settings, started)?;
+    let captures = Captures::begin(settings)?;
 
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
-    let workers = Workers { settings, phases, halt: &halt, capture: capture.as_ref() };
+    let workers = Workers { settings, phases, halt: &halt, captures: &captures };
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (out, chunks) = SampleSender::channel(worker_count);
@@ -167,8 +181,11 @@ pub fn run_with_clocks(
         (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
     let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
+    let monitors = Monitors::prepare(settings);
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
+    let start_unix_ns = clock.start_unix_ns();
+    captures.start_at(start_unix_ns);
     let threads = workers.start(users, clock, senders)?;
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
@@ -187,6 +204,12 @@ pub fn run_with_clocks(
     collector.stats.processors = settings.worker_processors();
     collector.stats.placement = settings.plane.placement_in_words();
     collector.stats.warnings = settings.warnings.clone();
+    let directory = collector.files.as_ref().map(|files| files.directory.clone());
+    let monitors = monitors.map(|monitors| monitors.start(clock, directory)).transpose();
+    let monitors = monitors.unwrap_or_else(|error| {
+        collector.stats.warnings.push(format!("nothing was monitored: {error}"));
+        None
+    });
     // If the priority cannot be lowered, lateness shows the cost.
     let _ = processors::set_background();
     // When the workers end, no thread needs the processors more than the collector, which makes the result.
@@ -203,11 +226,17 @@ pub fn run_with_clocks(
     };
     collector.collect(&chunks, &returns, now, on_progress, end);
     end();
+    collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
-    let finished: Vec<WorkerReport> =
+    let mut finished: Vec<WorkerReport> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
     let until = clock.now().min(window.measure_to);
+    let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
+    collector.stats.clock = Some(RunClock { start_unix_ns, drift_ns });
+    if captures.any() {
+        collector.opened = Some(captures::in_order(finished.iter_mut().map(WorkerReport::take_opened)));
+    }
     if stop.load(Ordering::Relaxed) {
         collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
     }
@@ -224,9 +253,9 @@ pub fn run_with_clocks(
     collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
     collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
     account::describe_server_limits(&mut collector.stats, settings);
-    if let Some(capture) = capture {
-        end_capture(&mut collector.stats, capture);
-    }
+    collector.stats.bottleneck =
+        collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
+    captures.finish(&mut collector.stats);
     Ok(finish(collector, until, started))
 }
 
@@ -274,6 +303,7 @@ impl Settings<PreparedPlane> {
             load: self.load,
             itinerary: self.itinerary,
             policy: self.policy,
+            tls: self.tls,
             seed: self.seed,
             requests_max: self.requests_max,
             sessions: self.sessions,
@@ -290,6 +320,7 @@ impl Settings<PreparedPlane> {
             thresholds: self.thresholds,
             aborts: self.aborts,
             output: self.output,
+            monitor: self.monitor,
             warnings: self.warnings,
         })
     }
@@ -353,27 +384,6 @@ impl Plane {
     }
 }
 
-/// Begins the capture file, if one is requested and there is a run directory.
-fn begin_capture(settings: &Settings, started: u64) -> Result<Option<CaptureFile>, RunError> {
-    let Plane::Emulated(emulated) = &settings.plane else { return Ok(None) };
-    let (Some(spec), Some(output)) = (&emulated.network.capture, &settings.output) else { return Ok(None) };
-    let start_unix_ns = Duration::from_secs(started).as_ns();
-    CaptureFile::begin(&output.directory.path().join("capture.pcapng"), spec, start_unix_ns)
-        .map(Some)
-        .map_err(RunError::Capture)
-}
-
-fn end_capture(stats: &mut EngineStats, capture: CaptureFile) {
-    match capture.finish() {
-        Ok(lost) => {
-            if let Some(network) = &mut stats.network {
-                network.capture_drops = lost;
-            }
-        }
-        Err(error) => stats.warnings.push(format!("capture.pcapng is cut short: {error}")),
-    }
-}
-
 /// Judges the run and writes its files. A run with missing files is invalid: a later reader of the directory
 /// could not know that they are missing.
 pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
@@ -389,11 +399,22 @@ pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64)
             summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string(), advice);
         }
     }
+    if let Some(error) = leave_monitors(&directory, &collector).err() {
+        summary.warnings.push(format!("monitors.parquet is older than the run's end: {error}"));
+    }
     if let Some(error) = refused.filter(|_| summary.verdict.valid) {
         // The files are complete now all the same.
         summary.warnings.push(format!("while the run went on: {error}"));
     }
     summary
+}
+
+/// Writes what monitors read. It can be longer than the space that is reserved, and no result depends on it.
+fn leave_monitors(directory: &RunDirectory, collector: &Collector<'_>) -> Result<(), RunDirectoryError> {
+    let Some(log) = &collector.monitored else { return Ok(()) };
+    let mut parquet = Vec::new();
+    farfield_measure::monitor::write_parquet(&log.snapshot(), &mut parquet).expect("memory takes all");
+    directory.replace(MONITORS, &parquet)
 }
 
 const RESULTS_WRITTEN: &str = "The result could be written into the run directory.";
@@ -411,6 +432,11 @@ fn leave_files(
     let mut parquet = Vec::new();
     series::write_parquet(&rows, &mut parquet).expect("memory takes all");
     directory.replace(SERIES, &parquet)?;
+    if let Some(opened) = &collector.opened {
+        let mut parquet = Vec::new();
+        connections::write_parquet(opened, &mut parquet).expect("memory takes all");
+        directory.replace(connections::CONNECTIONS_FILE, &parquet)?;
+    }
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
     hlog::write(&collector.fold, &collector.stats, started, until, &mut log).expect("memory takes all");

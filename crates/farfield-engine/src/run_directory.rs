@@ -129,10 +129,15 @@ impl RunDirectory {
         held.map(|file| Reserve(Some(file))).map_err(|source| RunDirectoryError { path, source })
     }
 
+    /// Begins the file `name`, which grows while the run goes on.
+    pub(crate) fn begin(&self, name: &str) -> Result<File, RunDirectoryError> {
+        let path = self.path.join(name);
+        create_private(&path).map_err(|source| RunDirectoryError { path, source })
+    }
+
     /// Begins the samples file.
     pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
-        let path = self.path.join("samples.parquet");
-        create_private(&path).map(DiskSamples).map_err(|source| RunDirectoryError { path, source })
+        self.begin("samples.parquet").map(DiskSamples)
     }
 }
 

@@ -15,14 +15,14 @@ use crate::run_directory::create_private;
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
-use farfield_emulator::Packet;
 use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
+use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_measure::{Fold, Histogram, Summary};
-use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketFacts, Writer};
+use farfield_measure::{Fold, Histogram, RunClock, Summary};
+use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
@@ -67,7 +67,7 @@ pub(crate) fn run(
     collector.stats.plane = settings.plane.kind().name().to_owned();
     collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
-    let simulated = thread::scope(|scope| {
+    let mut simulated = thread::scope(|scope| {
         let mut sink = CollectorSink::new(batches, settings, phases);
         let remote = &remote;
         let turning = scope.spawn(move || match tap {
@@ -78,9 +78,15 @@ pub(crate) fn run(
         turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
     .map_err(RunError::Simulation)?;
+    let captures = captured.is_some();
     let captured = captured.map(|ended| ended.recv().expect("a tap reports how it ended"));
     if let Some(Err(error)) = captured {
         collector.stats.warnings.push(format!("capture.pcapng is cut short: {error}"));
+    }
+    if captures {
+        // Virtual time is that of the capture as well.
+        collector.stats.clock = Some(RunClock { start_unix_ns: 0, drift_ns: 0 });
+        collector.opened = Some(std::mem::take(&mut simulated.opened));
     }
     collector.stats.load_ended = collector.stats.interrupted.is_none();
     let until = simulated.ended.min(phases.window.measure_to);
@@ -212,6 +218,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         workers: model.workers,
         objects: Arc::clone(&model.objects),
         reply: model.reply_size.clone(),
+        tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
         ..ServerPlan::events(NonZeroU32::MIN)
     };
     Simulation {
@@ -220,6 +227,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         load: settings.load.clone(),
         itinerary: settings.itinerary.for_worker(),
         policy: settings.policy,
+        tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),
         seed: settings.seed,
         requests_max: settings.requests_max,
         sessions: settings.sessions,
@@ -240,6 +248,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,
         stalls: 0,
+        opened: Vec::new(),
         network: Some(NetworkReport {
             departed: Histogram::new(),
             arrived: Histogram::new(),
@@ -267,6 +276,7 @@ fn capture_path<'a>(
 /// the date.
 #[derive(Debug)]
 struct CaptureTap {
+    filter: CaptureFilter,
     /// `None` after a disk error.
     writer: Option<Writer<BufWriter<File>>>,
     refused: Option<io::Error>,
@@ -282,16 +292,18 @@ impl CaptureTap {
         let snap_len = capture.snap.unwrap_or(0);
         writer.add_interface(&Interface { name: "gateway".to_owned(), link: LinkType::RAW, snap_len })?;
         let (ended, has_ended) = sync_channel(1);
-        Ok((CaptureTap { writer: Some(writer), refused: None, ended }, has_ended))
+        let filter = CaptureFilter::of(&capture.plan);
+        Ok((CaptureTap { filter, writer: Some(writer), refused: None, ended }, has_ended))
     }
 }
 
 impl Tap for CaptureTap {
-    fn see(&mut self, at: Instant, inbound: bool, packet: &Packet) {
-        let Some(writer) = &mut self.writer else { return };
+    fn see(&mut self, at: Instant, inbound: bool, client: ClientId, packet: &Packet) {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.filter.keeps(client, packet)) else { return };
         // Inbound for the server is outbound for the gateway.
         let direction = if inbound { Direction::Outbound } else { Direction::Inbound };
-        let header = PacketFacts { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
+        let header =
+            PacketMetadata { interface: InterfaceId(0), at_unix_ns: at.as_ns(), direction, drops: 0 };
         if let Err(error) = writer.packet(&header, &[&packet.to_bytes()]) {
             self.refused = Some(error);
             self.writer = None;

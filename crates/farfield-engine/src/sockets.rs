@@ -3,8 +3,9 @@
 //! A [worker] is one thread with its own event loop (epoll, edge-triggered), event wheel, users and sockets;
 //! workers share nothing but the channel of samples.
 
-pub mod host;
+pub(crate) mod arrivals;
 pub mod sources;
+pub mod transport;
 pub mod worker;
 
 pub use sources::{Sources, SourcesError};

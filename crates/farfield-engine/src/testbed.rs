@@ -36,7 +36,7 @@ pub use spec::{Device, ServerTcp, TestbedSpec};
 use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
-use gateway::Gateway;
+use gateway::{Gateway, ReceiveWork};
 use record::Record;
 use settings::WantedSetting;
 use std::io;
@@ -154,6 +154,12 @@ impl Testbed {
     /// If the interface is gone.
     pub fn drops(&self) -> io::Result<GatewayDrops> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
+    }
+
+    /// The processors of the kernel's threads for receive work; none if others do that work.
+    pub(crate) fn receive_threads(&self) -> &[usize] {
+        let gateway = self.gateway.lock().unwrap_or_else(PoisonError::into_inner);
+        if gateway.receive == ReceiveWork::Threads { &self.report.receive_processors } else { &[] }
     }
 
     /// The network namespace, for threads to enter.

@@ -7,6 +7,7 @@ use crate::os::processors;
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
+use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Population;
 use rustix::event::Timespec;
 use std::sync::Arc;
@@ -95,15 +96,17 @@ impl WorkerLoop {
         in_system_area: u128,
         stalls: u64,
     ) -> WorkerReport {
+        let tally = population.tally();
         WorkerReport {
-            stats: self.meters.stats(now),
+            stats: WorkerStats { handshakes: tally.handshake_cpu, ..self.meters.stats(now) },
             lateness,
             turns: self.turns,
-            tally: population.tally(),
+            tally,
             last_received: population.last_received(),
             received: population.received().clone(),
             in_system_area,
             stalls,
+            opened: Vec::new(),
             network: None,
         }
     }

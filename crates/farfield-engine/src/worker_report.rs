@@ -1,6 +1,6 @@
 //! Reports of workers at the end of a run.
 
-use farfield_base::{Instant, Tenths};
+use farfield_base::{Instant, Opened, Tenths};
 use farfield_emulator::Drops;
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
@@ -22,8 +22,17 @@ pub(crate) struct WorkerReport {
     pub received: Tenths,
     pub in_system_area: u128,
     pub stalls: u64,
+    /// Connections begun, if they were noted.
+    pub opened: Vec<Opened>,
     /// The emulated plane's part of the report.
     pub network: Option<NetworkReport>,
+}
+
+impl WorkerReport {
+    /// Takes the connections out.
+    pub fn take_opened(&mut self) -> Vec<Opened> {
+        std::mem::take(&mut self.opened)
+    }
 }
 
 /// The report of one worker about its shard of an emulated network.
@@ -46,8 +55,10 @@ pub(crate) struct NetworkReport {
 pub(crate) struct PortCounts {
     /// Accepted by the server's kernel.
     pub sent: u64,
-    /// Refused by it: the emulator's fault.
+    /// Refused by it, since as many as may wait for its receive work waited.
     pub refused: u64,
+    /// Not accepted because of an error.
+    pub failed: u64,
     /// Received from it, large segments counted as their packets.
     pub received: u64,
     /// Received from it and malformed.

@@ -1,23 +1,26 @@
 //! The workers of a run: makes their users and starts their threads.
 
 use crate::capture_file::CaptureFile;
+use crate::captures::Captures;
 use crate::descriptors;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::{self, Emulated};
+use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
-use crate::os::clock::Clock;
+use crate::os::clock::{Clock, thread_cpu, unix_seconds};
 use crate::os::processors;
 use crate::plane::Plane;
 use crate::run::{RunError, Settings};
 use crate::sample_channel::SampleSender;
 use crate::sockets;
 use crate::sockets::Sources;
-use crate::sockets::host::SocketsHost;
+use crate::sockets::transport::SocketsTransport;
 use crate::testbed::Queue;
 use crate::worker_loop::WorkerLoop;
 use crate::worker_report::WorkerReport;
 use farfield_emulator::{Directory, Shard, SharedLinks};
+use farfield_http::tls;
 use farfield_user::{Plan, Population};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +32,7 @@ pub(crate) struct Workers<'a> {
     pub settings: &'a Settings,
     pub phases: Phases,
     pub halt: &'a Arc<AtomicBool>,
-    pub capture: Option<&'a CaptureFile>,
+    pub captures: &'a Captures,
 }
 
 /// The users of one worker.
@@ -80,8 +83,11 @@ impl Workers<'_> {
         let network = Arc::clone(&emulated.network.plan);
         let make = if self.shares_links(emulated) { Shard::of_ends } else { Shard::new };
         let mut shard = make(network, Arc::clone(directory), self.plan(number));
-        if let (Some(asked), Some(_)) = (&emulated.network.capture, self.capture) {
+        if let (Some(asked), Some(_)) = (&emulated.network.capture, &self.captures.file) {
             shard.capture(&asked.plan);
+        }
+        if self.captures.any() {
+            shard.note_connections();
         }
         shard
     }
@@ -140,11 +146,13 @@ impl Workers<'_> {
         clock: Clock,
         samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
-        let no_delay = self.settings.policy.requests_max() > 1;
+        // A handshake is several writes, which Nagle's algorithm would hold back as well.
+        let no_delay = self.settings.policy.requests_max() > 1 || self.settings.tls.is_some();
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
-        let host = SocketsHost::new(clock, target, sources.clone(), no_delay, open_max, samples)
+        let transport = SocketsTransport::new(clock, target, sources.clone(), no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
-        Ok(sockets::worker::Worker::new(population, host, self.course(clock)))
+        let transport = if self.captures.any() { transport.noting_connections() } else { transport };
+        Ok(sockets::worker::Worker::new(population, transport, self.course(clock)))
     }
 
     fn emulated_worker(
@@ -155,12 +163,21 @@ impl Workers<'_> {
         samples: SampleSender,
     ) -> emulated::worker::Worker {
         let port = GatewayPort::new(queue, clock, self.phases.window);
-        let sender = self.capture.map(CaptureFile::sender);
+        let sender = self.captures.file.as_ref().map(CaptureFile::sender);
         emulated::worker::Worker::new(shard, port, self.course(clock), samples, sender)
     }
 
     fn course(&self, clock: Clock) -> WorkerLoop {
         WorkerLoop::new(clock, self.phases, Arc::clone(self.halt))
+    }
+
+    /// TLS from now on, with its secrets written where they are asked for.
+    fn at_work(&self, tls: tls::Settings) -> tls::Settings {
+        let tls = tls.starting_at(unix_seconds()).timed_by(thread_cpu);
+        match &self.captures.keys {
+            Some(keys) => tls.logging_keys(Arc::<KeyLogWriter<_>>::clone(keys)),
+            None => tls,
+        }
     }
 
     /// The share of the users that worker `number` runs.
@@ -171,6 +188,7 @@ impl Workers<'_> {
             load: settings.load.clone(),
             itinerary: settings.itinerary.for_worker(),
             policy: settings.policy,
+            tls: settings.tls.clone().map(|tls| tls::Sessions::Encrypted(self.at_work(tls))),
             seed: settings.seed,
             worker: number,
             workers,

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Instant, Outcome, Sample};
 use scene::{Scene, skips};
 
 /// Without loss every request is answered, and takes a round trip; the first on a connection takes another.
@@ -23,6 +23,22 @@ fn far_clients_wait_for_their_round_trips() {
     assert!(left.served >= served && left.served <= left.samples.len(), "{} served", left.served);
 }
 
+/// Users who do not think ask again at the very instant of a reply: the times of each follow on each other
+/// without a gap, from its beginning to the end of the load at `end`.
+#[track_caller]
+fn no_time_is_missing(samples: &[Sample], users: u32, end: Instant) {
+    for user in 0..users {
+        let mut own: Vec<&Sample> = samples.iter().filter(|sample| sample.user == user).collect();
+        own.sort_by_key(|sample| sample.due);
+        for pair in own.windows(2) {
+            assert_eq!(pair[0].done, pair[1].due, "{pair:?}");
+        }
+        assert!(own.iter().all(|sample| sample.is_ordered()), "{own:?}");
+        let last = own.last().unwrap_or_else(|| panic!("user {user} asked for nothing"));
+        assert!(own[0].due < end && last.done >= end, "{last:?}");
+    }
+}
+
 /// Somebody sets the wall clock back by an hour in the middle of a run: it is reported, and no time of the
 /// run is other for it.
 #[test]
@@ -39,7 +55,7 @@ fn a_wall_clock_that_is_set_changes_no_time() {
     };
     let [warning] = &warnings(&left)[..] else { panic!("{:?}", left.summary.warnings) };
     assert!(warning.contains("set back by 1h during the run: no time of the run is affected"), "{warning}");
-    assert!(!left.samples.is_empty() && left.samples.iter().all(|sample| sample.is_ordered()));
     assert_eq!(left.summary.phases.steady_ns, 500_000_000);
+    no_time_is_missing(&left.samples, set.clients, Instant::ZERO + Duration::from_secs(2));
     assert!(warnings(&Scene { wall_clock_set_ns: 0, ..set }.play()).is_empty());
 }

@@ -47,7 +47,8 @@ impl GatewayPort {
         }
         match self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())]) {
             Ok(true) => self.counts.sent += 1,
-            Ok(false) | Err(_) => self.counts.refused += 1,
+            Ok(false) => self.counts.refused += 1,
+            Err(_) => self.counts.failed += 1,
         }
     }
 

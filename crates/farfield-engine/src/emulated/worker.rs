@@ -324,6 +324,6 @@ impl Worker {
         };
         let (area, stalls) = (self.shard.in_system_area(now), self.samples.stalls);
         let report = self.course.report(now, self.lateness.begun, self.shard.population(), area, stalls);
-        WorkerReport { network: Some(network), ..report }
+        WorkerReport { network: Some(network), opened: self.shard.take_opened(), ..report }
     }
 }

@@ -1,10 +1,16 @@
 //! The server's processes: started inside the testbed, ready before clients connect, and ended afterwards in
 //! any case.
 
+mod error;
+mod spec;
+
+pub use error::ServerError;
+pub use spec::{Command, Ready, ReadyError, ServerSpec};
+
 use super::processes;
 use super::{LimitUse, Limits};
 use crate::os::clock::{Clock, monotonic_ns};
-use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan};
+use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan, CpuUsage};
 use crate::os::init::{self, ChildSetup};
 use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
@@ -13,134 +19,16 @@ use farfield_base::{Duration, Instant, printable};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::str::FromStr;
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::{fmt, io, process, thread};
-
-/// Specification of a server to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerSpec {
-    /// Command to run.
-    pub command: Command,
-    /// Sign that it is ready.
-    pub ready: Ready,
-    /// Time in which it must be ready.
-    pub ready_timeout: Duration,
-    /// Time in which it must stop after SIGTERM, before it is killed.
-    pub stop_timeout: Duration,
-    /// Processors of the server; empty for all that this process may use.
-    pub processors: Vec<usize>,
-    /// Limits of all its processes together.
-    pub limits: Limits,
-    /// The user that it runs as, by name or id; this process's user if absent. Only root can set another.
-    pub user: Option<String>,
-    /// Its working directory; that of this process if absent.
-    pub directory: Option<PathBuf>,
-    /// File for its output. An old file is overwritten.
-    pub log: PathBuf,
-    /// Additional variables of its environment.
-    pub env: BTreeMap<String, String>,
-}
-
-impl ServerSpec {
-    /// A command that is ready at once, writes to `log`, and has ten seconds to get ready and five to stop.
-    pub fn new(command: Command, log: PathBuf) -> ServerSpec {
-        ServerSpec {
-            command,
-            ready: Ready::Started,
-            ready_timeout: Duration::from_secs(10),
-            stop_timeout: Duration::from_secs(5),
-            processors: Vec::new(),
-            limits: Limits::default(),
-            user: None,
-            directory: None,
-            log,
-            env: BTreeMap::new(),
-        }
-    }
-}
-
-/// A command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Command {
-    /// A line for the shell.
-    Shell(String),
-    /// A program and its arguments.
-    Program(Vec<String>),
-}
-
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Command::Shell(line) => f.write_str(line),
-            Command::Program(words) => f.write_str(&words.join(" ")),
-        }
-    }
-}
-
-/// Sign that a server is ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Ready {
-    /// As soon as it runs.
-    Started,
-    /// When it accepts a connection on this port.
-    Tcp(u16),
-}
-
-/// A text that names no sign of readiness.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} does not say when a server is ready: write \"tcp:80\", or \"started\"")]
-pub struct ReadyError {
-    /// What was given.
-    pub text: String,
-}
-
-impl FromStr for Ready {
-    type Err = ReadyError;
-
-    fn from_str(text: &str) -> Result<Ready, ReadyError> {
-        let port = || text.strip_prefix("tcp:")?.parse().ok().filter(|port| *port != 0);
-        match text {
-            "started" => Ok(Ready::Started),
-            _ => port().map(Ready::Tcp).ok_or_else(|| ReadyError { text: text.to_owned() }),
-        }
-    }
-}
-
-impl TryFrom<String> for Ready {
-    type Error = ReadyError;
-
-    fn try_from(text: String) -> Result<Ready, ReadyError> {
-        text.parse()
-    }
-}
-
-impl From<Ready> for String {
-    fn from(ready: Ready) -> String {
-        ready.to_string()
-    }
-}
-
-impl fmt::Display for Ready {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ready::Started => f.write_str("started"),
-            Ready::Tcp(port) => write!(f, "tcp:{port}"),
-        }
-    }
-}
+use std::{io, process, thread};
 
 /// The means that keep a server from outliving this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,86 +40,6 @@ pub enum Containment {
     ProcessGroup {
         /// The reason why there is no PID namespace.
         why: String,
-    },
-}
-
-/// The reason why a server does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// The log cannot be written.
-    #[error("the server's log {path} cannot be written ({source}): set [server] log")]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The command is empty.
-    #[error("the server's command is empty: set [server] command")]
-    Empty,
-    /// The command cannot be started.
-    #[error(
-        "the server's command `{command}` cannot be started ({source}): see [server] command and directory"
-    )]
-    Start {
-        /// The command.
-        command: String,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The processors cannot be used.
-    #[error("the server cannot be bound to processors {processors:?} ({source}): set [server] processors")]
-    Processors {
-        /// The requested processors.
-        processors: Vec<usize>,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The limits cannot be enforced.
-    #[error(
-        "[server] {key} cannot be enforced: {source}. It needs control groups that this user may write, as root has them \
-         outside most containers; without the key the server has the whole machine"
-    )]
-    Limits {
-        /// "cpu", "memory", or both.
-        key: &'static str,
-        /// The cause.
-        source: ControlGroupError,
-    },
-    /// The server cannot run as the requested user.
-    #[error(
-        "the server cannot run as user `{user}` ({source}): set [server] user, and run farfield as root for it"
-    )]
-    User {
-        /// The requested user.
-        user: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The server ended before it was ready.
-    #[error("the server `{command}` ended ({status}) before it was ready; its last words:\n{last_words}")]
-    Ended {
-        /// The command.
-        command: String,
-        /// How it ended.
-        status: String,
-        /// The end of its log.
-        last_words: String,
-    },
-    /// The server was not ready in time.
-    #[error(
-        "the server `{command}` was not ready ({ready}) after {timeout}: set [server] ready-timeout, or ready; its \
-         last words:\n{last_words}"
-    )]
-    NotReady {
-        /// The command.
-        command: String,
-        /// The expected sign of readiness.
-        ready: Ready,
-        /// The time that it had.
-        timeout: Duration,
-        /// The end of its log.
-        last_words: String,
     },
 }
 
@@ -298,7 +106,9 @@ impl RunningServer {
         let user = spec.user.as_deref().map(user).transpose()?;
         let command = command(spec, user.as_ref())?;
         let groups = group.as_ref().map_or(Ok(Vec::new()), ControlGroup::entries);
-        let server = ChildSetup { groups: groups.map_err(|source| refused(&spec.limits, source))?, user };
+        let groups = groups.map_err(|source| refused(&spec.limits, source))?;
+        let server =
+            ChildSetup { groups, account: group.as_ref().and_then(ControlGroup::account_entry), user };
         let (sender, started) = mpsc::sync_channel(1);
         let (inside, processors) = (namespace.clone(), spec.processors.clone());
         let ending = Arc::new(OnceLock::new());
@@ -420,9 +230,12 @@ impl RunningServer {
         cut.chars().chain(words.chars().skip(skip)).collect()
     }
 
-    /// Processor time of its processes. Ended processes are included if their parents have waited for them,
-    /// in the kernel's ticks of mostly 10 ms.
+    /// Processor time of its processes, as their control group counts it. Without one, ended processes are
+    /// included if their parents have waited for them, in the kernel's ticks of mostly 10 ms.
     pub fn cpu(&self) -> Duration {
+        if let Some(usage) = self.account_folder().and_then(CpuUsage::read) {
+            return Duration::from_ns(usage.total_ns);
+        }
         let pids = match self.containment {
             Containment::PidNamespace => processes::in_pid_namespace_of(self.init),
             Containment::ProcessGroup { .. } => self.processes(),
@@ -432,7 +245,19 @@ impl RunningServer {
 
     /// Its limits and their effects so far; `None` if it has no limits.
     pub fn limits(&self) -> Option<(Limits, LimitUse)> {
-        Some((self.limits, self.group.as_ref()?.used()))
+        let group = self.group.as_ref().filter(|_| !self.limits.is_none())?;
+        Some((self.limits, group.used()))
+    }
+
+    /// The folder of the control group that counts the processor time of all its processes; `None` if it
+    /// could not join one.
+    pub fn account_folder(&self) -> Option<&Path> {
+        self.group.as_ref()?.account_folder()
+    }
+
+    /// The folders of the control groups that limit its processor time and its memory, if any do.
+    pub fn group_folders(&self) -> [Option<&Path>; 2] {
+        self.group.as_ref().map_or([None; 2], ControlGroup::folders_by_controller)
     }
 
     /// Stops the server, kills it if it does not end in time, and returns the exit status of its first
@@ -512,12 +337,13 @@ fn run_keeper(
     Ok(status)
 }
 
-/// The location of the server's control group, if its limits need one.
+/// The location of the server's control group; `None` if its limits need none, and none can count either.
 pub(super) fn planned_group(limits: &Limits, name: &str) -> Result<Option<ControlGroupPlan>, ServerError> {
-    if limits.is_none() {
-        return Ok(None);
+    match ControlGroupPlan::new(*limits, name) {
+        Ok(plan) => Ok(Some(plan)),
+        Err(_) if limits.is_none() => Ok(None),
+        Err(source) => Err(refused(limits, source)),
     }
-    ControlGroupPlan::new(*limits, name).map(Some).map_err(|source| refused(limits, source))
 }
 
 /// Makes the group.
