@@ -6,6 +6,7 @@ use farfield_base::Bytes;
 use farfield_engine::testbed::{Command, Prefix};
 use farfield_engine::testbed::{Device, Queue, ServerSpec, ServerTcp, Testbed, TestbedError, TestbedSpec};
 use farfield_wire::{Addresses, ChecksumNeed, Message, Transport, UdpRepr, VnetHeader};
+use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::num::NonZeroU32;
 use testbed_scene::{echo, packet, ping, receive, send, skip, testbed};
@@ -96,6 +97,33 @@ fn receive_work_has_threads_where_they_were_put() {
     drop((queues, testbed));
     let left = receive_threads("farfield0");
     assert!(left.iter().all(|(pid, _)| threads.iter().all(|(old, _)| old != pid)), "{left:?} of {threads:?}");
+}
+
+/// A receive thread that gets no time, here because the writer has its processor: the kernel refuses what it
+/// has no room for and counts that as no loss of the device's, and takes packets again when there is room.
+#[test]
+fn a_receive_thread_without_time_refuses_packets() {
+    const TEST: &str = "a_receive_thread_without_time_refuses_packets";
+    let last = farfield_engine::os::processors::allowed().unwrap().pop().unwrap();
+    let spec = TestbedSpec { receive_processors: vec![last], queue_packets: 64, ..on(Device::Tun) };
+    let Some(testbed) = testbed(TEST, &spec) else { return };
+    if let Some(why) = &testbed.report().receive_refused {
+        return skip(TEST, why);
+    }
+    farfield_engine::os::processors::confine(&[last]).unwrap();
+    let addresses = Addresses::V4 { source: "198.18.0.9".parse().unwrap(), destination: spec.server_v4 };
+    let udp = UdpRepr { source_port: 7, destination_port: 9 };
+    let bytes = packet(addresses, &Message::Udp(udp, &vec![0; 60_000]));
+    let header = VnetHeader::default().emit();
+    let queue = &mut testbed.queues()[0];
+    let mut write = || queue.write(&[IoSlice::new(&header), IoSlice::new(&bytes)]).unwrap();
+    assert!((0..100_000).any(|_| !write()), "there is room for 6 GB");
+    let mut write_later = || {
+        std::thread::yield_now();
+        write()
+    };
+    assert!((0..1_000_000).any(|_| write_later()), "the thread makes no room");
+    assert_eq!(testbed.drops().unwrap().to_server, 0);
 }
 
 /// Threads for which there is no processor are refused where they were asked for by name, and else left

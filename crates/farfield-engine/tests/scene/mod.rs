@@ -148,6 +148,7 @@ impl Scene {
             busy_poll: false,
             real_time: false,
             capture: self.capture.clone(),
+            kernel_capture: None,
         };
         let placement = Placement::unbound(self.shards.get() as usize);
         Emulated { network, placement, server: Some(server), joined: None, testbed }
@@ -158,7 +159,12 @@ impl Scene {
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
         let requests = RequestSetSpec::one(request).resolve(nothing, Seed(1)).expect("requests");
-        let target = Target { host: "far.test".to_owned(), version: Version::Http11, authorization: None };
+        let target = Target {
+            host: "far.test".to_owned(),
+            version: Version::Http11,
+            authorization: None,
+            secure: false,
+        };
         let heading = Heading {
             farfield: String::new(),
             scenario: "scene".to_owned(),
@@ -172,6 +178,7 @@ impl Scene {
             load: load.resolve(nothing).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("a book"),
             policy: self.policy,
+            tls: None,
             seed: Seed(1),
             requests_max: None,
             sessions: farfield_user::SessionLimits::default(),
@@ -181,6 +188,7 @@ impl Scene {
             warm_up: Duration::from_ms(1500),
             duration: self.duration,
             ignores_unfinished: false,
+            monitor: None,
             visitors_bound: None,
             drain: Duration::from_secs(5),
             heading,
@@ -192,6 +200,7 @@ impl Scene {
                 scenario: String::new(),
                 keep: Keep::All,
                 budget: farfield_base::Bytes(1 << 30),
+                logs_keys: false,
             }),
             warnings: Vec::new(),
         }
