@@ -140,7 +140,8 @@ impl Scenario {
             (None, PlaneKind::Sockets) => None,
             (None, PlaneKind::Emulated | PlaneKind::Simulated) => {
                 let servers = self.servers();
-                Some(Url::of(SocketAddr::from((servers.v4, servers.port))).authority())
+                let url = Url::of(SocketAddr::from((servers.v4, servers.port)));
+                Some(url.over_tls_if(self.is_secure()).authority())
             }
         }
     }
@@ -151,7 +152,8 @@ impl Scenario {
             HttpVersion::Http10 => Version::Http10,
             HttpVersion::Http11 => Version::Http11,
         };
-        Target { host, version, authorization: self.target.as_ref().and_then(Url::authorization) }
+        let authorization = self.target.as_ref().and_then(Url::authorization);
+        Target { host, version, authorization, secure: self.is_secure() }
     }
 
     /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with
@@ -179,7 +181,7 @@ impl Scenario {
     /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions
     /// where users are in none.
     pub fn check_sessions(&self) -> Result<(), Mistake> {
-        let has_sessions = self.session.is_some() || matches!(self.load, LoadSpec::Hybrid(_));
+        let has_sessions = self.session.is_some() || self.load.has_sessions();
         let keys = [
             ("run.sessions", self.run.sessions.is_some()),
             ("run.finish-sessions", !self.run.finish_sessions.is_zero()),
@@ -194,7 +196,7 @@ impl Scenario {
             let sentence = "a `[session]` says all that is asked for; leave out one of both";
             return Err(Mistake::at("requests", sentence));
         }
-        if !matches!(self.load, LoadSpec::Closed(_) | LoadSpec::Hybrid(_)) {
+        if !self.load.has_users_who_wait() {
             let sentence = "sessions have users who wait for replies; write `closed` or `hybrid`";
             return Err(Mistake::at("load.model", sentence));
         }

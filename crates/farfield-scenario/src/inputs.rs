@@ -2,7 +2,8 @@
 //! and checked before the run is repeated from its directory ([`checked_scenario`]).
 //!
 //! A file of up to [`LARGEST_COPY`] is copied into `inputs/` of the run directory under its own name, from
-//! the bytes that the run itself used. A larger one is named by its absolute path. `inputs.json` has the
+//! the bytes that the run itself used. A larger one, and one with a private key, which a result that is
+//! passed on must not contain, is named by its absolute path. `inputs.json` has the
 //! size and the SHA-256 digest of each, and that of the scenario, so that a run is repeated with what it was
 //! made with or not at all.
 
@@ -114,7 +115,8 @@ impl Inputs {
         if known.is_some() {
             return Ok(bytes);
         }
-        let content = (bytes.len() as u64 <= self.largest_copy).then(|| bytes.clone());
+        let may_be_copied = bytes.len() as u64 <= self.largest_copy && !has_private_key(&bytes);
+        let content = may_be_copied.then(|| bytes.clone());
         self.files.push(Input { written: path.to_owned(), content, print: Print::of(&bytes) });
         Ok(bytes)
     }
@@ -172,6 +174,12 @@ impl Inputs {
     }
 }
 
+/// Whether `bytes` have a private key in PEM (RFC 7468).
+fn has_private_key(bytes: &[u8]) -> bool {
+    let label = b"PRIVATE KEY-----";
+    bytes.windows(label.len()).any(|window| window == label)
+}
+
 /// `path` from the root; `path` itself where the current folder is unknown.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
@@ -206,7 +214,10 @@ fn rename_files(table: &mut Table, key: &str, rename: &dyn Fn(&str) -> Option<St
     let mut changed = false;
     for (name, value) in table.iter_mut() {
         match value {
-            Value::String(path) if ["file", "trace", "site"].contains(&name.as_str()) => {
+            Value::String(path)
+                if ["file", "trace", "site"].contains(&name.as_str())
+                    || key == "tls" && ["ca", "certificate", "key"].contains(&name.as_str()) =>
+            {
                 if let Some(new) = rename(path).filter(|new| new != path) {
                     *path = new;
                     changed = true;
@@ -337,7 +348,7 @@ mod tests {
         let log = "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" 200 23\n\
                    192.0.2.1 - - [10/Oct/2000:13:55:39 -0700] \"GET /b HTTP/1.0\" 200 23\n";
         let model = "pages = 5\ndocuments = 3\nzipf = 1.0\n[sizes]\nmax = '1MB'\n\
-                     body = { law = 'empirical', file = '../data/sizes' }\n";
+                     body = { distribution = 'empirical', file = '../data/sizes' }\n";
         let reply = "[[simulated.reply]]\npath = '/'\nbody = { file = 'data/body' }\n";
         let upload = "[[session.state]]\nname = 'send'\npath = '/send'\nmethod = 'POST'\n\
                       form.files.photo = { file = 'data/body' }\n";
@@ -354,8 +365,8 @@ mod tests {
                 vec![("data/at", "0.1\n0.2\n")],
             ),
             (
-                "load.think = { law = 'mixture', parts = [{ weight = 1.0, of = { law = 'empirical', file = 'a/x' } }, \
-                 { weight = 1.0, of = { law = 'empirical', file = 'b/x' } }] }",
+                "load.think = { distribution = 'mixture', parts = [{ weight = 1.0, of = { distribution = 'empirical', file = 'a/x' } }, \
+                 { weight = 1.0, of = { distribution = 'empirical', file = 'b/x' } }] }",
                 vec![("a/x", "1\n"), ("b/x", "2\n")],
             ),
             ("requests.file = 'urls'", vec![("urls", "/a\nPOST /b\n")]),

@@ -9,6 +9,7 @@ mod document;
 mod error;
 pub mod inputs;
 mod mistake;
+mod monitor;
 mod network;
 mod network_layout;
 mod overlay;
@@ -25,15 +26,18 @@ mod simulated;
 mod site;
 pub mod site_folder;
 mod tcp;
+mod tls;
 mod values;
 
 pub use error::ScenarioError;
 pub use mistake::in_user_words;
+pub use monitor::{MonitorPrometheus, MonitorSpec, MonitorTable, MonitorTier};
 pub use overlay::Overlay;
 pub use plan::RunPlan;
 pub use prepare::Prepared;
 pub use read::{from_file, from_flags, from_text, from_url, read};
 pub use scenario::{HttpVersion, OutputSpec, RunSpec, Scenario, SocketsSpec, Unfinished};
+pub use tls::{GroupName, TlsSpec, TlsVersion};
 pub use values::{Samples, Url};
 
 use scenario::OF_A_NETWORK;

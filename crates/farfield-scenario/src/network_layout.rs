@@ -8,7 +8,6 @@ use farfield_base::Duration;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
 use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
-use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::file::Load;
 use std::collections::BTreeMap;
@@ -119,10 +118,7 @@ impl<'a, 'l> Laying<'a, 'l> {
     }
 
     fn clients(&self) -> NonZeroU32 {
-        let users = match &self.scenario.load {
-            LoadSpec::Closed(closed) => closed.users.get(),
-            _ => USUAL_CLIENTS,
-        };
+        let users = self.scenario.load.users().map_or(USUAL_CLIENTS, NonZeroU32::get);
         let usual =
             users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);
         self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")

@@ -52,8 +52,12 @@ pub struct Overlay {
     pub shards: Option<u32>,
     /// The gateway's device.
     pub gateway: Option<String>,
-    /// Whether packets at the gateway are kept.
+    /// Whether packets between clients and server are kept.
     pub capture: bool,
+    /// The file of the CA that is trusted.
+    pub cacert: Option<PathBuf>,
+    /// Whether certificates are accepted without verification.
+    pub insecure: bool,
     /// The version of HTTP.
     pub http: Option<String>,
     /// The request's method.
@@ -76,6 +80,8 @@ pub struct Overlay {
     pub aborts: Vec<String>,
     /// The run directory.
     pub out: Option<PathBuf>,
+    /// Whether nothing is monitored.
+    pub no_monitor: bool,
     /// The samples that are kept.
     pub samples: Option<String>,
     /// Whether one session is gone through once, without think times, and nothing is measured.
@@ -118,7 +124,6 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         ("--server-user", flags.server_user.is_some()),
         ("--shards", flags.shards.is_some()),
         ("--gateway", flags.gateway.is_some()),
-        ("--capture", flags.capture),
     ];
     let has_no_network = match &flags.plane {
         Some(plane) => plane == "sockets",
@@ -180,6 +185,10 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("connections.policy", "--policy", text(&flags.policy));
     set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
     set("http", "--http", text(&flags.http));
+    let path = |path: &PathBuf| Value::from(path.to_string_lossy().as_ref());
+    set("tls.ca", "--cacert", flags.cacert.as_ref().map(path));
+    set("tls.verify", "--insecure", flags.insecure.then(|| Value::from(false)));
+    set("monitor", "--no-monitor", flags.no_monitor.then(|| Value::from(false)));
     set("seed", "--seed", count(flags.seed));
     set("thresholds", "--threshold", list(&flags.thresholds));
     set("aborts", "--abort", list(&flags.aborts));

@@ -11,8 +11,9 @@ use crate::mistake::Mistake;
 use crate::overlay::Overlay;
 use crate::plane::PlannedPlane;
 use crate::scenario::{OF_A_NETWORK, Scenario};
+use crate::tls::PlannedTls;
 use farfield_base::Duration;
-use farfield_engine::{Plane, PlaneKind};
+use farfield_engine::{MonitorSettings, Plane, PlaneKind};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
@@ -38,6 +39,10 @@ pub(crate) struct Parts {
     pub plane: PlannedPlane,
     /// The requests.
     pub asked: Asked,
+    /// TLS to the server, if users talk it.
+    pub tls: Option<PlannedTls>,
+    /// What is monitored; its port is not known yet.
+    pub monitor: Option<MonitorSettings>,
 }
 
 impl RunPlan {
@@ -57,6 +62,11 @@ impl RunPlan {
     /// The scenario as written, with the flags laid over it.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// The model of load.
+    pub fn load(&self) -> &LoadModel {
+        &self.parts.load
     }
 
     /// Clients and links, on a plane that has them.
@@ -97,12 +107,14 @@ impl Parts {
         let load = scenario.load.resolve(load_file).map_err(|error| Mistake::in_file("load", &error))?;
         let site = scenario.asked_site(load_file)?;
         let plane = scenario.plan_plane(load_file, site.as_ref())?;
+        let tls = scenario.plan_tls(load_file)?;
         let mut activity = scenario.activity(load_file, site.as_ref())?;
         if let (true, Activity::Sessions(session)) = (once, &mut activity) {
             session.go_once();
         }
         let asked = scenario.asked(activity)?;
-        Ok(Parts { load, site, plane, asked })
+        let monitor = if once { None } else { scenario.monitor.resolve(scenario.plane)? };
+        Ok(Parts { load, site, plane, asked, tls, monitor })
     }
 }
 

@@ -4,14 +4,17 @@
 use super::mistake::Mistake;
 use super::network::NetworkSpec;
 use super::network_layout::Laying;
+use super::simulated::CaptureSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
-use farfield_engine::plane::{Capture, EmulatedNetwork, Plane, PlaneKind, ServerModel, SimulatedPlane};
+use farfield_engine::observe;
+use farfield_engine::plane::{
+    Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
+};
 use farfield_traffic::DistributionSpec;
-use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
 use std::num::NonZeroU32;
@@ -42,6 +45,7 @@ impl Scenario {
         match self.plane {
             PlaneKind::Sockets => {
                 self.check_sockets()?;
+                self.check_capture_of_sockets()?;
                 Ok(Plane::Sockets(()))
             }
             PlaneKind::Emulated => {
@@ -78,6 +82,7 @@ impl Scenario {
             // A shard that polls gains nothing by it, and the breaks that it would take make packets late.
             real_time: spec.real_time && !spec.busy_poll,
             capture: self.captured(clients)?,
+            kernel_capture: self.captured_by_kernel()?,
         };
         Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6] })
     }
@@ -97,6 +102,7 @@ impl Scenario {
             keep_alive_timeout: spec.keep_alive_timeout,
             linger: spec.linger,
             reply_size: resolve("reply-size", &spec.reply_size.0)?,
+            tls: self.model_tls()?,
         })
     }
 
@@ -109,14 +115,14 @@ impl Scenario {
     /// The server's addresses and port.
     pub fn servers(&self) -> Servers {
         let server = self.server.clone().unwrap_or_default();
-        let port = server.port(self.target.as_ref().map(Url::port));
+        let of_model = (self.plane == PlaneKind::Simulated && self.is_secure()).then_some(443);
+        let port = server.port(self.target.as_ref().map(Url::port).or(of_model));
         Servers { v4: server.ipv4, v6: server.ipv6, port }
     }
 
     /// The sockets plane has neither a network nor classes, and starts no server.
     fn check_sockets(&self) -> Result<(), Mistake> {
-        let written =
-            [self.network.is_some(), self.server.is_some(), self.capture.is_some(), self.simulated.is_some()];
+        let written = [self.network.is_some(), self.server.is_some(), self.simulated.is_some()];
         let mut tables = OF_A_NETWORK.into_iter().zip(written);
         if let Some((table, _)) = tables.find(|(_, written)| *written) {
             let sentence = format!(
@@ -182,9 +188,9 @@ impl Scenario {
     /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or
     /// attempts are dropped whose answer is on its way. Here the round trip is known.
     fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
-        let (key, timeout) = match &self.load {
-            LoadSpec::Overload(overload) => ("load.timeout", Some(overload.timeout())),
-            _ => ("connections.abandon-after", self.connections.abandon_after),
+        let (key, timeout) = match self.load.attempt_timeout() {
+            Some(timeout) => ("load.timeout", Some(timeout)),
+            None => ("connections.abandon-after", self.connections.abandon_after),
         };
         match timeout {
             Some(timeout) if timeout <= largest => Err(Mistake::at(
@@ -200,8 +206,8 @@ impl Scenario {
 
     /// Descriptors stay on one shard with the clients that their attempts are of.
     fn check_descriptors(&self, shards: NonZeroU32) -> Result<(), Mistake> {
-        let LoadSpec::Overload(overload) = &self.load else { return Ok(()) };
-        let (descriptors, shards) = (overload.descriptors.get(), shards.get());
+        let Some(descriptors) = self.load.descriptors() else { return Ok(()) };
+        let (descriptors, shards) = (descriptors.get(), shards.get());
         if descriptors.is_multiple_of(shards) {
             return Ok(());
         }
@@ -213,6 +219,49 @@ impl Scenario {
                  {nearest}"
             ),
         ))
+    }
+
+    /// The sockets plane has one capture, of all packets from and to the server.
+    fn check_capture_of_sockets(&self) -> Result<(), Mistake> {
+        let Some(spec) = &self.capture else { return Ok(()) };
+        let written = [
+            ("capture.clients", !spec.clients.is_empty()),
+            ("capture.filter", spec.filter.is_some()),
+            ("capture.kernel", spec.kernel),
+        ];
+        match written.into_iter().find(|(_, written)| *written) {
+            None => Ok(()),
+            Some((key, _)) => Err(Mistake::at(
+                key,
+                "the sockets plane has one capture, of all packets from and to the server: write `gateway = true`, and                  remove this key",
+            )),
+        }
+    }
+
+    /// The capture of the sockets plane, if one is asked for.
+    pub(crate) fn capture_of_sockets(&self) -> Option<KernelCapture> {
+        self.capture.as_ref().filter(|spec| spec.gateway).map(kernel_capture)
+    }
+
+    /// The capture by the kernel of the emulated plane's server.
+    fn captured_by_kernel(&self) -> Result<Option<KernelCapture>, Mistake> {
+        let Some(spec) = &self.capture else { return Ok(None) };
+        if self.plane == PlaneKind::Simulated {
+            let model =
+                "the simulated plane has a model in place of a server and its kernel; remove this key";
+            let written = [("capture.kernel", spec.kernel), ("capture.buffer", spec.buffer.is_some())];
+            if let Some((key, _)) = written.into_iter().find(|(_, written)| *written) {
+                return Err(Mistake::at(key, model));
+            }
+            if !spec.clients.is_empty() {
+                return Err(Mistake::at(
+                    "capture.clients",
+                    "the simulated plane captures packets at the gateway alone: write `gateway = true`, and remove this \
+                     key; `filter = { clients = [...] }` keeps those of some clients",
+                ));
+            }
+        }
+        Ok(spec.kernel.then(|| kernel_capture(spec)))
     }
 
     fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {
@@ -233,6 +282,10 @@ impl Scenario {
         let nothing = !plan.gateway && plan.clients.is_empty();
         Ok((!nothing).then(|| Capture { plan, snap: spec.snap.map(NonZeroU32::get) }))
     }
+}
+
+fn kernel_capture(spec: &CaptureSpec) -> KernelCapture {
+    KernelCapture { snap: spec.snap.unwrap_or(observe::SNAP), buffer: spec.buffer.unwrap_or(observe::BUFFER) }
 }
 
 #[cfg(test)]

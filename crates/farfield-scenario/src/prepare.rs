@@ -6,6 +6,7 @@ use super::activity::Encoded;
 use super::network::NetworkSpec;
 use super::plan::{Parts, RunPlan};
 use super::plane::{LaidOut, PlannedPlane};
+use super::tls::PlannedTls;
 use crate::ScenarioError;
 use crate::inputs::{self, Inputs};
 use farfield_base::Duration;
@@ -17,7 +18,7 @@ use farfield_engine::plane::{
 };
 use farfield_engine::sockets::Sources;
 use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
-use farfield_engine::{Settings, preflight, reach};
+use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
 use farfield_traffic::LoadSpec;
@@ -28,6 +29,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// The name of the built-in server's certificate.
+pub(crate) const BUILT_IN_NAME: &str = "localhost";
 
 /// A run with all that depends on the machine: addresses, processors, the built-in server.
 pub struct Prepared {
@@ -52,7 +56,8 @@ impl RunPlan {
     /// # Errors
     /// If the server is not found, or the machine lacks something.
     pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
-        let RunPlan { mut scenario, parts: Parts { mut load, site, plane, asked }, inputs } = self;
+        let RunPlan { mut scenario, parts: Parts { mut load, site, plane, asked, tls, monitor }, inputs } =
+            self;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;
         let (address, origin) = match (&plane, &scenario.target) {
@@ -68,6 +73,7 @@ impl RunPlan {
                 (SocketAddr::from((servers.v4, servers.port)), None)
             }
         };
+        let tls = tls.map(PlannedTls::prepare).transpose()?;
         let itinerary = match asked.encoded {
             Encoded::Whole(itinerary) => itinerary,
             Encoded::ForBuiltIn(activity) => {
@@ -86,13 +92,16 @@ impl RunPlan {
             Plane::Sockets(_) => scenario.warnings(&load, address)?,
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         };
+        warnings.extend(scenario.warnings_of_tls());
         warnings.extend(asked.warnings);
-        if let Some(starts) = itinerary.starts() {
+        let starts = itinerary.starts();
+        let is_recorded = starts.is_some();
+        if let Some(starts) = starts {
             load = LoadModel::recorded(starts);
         } else {
             scenario.spread_users(&mut load, farthest(&plane));
         }
-        let heading = scenario.heading(&load, asked.in_words, &plane, origin.as_ref(), started_at);
+        let heading = scenario.heading(is_recorded, asked.in_words, &plane, origin.as_ref(), started_at);
         // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
         let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
@@ -100,6 +109,7 @@ impl RunPlan {
             load,
             itinerary,
             policy: scenario.connections,
+            tls,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
             sessions: SessionLimits {
@@ -119,6 +129,7 @@ impl RunPlan {
             thresholds: scenario.thresholds.iter().chain(&scenario.aborts).cloned().collect(),
             aborts: scenario.aborts.clone(),
             output: None,
+            monitor: monitor.map(|monitor| MonitorSettings { port: Some(address.port()), ..monitor }),
             warnings,
         };
         Ok(Prepared { settings, address, scenario, origin, files: built_in.files, inputs })
@@ -143,6 +154,9 @@ impl Scenario {
         if self.session.is_none() {
             self.requests = Some(self.requests_or_default());
         }
+        if self.is_secure() {
+            self.tls.get_or_insert_default();
+        }
         let network = match plane {
             Plane::Sockets(()) => return,
             Plane::Emulated(laid_out) => &laid_out.network,
@@ -166,7 +180,8 @@ impl Scenario {
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
             Plane::Sockets(()) => {
-                Plane::Sockets(SocketsPlane { target: address, sources: self.sources(address) })
+                let (sources, capture) = (self.sources(address), self.capture_of_sockets());
+                Plane::Sockets(SocketsPlane { target: address, sources, capture })
             }
             Plane::Emulated(laid_out) => {
                 let LaidOut { network, around } = *laid_out;
@@ -254,10 +269,7 @@ impl Scenario {
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
         let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
-        let timeout = match load {
-            LoadModel::Overload(overload) => Some(overload.timeout()),
-            _ => self.connections.abandon_after,
-        };
+        let timeout = load.attempt_timeout().or(self.connections.abandon_after);
         let mut warnings = self.unused();
         let Some(timeout) = timeout else { return Ok(warnings) };
         let path = address.ip();
@@ -294,7 +306,7 @@ impl Scenario {
 
     fn heading(
         &self,
-        load: &LoadModel,
+        is_recorded: bool,
         asked: Option<String>,
         plane: &PreparedPlane,
         origin: Option<&Origin>,
@@ -309,13 +321,16 @@ impl Scenario {
             (None, None) => across.unwrap_or_default(),
             (Some(url), _) => match asked {
                 None => url.to_string(),
-                Some(asked) => format!("http://{} ({asked})", url.authority()),
+                Some(asked) => format!("{}://{} ({asked})", url.scheme(), url.authority()),
             },
             (None, Some(origin)) => {
                 format!("built-in server, {}", origin.address())
             }
         };
-        let (load, load_words) = in_words(load, &self.load);
+        let (load, load_words) = match is_recorded {
+            true => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
+            false => in_words(&self.load),
+        };
         Heading {
             farfield: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.name.clone(),
@@ -366,7 +381,8 @@ fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, Scen
     Ok(NonZeroU32::new(own as u32).unwrap_or(NonZeroU32::MIN))
 }
 
-fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
+/// The model of load of a run, by its kind and in words.
+fn in_words(load: &LoadSpec) -> (LoadKind, String) {
     let most = |users_max: &Option<NonZeroU32>| match users_max {
         Some(most) => format!(", at most {most} users"),
         None => String::new(),
@@ -374,25 +390,25 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
     let off = |times: &Option<TimesSpec>| {
         times.as_ref().map(|times| format!(", active OFF {}", brief(times))).unwrap_or_default()
     };
-    match (load, spec) {
-        (LoadModel::Closed { users, .. }, LoadSpec::Closed(spec)) => {
-            let (think, off) = (brief(&spec.think), off(&spec.active_off));
+    match load {
+        LoadSpec::Closed(spec) => {
+            let (users, think, off) = (spec.users, brief(&spec.think), off(&spec.active_off));
             (LoadKind::Closed, format!("closed, {users} users, think {think}{off}"))
         }
-        (LoadModel::Open { users_max, .. }, LoadSpec::Open(spec)) => {
-            (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(users_max)))
+        LoadSpec::Open(spec) => {
+            (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(&spec.users_max)))
         }
-        (LoadModel::Hybrid { users_max, .. }, LoadSpec::Hybrid(spec)) => (
+        LoadSpec::Hybrid(spec) => (
             LoadKind::Hybrid,
             format!(
                 "hybrid, sessions {}, think {}{}{}",
                 brief(&spec.arrivals),
                 brief(&spec.think),
                 off(&spec.active_off),
-                most(users_max)
+                most(&spec.users_max)
             ),
         ),
-        (LoadModel::Overload(overload), _) => {
+        LoadSpec::Overload(overload) => {
             let (d, t, rate) = (overload.descriptors, overload.timeout(), overload.attempt_rate());
             let rate = match overload.restart {
                 Restart::Paced => format!("{rate:.0}"),
@@ -400,8 +416,6 @@ fn in_words(load: &LoadModel, spec: &LoadSpec) -> (LoadKind, String) {
             };
             (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
-        (LoadModel::Hybrid { .. }, _) => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
-        _ => unreachable!("a model is resolved from its own spec"),
     }
 }
 
@@ -416,7 +430,8 @@ fn brief<T: serde::Serialize>(value: &T) -> String {
             };
             // The distribution or process first, then its parameters in the order of their names.
             let named = |key: &&str| table.contains_key(*key);
-            let first = ["law", "process"].iter().find(|key| named(key)).copied().unwrap_or_default();
+            let first =
+                ["distribution", "process"].iter().find(|key| named(key)).copied().unwrap_or_default();
             let head = table.get_key_value(first).map(part);
             head.into_iter()
                 .chain(table.iter().filter(|(key, _)| *key != first).map(part))

@@ -18,11 +18,16 @@ impl Scenario {
     /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
     /// `farthest` is the largest round trip.
     pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
-        let (LoadModel::Closed { users, think, ramp, .. }, LoadSpec::Closed(spec)) = (load, &mut self.load)
-        else {
-            return;
-        };
-        *ramp = *spec.ramp.get_or_insert_with(|| spread(users.get(), think.mean(), farthest));
+        match load {
+            LoadModel::Closed { users, think, ramp, .. } => {
+                let chosen = || spread(users.get(), think.mean(), farthest);
+                if let LoadSpec::Closed(spec) = &mut self.load {
+                    *ramp = *spec.ramp.get_or_insert_with(chosen);
+                }
+            }
+            // Users begin as they arrive, or one at a time.
+            LoadModel::Open { .. } | LoadModel::Hybrid { .. } | LoadModel::Overload(_) => {}
+        }
     }
 }
 

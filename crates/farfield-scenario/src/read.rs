@@ -215,7 +215,7 @@ mod tests {
         check("[output]\nsamples = 0", &["s.toml:2", "output.samples"]);
         check("thresholds = ['p99<fast']", &["s.toml:1", "thresholds"]);
         check("name = ", &["s.toml:1"]);
-        check("target = 'https://x/'", &["s.toml:1", "target", "http"]);
+        check("target = 'ftp://x/'", &["s.toml:1", "target", "https"]);
         check("[connections]\nparallel = 0", &["s.toml:2", "connections.parallel"]);
         check("load = { model='overload', descriptors=3, timeout='0s' }", &["s.toml:1", "timeout"]);
         check(
@@ -296,7 +296,7 @@ mod tests {
         check(&format!("[load]\nmodel = 'open'\n{gaps}"), "s.toml:3: load.arrivals.file: missing: ");
         check("name = 'x'\n[requests]\nfile = 'missing'", "s.toml:3: requests.file: missing: ");
         check("name = 'x'\nrequests.site = 'missing.toml'", "s.toml:2: requests.site: missing.toml: ");
-        let times = "service-time = { law = 'empirical', file = 'missing' }";
+        let times = "service-time = { distribution = 'empirical', file = 'missing' }";
         check(
             &format!("plane = 'simulated'\n[simulated]\n{times}"),
             "s.toml:3: simulated.service-time.file: missing: ",

@@ -3,9 +3,11 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
+use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
+use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
 use farfield_base::{Bytes, Duration};
 use farfield_engine::{PlaneKind, Sources};
@@ -33,10 +35,13 @@ pub struct Scenario {
     pub http: HttpVersion,
     /// The plane that carries the bytes.
     pub plane: PlaneKind,
-    /// Conditions that the result is held against.
+    /// Conditions that the result is compared with.
     pub thresholds: Vec<Threshold>,
     /// Conditions that end the run once one is broken.
     pub aborts: Vec<Threshold>,
+    /// What of the server is read while the run goes on; `false` for nothing.
+    #[serde(skip_serializing_if = "MonitorSpec::is_default")]
+    pub monitor: MonitorSpec,
     /// Length of the run.
     pub run: RunSpec,
     /// The model of load.
@@ -49,6 +54,9 @@ pub struct Scenario {
     pub session: Option<SessionSpec>,
     /// Use of connections.
     pub connections: Policy,
+    /// TLS, where the target's scheme is https.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSpec>,
     /// The sockets plane.
     pub sockets: SocketsSpec,
     /// The emulated and the simulated plane: clients, and the links between them and the server.
@@ -76,7 +84,7 @@ pub struct Scenario {
 }
 
 /// The tables that are about clients on a network, or about a server before them.
-pub(crate) const OF_A_NETWORK: [&str; 4] = ["network", "server", "capture", "simulated"];
+pub(crate) const OF_A_NETWORK: [&str; 3] = ["network", "server", "simulated"];
 
 /// The version that requests announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -161,11 +169,13 @@ impl Default for Scenario {
             plane: PlaneKind::default(),
             thresholds: Vec::new(),
             aborts: Vec::new(),
+            monitor: MonitorSpec::default(),
             run: RunSpec::default(),
             load: LoadSpec::default(),
             requests: None,
             session: None,
             connections: Policy::default(),
+            tls: None,
             sockets: SocketsSpec::default(),
             network: None,
             server: None,

@@ -1,8 +1,11 @@
 //! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
 
+use super::mistake::Mistake;
 use super::replies::ReplySpec;
-use farfield_base::Duration;
+use super::tls::{GroupName, TlsVersion};
+use farfield_base::{Bytes, Duration};
 use farfield_emulator::server::Workers;
+use farfield_http::tls::model::{CERTIFICATE_BYTES_MAX, CERTIFICATE_BYTES_MIN, Terms};
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::{Amount, Dimension, DistributionSpec};
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,9 @@ pub struct SimulatedSpec {
     pub service_time: TimesSpec,
     /// Size of a reply's body, but for objects of the requested site, which have their own.
     pub reply_size: SizesSpec,
+    /// TLS of its connections; plain HTTP if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<SimulatedTlsSpec>,
     /// Fixed replies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reply: Vec<ReplySpec>,
@@ -80,25 +86,118 @@ impl Default for SimulatedSpec {
             linger: Duration::ZERO,
             service_time: Duration::from_us(100).into(),
             reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
+            tls: None,
             reply: Vec::new(),
         }
     }
 }
 
+/// `[simulated.tls]`: what the model of a server has for handshakes, and what they cost it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SimulatedTlsSpec {
+    /// Versions that it speaks.
+    pub versions: Vec<TlsVersion>,
+    /// Groups of key exchange that it accepts, the preferred first.
+    pub groups: Vec<GroupName>,
+    /// Size of each certificate of its chain.
+    pub certificates: Vec<Bytes>,
+    /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session.
+    pub tickets: u32,
+    /// Time that a worker takes for a full handshake.
+    pub full_handshake: Duration,
+    /// Time that a worker takes for a handshake that resumes a session.
+    pub resumed_handshake: Duration,
+}
+
+/// The most tickets after a handshake: what a browser would ever use.
+const TICKETS_MAX: u32 = 100;
+
+impl Default for SimulatedTlsSpec {
+    fn default() -> SimulatedTlsSpec {
+        SimulatedTlsSpec {
+            versions: vec![TlsVersion::Tls12, TlsVersion::Tls13],
+            groups: GroupName::ALL.to_vec(),
+            certificates: vec![Bytes(1024); 2],
+            tickets: 2,
+            full_handshake: Duration::from_us(100),
+            resumed_handshake: Duration::from_us(50),
+        }
+    }
+}
+
+impl SimulatedTlsSpec {
+    /// What the model of a server has.
+    ///
+    /// # Errors
+    /// The key that asks for what no server has.
+    pub(crate) fn terms(&self) -> Result<Terms, Mistake> {
+        let refuse = |key: &str, sentence: &str| Err(Mistake::at(format!("simulated.tls.{key}"), sentence));
+        if self.versions.is_empty() {
+            return refuse("versions", "no version of TLS is spoken; write \"1.2\", \"1.3\" or both");
+        }
+        if self.groups.is_empty() {
+            return refuse("groups", "no group of key exchange is accepted; write \"x25519\", for example");
+        }
+        let sizes = CERTIFICATE_BYTES_MIN.into()..=CERTIFICATE_BYTES_MAX.into();
+        if self.certificates.is_empty() || !self.certificates.iter().all(|size| sizes.contains(&size.0)) {
+            return refuse(
+                "certificates",
+                "write the size of each certificate of the chain, from 300 B to 60 kB",
+            );
+        }
+        if self.tickets > TICKETS_MAX {
+            return refuse("tickets", "a server gives no more than 100 tickets at once");
+        }
+        Ok(Terms {
+            versions: self.versions.iter().map(|version| version.of_session()).collect(),
+            groups: self.groups.iter().map(|group| group.of_session()).collect(),
+            certificates: self.certificates.iter().map(|size| size.0 as u32).collect(),
+            tickets: self.tickets,
+            full: self.full_handshake,
+            resumed: self.resumed_handshake,
+        })
+    }
+}
+
 /// `[capture]`: packets kept in `capture.pcapng`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CaptureSpec {
-    /// All packets between the network and the server.
+    /// All packets between the clients and the server: on a plane with a network at its gateway, on the
+    /// sockets plane at this machine's interface towards the server, by the kernel.
     pub gateway: bool,
+    /// On the emulated plane, all packets at the gateway's interface, as the server's kernel sees them, in
+    /// `capture-kernel.pcapng`.
+    pub kernel: bool,
     /// Clients whose packets are seen at their own interface, by number from 0.
     pub clients: Vec<u32>,
-    /// Bytes kept of each packet; all if absent.
+    /// Bytes kept of each packet; if absent, all of packets of emulated clients, and 2048 of those that the
+    /// kernel captures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snap: Option<NonZeroU32>,
+    /// Size of the buffer between the kernel and the thread that writes what it captures; 32 MiB if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Bytes>,
     /// Packets that are kept; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterSpec>,
+    /// Whether samples are compared with the packets when the run has ended.
+    pub verify: bool,
+}
+
+impl Default for CaptureSpec {
+    fn default() -> CaptureSpec {
+        CaptureSpec {
+            gateway: false,
+            kernel: false,
+            clients: Vec::new(),
+            snap: None,
+            buffer: None,
+            filter: None,
+            verify: true,
+        }
+    }
 }
 
 /// `[capture.filter]`: a packet is kept if it fits every key that is written.

@@ -8,11 +8,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// A server and what to ask of it: `http://[user:password@]host[:port][/path]`.
+/// A server and what to ask of it: `http[s]://[user:password@]host[:port][/path]`.
 ///
 /// User and password are written into the scenario, which must run again, and shown nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
+    secure: bool,
     credentials: Option<Credentials>,
     host: String,
     port: u16,
@@ -58,8 +59,8 @@ pub enum UrlError {
         /// The parser's reason.
         reason: String,
     },
-    /// TLS.
-    #[error("`{0}`: farfield speaks http:// only as yet")]
+    /// Neither HTTP nor HTTP over TLS.
+    #[error("`{0}`: farfield speaks http:// and https://")]
     Scheme(String),
     /// A user or password that basic authentication cannot send.
     #[error("`{0}`: a user's name has no `:`, and neither it nor the password a control character")]
@@ -69,7 +70,28 @@ pub enum UrlError {
 impl Url {
     /// The root of the server at `address`.
     pub fn of(address: std::net::SocketAddr) -> Url {
-        Url { credentials: None, host: address.ip().to_string(), port: address.port(), path: "/".to_owned() }
+        let (host, port) = (address.ip().to_string(), address.port());
+        Url { secure: false, credentials: None, host, port, path: "/".to_owned() }
+    }
+
+    /// The URL with https for its scheme if `secure`, else with http.
+    pub fn over_tls_if(self, secure: bool) -> Url {
+        Url { secure, ..self }
+    }
+
+    /// Whether the scheme is https.
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// The scheme's own port.
+    fn usual_port(&self) -> u16 {
+        if self.secure { 443 } else { 80 }
     }
 
     /// The host's name or address, without brackets.
@@ -98,7 +120,7 @@ impl Url {
     /// The Host field (RFC 9110 section 7.2): without the port where it is the scheme's own.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == self.usual_port() { host } else { format!("{host}:{}", self.port) }
     }
 }
 
@@ -114,24 +136,32 @@ impl FromStr for Url {
         if !text.contains("://") {
             return Err(malformed("it has no scheme"));
         }
-        if url.scheme() != "http" {
-            return Err(UrlError::Scheme(without_credentials(text)));
-        }
+        let secure = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            _ => return Err(UrlError::Scheme(without_credentials(text))),
+        };
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| malformed("empty host"))?;
-        let port = url.port().unwrap_or(80);
+        let port = url.port_or_known_default().unwrap_or(80);
         if port == 0 {
             return Err(malformed("no server listens on port 0"));
         }
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         let credentials =
             Credentials::of(&url).map_err(|()| UrlError::Credentials(without_credentials(text)))?;
-        Ok(Url { credentials, host: host.trim_matches(['[', ']']).to_owned(), port, path: path.to_owned() })
+        Ok(Url {
+            secure,
+            credentials,
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port,
+            path: path.to_owned(),
+        })
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.path)
+        write!(f, "{}://{}{}", self.scheme(), self.authority(), self.path)
     }
 }
 
@@ -140,7 +170,8 @@ impl Serialize for Url {
         match &self.credentials {
             None => serializer.collect_str(self),
             Some(Credentials(given)) => {
-                serializer.collect_str(&format_args!("http://{given}@{}{}", self.authority(), self.path))
+                let (scheme, authority) = (self.scheme(), self.authority());
+                serializer.collect_str(&format_args!("{scheme}://{given}@{authority}{}", self.path))
             }
         }
     }
@@ -240,11 +271,14 @@ mod tests {
         check("http://[::1]:8080/x", "[::1]:8080", "/x");
         check("http://127.0.0.1/ü b?q=ö#part", "127.0.0.1", "/%C3%BC%20b?q=%C3%B6");
         check("http://bücher.example/", "xn--bcher-kva.example", "/");
+        check("https://example.org:443/a", "example.org", "/a");
+        check("https://example.org:80/a", "example.org:80", "/a");
+        check("http://example.org:443/a", "example.org:443", "/a");
     }
 
     #[test]
     fn what_is_no_url_is_refused() {
-        for text in ["example.org", "localhost:80", "https://example.org/", "http://", "ftp://x/"] {
+        for text in ["example.org", "localhost:80", "http://", "https://", "ftp://x/"] {
             assert!(text.parse::<Url>().is_err(), "{text}");
         }
     }
@@ -268,7 +302,7 @@ mod tests {
         check("http://Aladdin@a/", "Basic QWxhZGRpbjo=");
         assert_eq!("http://a/".parse::<Url>().expect("a URL").authorization(), None);
         for text in [
-            "https://Aladdin:sesame@a/",
+            "ftp://Aladdin:sesame@a/",
             "http://Aladdin:sesame@/",
             "http://a%3Ab:sesame@a/",
             "http://a:sesame%0a@a/",

@@ -55,7 +55,7 @@ tcp = { profile = 'bsd', mss = 536 }
 name = 'mobile'
 share = 40
 up = { rate = '1Mbit', delay = '20ms', queue = '50 packets', loss = '1%' }
-down = { rate = '8Mbit', delay = '20ms', jitter = { law = 'exponential', mean = '5ms' }, reorder = true, mtu = 1400 }
+down = { rate = '8Mbit', delay = '20ms', jitter = { distribution = 'exponential', mean = '5ms' }, reorder = true, mtu = 1400 }
 core = { rtt = '30ms' }
 addresses = '198.19.0.0/16'
 [capture]
@@ -81,7 +81,7 @@ fn what_is_shown_reads_as_the_same() {
         assert_eq!(read(&shown).as_ref(), Ok(&scenario), "{shown}");
     }
     let text =
-        "plane = 'simulated'\n[simulated]\nworkers = 2\nservice-time = { law = 'exponential', mean = '2ms' }
+        "plane = 'simulated'\n[simulated]\nworkers = 2\nservice-time = { distribution = 'exponential', mean = '2ms' }
         keep-alive-timeout = '5s'\nreply-size = '64KiB'\nbacklog = 5";
     let scenario = read(text).expect(text);
     assert_eq!(read(&scenario.to_toml()).as_ref(), Ok(&scenario));
@@ -234,6 +234,11 @@ fn mistakes_are_reported_with_line_and_key() {
         &["connections.abandon-after: ", "50ms"],
     );
     check("plane = 'emulated'\n[capture]\nclients = [10]", 3, &["capture.clients: ", "0 to 9"]);
+    check("[capture]\ngateway = true\nclients = [1]", 3, &["capture.clients: ", "gateway = true"]);
+    check("[capture]\nkernel = true", 2, &["capture.kernel: ", "gateway = true"]);
+    check("[capture.filter]\nport = 80", 1, &["capture.filter: ", "the sockets plane has one capture"]);
+    check("plane = 'simulated'\n[capture]\nkernel = true", 3, &["capture.kernel: ", "model"]);
+    check("plane = 'simulated'\n[capture]\nclients = [1]", 3, &["capture.clients: ", "gateway = true"]);
     check("plane = 'emulated'\n[server]\nsoma-xconn = 3", 3, &["server.soma-xconn: ", "`somaxconn`"]);
     check("plane = 'emulated'\n[server]\nready = 'udp:80'", 3, &["server.ready: ", "tcp:80"]);
     check("plane = 'emulated'\ntarget = 'http://127.0.0.1/'", 2, &["target: ", "server.command"]);
@@ -241,6 +246,18 @@ fn mistakes_are_reported_with_line_and_key() {
     check("plane = 'simulated'\n[simulated]\nreply-size = '3s'", 3, &["simulated.reply-size: ", "1KiB"]);
     check("plane = 'simulated'\n[simulated]\nworkers = 0", 3, &["simulated.workers: ", "from 1"]);
     check("plane = 'emulated'\nthresholds = ['p99{dsl}<1s']", 2, &["thresholds: ", "`clients`"]);
+}
+
+/// Packets that the kernel captures are cut by default, those of emulated clients are not.
+#[test]
+fn captures_by_the_kernel_have_defaults_of_their_own() {
+    let plan = plan("[capture]\ngateway = true").expect("the sockets plane captures");
+    let capture = plan.scenario.capture_of_sockets().expect("a capture");
+    assert_eq!((capture.snap.get(), capture.buffer.0), (2048, 32 << 20));
+    let network = network("[capture]\nkernel = true\nsnap = 100\nbuffer = '1MiB'");
+    let kernel = network.kernel_capture.expect("a capture");
+    assert_eq!((kernel.snap.get(), kernel.buffer.0), (100, 1 << 20));
+    assert!(network.capture.is_none(), "the emulated network's own capture was not asked for");
 }
 
 #[test]
