@@ -1,4 +1,4 @@
-//! The fuzzer's corpus as ordinary tests: every change is held against the fuzzer's finds without a fuzzer,
+//! The fuzzer's corpus as ordinary tests: every change is compared with the fuzzer's finds without a fuzzer,
 //! and against input near them.
 
 use proptest::prelude::*;
@@ -22,6 +22,31 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         .collect();
     seeds.sort();
     seeds
+}
+
+/// Writes two tests: each property holds for its target's seeds, and in the given number of cases for input
+/// near them.
+///
+/// ```
+/// use farfield_testkit::properties::traces;
+/// farfield_testkit::corpus_tests!(300, [("net_trace", traces::of_trace, 3)]);
+/// ```
+#[macro_export]
+macro_rules! corpus_tests {
+    ($cases:expr, [$($target:expr),+ $(,)?]) => {
+        /// Fuzz targets with their properties and the least number of their seeds.
+        const TARGETS: &[$crate::corpus::Target] = &[$($target),+];
+
+        #[test]
+        fn the_corpus_has_the_properties() {
+            $crate::corpus::check(TARGETS);
+        }
+
+        #[test]
+        fn input_near_a_seed_has_the_properties() {
+            $crate::corpus::check_damaged(TARGETS, $cases);
+        }
+    };
 }
 
 /// Checks the property of each target on each of its seeds.

@@ -1,14 +1,19 @@
 //! Shared by the tests of several crates.
 //!
 //! - [`skip`]: reports that a test cannot run on this machine;
-//! - [`corpus`]: holds the fuzzer's finds, and input near them, to properties;
+//! - [`corpus`]: holds the fuzzer's finds, and input near them, to properties; [`corpus_tests!`] writes the
+//!   two tests;
+//! - [`draws`]: seeded random draws, and what holds them against theory;
+//! - [`keys`]: values of keys, read and written as scenarios have them;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
 //!   check the same functions.
 //!
 //! Tests of a crate use it as a dev-dependency, although it depends on that crate. Unit tests inside a crate
-//! then see two versions of the crate's types: there only [`skip`] and [`corpus`] are of use.
+//! then see two versions of the crate's types: there only what names none of them is of use.
 
 pub mod corpus;
+pub mod draws;
+pub mod keys;
 pub mod properties;
 mod skips;
 

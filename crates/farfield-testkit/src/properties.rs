@@ -1,7 +1,10 @@
 //! Properties that hold for any bytes, however damaged. A function is one property: it takes the bytes and
 //! panics where the property does not hold.
 
+pub mod captures;
 pub mod connections;
+pub mod handshakes;
+pub mod http2;
 pub mod logs;
 pub mod packets;
 pub mod recordings;

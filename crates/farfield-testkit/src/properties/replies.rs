@@ -71,7 +71,7 @@ fn read_with_a_known_head(whole: &Reading, stream: &[u8], answering: Answering, 
 }
 
 /// Cuts the stream into pieces of 0 to `longest` bytes.
-fn cut(mut stream: &[u8], seed: u64, longest: u64) -> Vec<&[u8]> {
+pub(super) fn cut(mut stream: &[u8], seed: u64, longest: u64) -> Vec<&[u8]> {
     let mut state = seed;
     let mut pieces = Vec::new();
     while !stream.is_empty() {

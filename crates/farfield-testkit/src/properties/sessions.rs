@@ -9,7 +9,7 @@ use farfield_traffic::session::data::DataSpec;
 use farfield_traffic::session::template::Template;
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::{ConnectionKey, Failure, Host, Itinerary, Plan, Policy, Population, Target, Wake};
+use farfield_user::{ConnectionKey, Failure, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Stage {
     first: Option<Sample>,
 }
 
-impl Host for Stage {
+impl Transport for Stage {
     fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
         self.events.push_back(Event::Connected(connection));
         self.now
@@ -72,6 +72,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
         load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary,
         policy: Policy::default(),
+        tls: None,
         seed: Seed(1),
         worker: 0,
         workers: 1,
@@ -83,7 +84,8 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
 
 /// Plays a few pages, and returns the requests that were sent.
 fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
-    let target = Target { host: "shop:80".into(), version: Version::Http11, authorization: None };
+    let target =
+        Target { host: "shop:80".into(), version: Version::Http11, authorization: None, secure: false };
     let Ok(itinerary) = Itinerary::sessions(session, &target) else { return Vec::new() };
     let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
     let mut stage = Stage::default();
@@ -216,7 +218,8 @@ enum StreamEnd {
 fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Option<(Outcome, u16, u64)> {
     let requests: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
     let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target = Target { host: "shop:80".into(), version: Version::Http11, authorization: None };
+    let target =
+        Target { host: "shop:80".into(), version: Version::Http11, authorization: None, secure: false };
     let itinerary = Itinerary::pages(requests, &target).expect("requests that can be written");
     let mut population =
         population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));
