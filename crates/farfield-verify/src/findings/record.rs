@@ -1,0 +1,226 @@
+//! Findings about what was recorded: samples that are missing, double or invented, and outcomes and means
+//! that packets contradict.
+
+use super::{Finding, Judged, percent, time};
+use crate::distribution::nearest_rank;
+use crate::matching::{SampleCause, TransactionCause};
+use crate::times::{TimeKind, is_complete};
+use farfield_base::{Outcome, Sample};
+
+/// Nothing of the run is in the capture.
+pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
+    let sent = judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some());
+    if judged.found.matched.requests > 0 || !sent {
+        return None;
+    }
+    let capture = &judged.found.capture;
+    Some(Finding::disagreement(
+        "nothing-matched",
+        format!(
+            "none of {} samples is in the capture, which has {} packets, {} connections and {} requests",
+            judged.sides.samples.len(),
+            capture.packets,
+            capture.connections,
+            capture.transactions
+        ),
+        "see that the capture was taken during this run, on an interface that its packets pass, and whole",
+    ))
+}
+
+/// What limits the verification.
+pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
+    let capture = &judged.found.capture;
+    let mut findings = Vec::new();
+    if let Some(why) = &capture.cut_short {
+        findings.push(Finding::limit(
+            "capture-cut-short",
+            format!("the capture was read up to packet {}: {why}", capture.packets),
+            "end the capture in good order; what was read is verified",
+        ));
+    }
+    if capture.drops > 0 || capture.missing_bytes > 0 {
+        findings.push(Finding::limit(
+            Finding::CAPTURE_LOSSY,
+            format!(
+                "the capture lost {} packets by its own count; {} bytes that were sent are not in it",
+                capture.drops, capture.missing_bytes
+            ),
+            "capture fewer bytes of each packet (`capture.snap`, `tcpdump -s 96`), or a part of the clients",
+        ));
+    }
+    if capture.packets_unknown_link > 0 {
+        findings.push(Finding::limit(
+            "capture-unknown-link",
+            format!("{} packets are of link types that are not read", capture.packets_unknown_link),
+            "capture on an Ethernet or loopback interface, or on `any`",
+        ));
+    }
+    if capture.at_gateway {
+        findings.push(Finding::limit(
+            "captured-at-gateway",
+            "packets were captured behind the clients' links, so that times differ by the path's and errors are not \
+             judged"
+                .to_owned(),
+            "capture at clients: `capture.clients = [0, 1]`",
+        ));
+    }
+    let matched = &judged.found.matched;
+    if matched.ambiguous_connections > 0 {
+        findings.push(Finding::limit(
+            "ambiguous-connections",
+            format!(
+                "{} of {} connections could have been matched with another about as well",
+                matched.ambiguous_connections, matched.connections
+            ),
+            "verify a run whose directory has connections.parquet",
+        ));
+    }
+    findings
+}
+
+/// Samples that occur more than once.
+pub(super) fn duplicates(judged: Judged<'_>) -> Option<Finding> {
+    let count = *judged.found.matched.samples_alone.get(&SampleCause::Duplicate)?;
+    Some(Finding::disagreement(
+        "duplicated-samples",
+        format!("{count} samples have the connection and the number of another"),
+        "count each request once; means and percentiles are weighted wrongly",
+    ))
+}
+
+/// Requests that packets show and no sample does.
+pub(super) fn missing_samples(judged: Judged<'_>) -> Option<Finding> {
+    let (sides, matched) = (judged.sides, &judged.found.matched);
+    let count = matched.transactions_alone.get(&TransactionCause::Unexplained).copied().unwrap_or(0);
+    let share = count as f64 / (matched.requests + count).max(1) as f64;
+    if share <= judged.found.limits.unmatched {
+        return None;
+    }
+    let unexplained =
+        sides.matching.transactions_alone.iter().filter(|(_, c)| *c == TransactionCause::Unexplained);
+    let alone: Vec<_> = unexplained.map(|(at, _)| &sides.capture.transactions[*at as usize]).collect();
+    let service =
+        alone.iter().filter(|t| is_complete(t)).filter_map(|t| sides.packets_ns(TimeKind::Service, t, None));
+    let mut service: Vec<i64> = service.collect();
+    service.sort_unstable();
+    let kept: Vec<i64> =
+        sides.samples.iter().filter_map(|sample| TimeKind::Service.of_sample(sample)).collect();
+    let longest_kept = kept.iter().copied().max().unwrap_or(0);
+    let half = nearest_rank(&service, 500);
+    let last_sent = sides.samples.iter().filter_map(|sample| sample.sent.instant()).max();
+    let is_after = |at: i64| last_sent.is_none_or(|last| at > last.as_ns() as i64);
+    let counted = format!("{count} requests in the packets ({}) have no sample", percent(share));
+    let longest = service.last().copied().unwrap_or(0);
+    if half.is_some_and(|half| half >= longest_kept) {
+        return Some(Finding::disagreement(
+            "tail-dropped",
+            format!(
+                "{counted}, and they are the slow ones: half of them took {} and more, the longest {}, and no sample \
+                 more than {}",
+                time(half.unwrap_or(0) as f64),
+                time(longest as f64),
+                time(longest_kept as f64)
+            ),
+            "record every request, however slow; percentiles without the slowest are too low",
+        ));
+    }
+    if alone.iter().all(|t| is_after(sides.frame.run_ns(t.request_first))) {
+        return Some(Finding::disagreement(
+            "end-dropped",
+            format!("{counted}, and all of them were sent after the last that has one"),
+            "record requests to the end of the run",
+        ));
+    }
+    Some(Finding::disagreement(
+        "samples-missing",
+        counted,
+        "record every request; `verdict.capture-unmatched` is the share that may be missing",
+    ))
+}
+
+/// Samples of requests that packets do not show.
+pub(super) fn invented_samples(judged: Judged<'_>) -> Option<Finding> {
+    let matched = &judged.found.matched;
+    let count = matched.samples_alone.get(&SampleCause::Unexplained).copied().unwrap_or(0);
+    let share = count as f64 / (matched.requests + count).max(1) as f64;
+    (share > judged.found.limits.unmatched).then(|| {
+        Finding::disagreement(
+            "requests-missing",
+            format!(
+                "{count} samples ({}) are of requests that packets of their clients do not show",
+                percent(share)
+            ),
+            "see that the capture has all interfaces and ports of the run; else the samples are made up",
+        )
+    })
+}
+
+/// Outcomes, statuses and sizes that packets contradict.
+pub(super) fn outcomes(judged: Judged<'_>) -> Option<Finding> {
+    let replies = &judged.found.replies;
+    let allowed = (judged.found.limits.unmatched * judged.found.matched.requests as f64) as u64;
+    let kinds = [
+        (replies.ok_but_incomplete, "are answered where packets show no complete reply"),
+        (replies.other_status, "have another status than the packets"),
+        (replies.other_bytes, "have another length of the body than the packets"),
+        (replies.failed_but_complete, "failed where packets show a complete reply"),
+    ];
+    let all: u64 = kinds.iter().map(|(count, _)| count).sum();
+    if all <= allowed {
+        return None;
+    }
+    let words: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    Some(Finding::disagreement(
+        "outcomes-wrong",
+        format!("of {} matched samples {}", judged.found.matched.requests, words.join(", ")),
+        "count as `ok` what was answered whole and without an error",
+    ))
+}
+
+/// Means and percentiles of the summary that its samples do not have.
+pub(super) fn summary(judged: Judged<'_>) -> Vec<Finding> {
+    let sides = judged.sides;
+    if !sides.run.all_kept {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for reported in &sides.run.reported {
+        // The summary's times are of requests that succeeded, but for handshakes: those of all count.
+        let counts = |sample: &&Sample| {
+            (sample.outcome == Outcome::Ok || reported.time == TimeKind::Connect)
+                && sides.is_measured(sample.due.as_ns() as i64)
+        };
+        let measured = sides.samples.iter().filter(counts);
+        let mut values: Vec<i64> = measured.filter_map(|sample| reported.time.of_sample(sample)).collect();
+        values.sort_unstable();
+        let held = crate::distribution::Distribution::of_sorted(&values);
+        let mut wrong = Vec::new();
+        let mut compare = |what: &str, said: f64, truth: f64| {
+            // Histograms are exact to 0.1 %, and means to a nanosecond.
+            if (said - truth).abs() > 0.002 * truth.abs() + 1_000.0 {
+                wrong.push(format!("{what} {} for {}", time(said), time(truth)));
+            }
+        };
+        if let Some(mean) = held.mean_ns {
+            compare("mean", reported.mean_ns as f64, mean);
+        }
+        for (name, said) in &reported.quantiles_ns {
+            if let Some(truth) = held.named(name) {
+                compare(name, *said as f64, truth as f64);
+            }
+        }
+        if !wrong.is_empty() {
+            findings.push(Finding::disagreement(
+                "summary-wrong",
+                format!(
+                    "the summary's {} times are not those of the samples: {}",
+                    reported.time.name(),
+                    wrong.join(", ")
+                ),
+                "compute the summary from the samples; believe the packets' column here",
+            ));
+        }
+    }
+    findings
+}
