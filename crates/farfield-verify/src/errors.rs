@@ -1,0 +1,180 @@
+//! Times of samples and of packets side by side: errors of matched requests, and both distributions.
+//!
+//! Errors are of requests that are matched, answered, complete in the capture and due in the measured part.
+//! The distributions have all answered requests of the measured part on either side, matched or not, so that
+//! what one side lacks shows.
+
+use crate::distribution::{Distribution, distance};
+use crate::frame::Frame;
+use crate::matching::{Matching, SampleCause, TransactionCause};
+use crate::run::RunRecord;
+use crate::times::{TimeKind, is_answered, is_complete};
+use farfield_base::{Instant, Sample};
+use farfield_capture::{Capture, Transaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// One of the times of requests, by samples and by packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeErrors {
+    /// Which.
+    pub time: TimeKind,
+    /// Matched requests that have it on both sides.
+    pub pairs: u64,
+    /// Mean of the errors' absolute values, in nanoseconds; null without pairs.
+    pub mean_absolute_ns: Option<f64>,
+    /// The largest absolute value of an error.
+    pub max_absolute_ns: Option<i64>,
+    /// Mean error: samples less packets.
+    pub mean_ns: Option<f64>,
+    /// Where packets were captured behind the clients' links: the mean absolute difference of an error from
+    /// the median one of its client, which is its path's; null elsewhere.
+    pub beyond_path_ns: Option<f64>,
+    /// The request with the largest error.
+    pub worst: Option<WorstPair>,
+    /// The times of all answered samples of the measured part.
+    pub samples: Distribution,
+    /// The times of all complete transactions of the measured part.
+    pub packets: Distribution,
+    /// The largest distance of the two distribution functions, from 0 to 1; null where one has no values.
+    pub distance: Option<f64>,
+}
+
+/// The request with the largest error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorstPair {
+    /// Its connection, as in the samples.
+    pub connection: u32,
+    /// Its number on the connection.
+    pub number: u32,
+    /// Its time by the sample, in nanoseconds.
+    pub sample_ns: i64,
+    /// Its time by the packets.
+    pub packets_ns: i64,
+}
+
+/// All that errors are computed from.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides<'a> {
+    /// The samples.
+    pub samples: &'a [Sample],
+    /// The capture.
+    pub capture: &'a Capture,
+    /// What the run says of itself.
+    pub run: &'a RunRecord,
+    /// Instants of the capture in the run's time.
+    pub frame: &'a Frame,
+    /// Which sample is which transaction.
+    pub matching: &'a Matching,
+}
+
+impl<'a> Sides<'a> {
+    /// Matched requests that are answered and complete, with their transactions.
+    pub fn complete_pairs(self) -> impl Iterator<Item = (&'a Sample, &'a Transaction)> {
+        let both = self.matching.pairs.iter().map(move |pair| {
+            (&self.samples[pair.sample as usize], &self.capture.transactions[pair.transaction as usize])
+        });
+        both.filter(|(sample, transaction)| is_answered(sample.outcome) && is_complete(transaction))
+    }
+
+    /// Whether the instant is in the measured part.
+    pub fn is_measured(self, at_ns: i64) -> bool {
+        u64::try_from(at_ns).is_ok_and(|ns| {
+            let at = Instant::from_ns(ns);
+            self.run.window.measure_from <= at && at < self.run.window.measure_to
+        })
+    }
+
+    /// A time of a transaction, in nanoseconds; the response time from the instant at which it was due.
+    pub fn packets_ns(self, time: TimeKind, transaction: &Transaction, due: Option<Instant>) -> Option<i64> {
+        match time {
+            TimeKind::Response => Some(self.frame.run_ns(transaction.reply_last?) - due?.as_ns() as i64),
+            TimeKind::Connect if transaction.number > 0 => None,
+            _ => time.of_packets(transaction, &self.capture.connections[transaction.connection as usize]),
+        }
+    }
+}
+
+/// The errors of one time.
+pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
+    let (mut pairs, mut sum, mut signed, mut worst) = (0_u64, 0_i128, 0_i128, None::<WorstPair>);
+    let mut packets = Vec::new();
+    let mut paths: BTreeMap<IpAddr, Vec<i64>> = BTreeMap::new();
+    for (sample, transaction) in sides.complete_pairs() {
+        if !sides.is_measured(sample.due.as_ns() as i64) {
+            continue;
+        }
+        let of_packets = sides.packets_ns(time, transaction, Some(sample.due));
+        packets.extend(of_packets);
+        let Some((sample_ns, packets_ns)) = time.of_sample(sample).zip(of_packets) else { continue };
+        pairs += 1;
+        let error = i128::from(sample_ns) - i128::from(packets_ns);
+        (sum, signed) = (sum + error.abs(), signed + error);
+        if sides.matching.at_gateway {
+            let client = sides.capture.connections[transaction.connection as usize].client.ip();
+            paths.entry(client).or_default().push(error as i64);
+        }
+        if worst.is_none_or(|worst| error.abs() > i128::from(worst.sample_ns - worst.packets_ns).abs()) {
+            worst = Some(WorstPair {
+                connection: sample.connection,
+                number: sample.number,
+                sample_ns,
+                packets_ns,
+            });
+        }
+    }
+    packets.extend(alone(sides, time));
+    let mut samples = of_samples(sides, time);
+    samples.sort_unstable();
+    packets.sort_unstable();
+    let mean = |sum: i128| (pairs > 0).then(|| sum as f64 / pairs as f64);
+    TimeErrors {
+        time,
+        pairs,
+        mean_absolute_ns: mean(sum),
+        max_absolute_ns: worst.map(|worst| (worst.sample_ns - worst.packets_ns).abs()),
+        mean_ns: mean(signed),
+        beyond_path_ns: beyond_paths(paths),
+        worst,
+        samples: Distribution::of_sorted(&samples),
+        packets: Distribution::of_sorted(&packets),
+        distance: distance(&samples, &packets),
+    }
+}
+
+/// Times of answered samples of the measured part, without those that no packet could be of.
+fn of_samples(sides: Sides<'_>, time: TimeKind) -> Vec<i64> {
+    let out_of_reach = |cause| {
+        matches!(cause, SampleCause::NotCaptured | SampleCause::OutsideCapture | SampleCause::CaptureLossy)
+    };
+    let alone = sides.matching.samples_alone.iter().filter(|(_, cause)| out_of_reach(*cause));
+    let alone: BTreeSet<u32> = alone.map(|(at, _)| *at).collect();
+    let each = sides.samples.iter().enumerate().filter(|(at, _)| !alone.contains(&(*at as u32)));
+    let measured = each.filter(|(_, sample)| sides.is_measured(sample.due.as_ns() as i64));
+    let answered = measured.filter(|(_, sample)| is_answered(sample.outcome));
+    answered.filter_map(|(_, sample)| time.of_sample(sample)).collect()
+}
+
+/// The mean absolute difference of errors from the median of their client; `None` without errors.
+fn beyond_paths(paths: BTreeMap<IpAddr, Vec<i64>>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0_usize);
+    for mut errors in paths.into_values() {
+        errors.sort_unstable();
+        let median = errors[errors.len() / 2];
+        sum += errors.iter().map(|error| (error - median).abs() as f64).sum::<f64>();
+        count += errors.len();
+    }
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// Times of complete transactions of the measured part that no sample is of, though one should be.
+fn alone(sides: Sides<'_>, time: TimeKind) -> impl Iterator<Item = i64> {
+    let unexplained = |cause| cause == TransactionCause::Unexplained;
+    let alone = sides.matching.transactions_alone.iter().filter(move |(_, cause)| unexplained(*cause));
+    let transactions = alone.map(move |(at, _)| &sides.capture.transactions[*at as usize]);
+    transactions
+        .filter(move |t| is_complete(t) && sides.is_measured(sides.frame.run_ns(t.request_first)))
+        .filter_map(move |transaction| sides.packets_ns(time, transaction, None))
+}
