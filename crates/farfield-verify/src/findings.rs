@@ -1,0 +1,119 @@
+//! Findings: what samples and packets disagree about, each with a name, the evidence and what to do.
+//!
+//! Causes stand before their effects: a clock that is off explains wrong response times, duplicates explain
+//! a mean. Findings that disagree make a verification fail; the others say what limits it.
+
+mod load;
+mod record;
+mod timing;
+
+use crate::errors::Sides;
+use crate::run::Asked;
+use crate::verification::Verification;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Its name, stable between versions.
+    pub name: String,
+    /// True if samples and packets disagree; false for what only limits the verification.
+    pub disagrees: bool,
+    /// What was found, with numbers.
+    pub evidence: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Finding {
+    /// Name of the limit that a capture lacks packets.
+    pub const CAPTURE_LOSSY: &str = "capture-lossy";
+
+    /// A disagreement.
+    fn disagreement(name: &str, evidence: String, advice: &str) -> Finding {
+        Finding { name: name.to_owned(), disagrees: true, evidence, advice: advice.to_owned() }
+    }
+
+    /// A limit of what was verified.
+    fn limit(name: &str, evidence: String, advice: &str) -> Finding {
+        Finding { disagrees: false, ..Finding::disagreement(name, evidence, advice) }
+    }
+}
+
+/// What is judged.
+#[derive(Clone, Copy)]
+struct Judged<'a> {
+    sides: Sides<'a>,
+    found: &'a Verification,
+    asked: Option<&'a Asked>,
+}
+
+/// All findings, causes first.
+pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>) -> Vec<Finding> {
+    let judged = Judged { sides, found, asked };
+    let mut findings: Vec<Finding> = Vec::new();
+    findings.extend(record::nothing_matched(judged));
+    findings.extend(record::limits(judged));
+    let rounded = timing::rounded(judged);
+    let is_rounded = rounded.is_some();
+    findings.extend(rounded);
+    let clock = timing::clock(judged, is_rounded);
+    let is_off = !clock.is_empty();
+    findings.extend(clock);
+    findings.extend(record::duplicates(judged));
+    findings.extend(record::missing_samples(judged));
+    findings.extend(record::invented_samples(judged));
+    findings.extend(record::outcomes(judged));
+    findings.extend(timing::times(judged, is_off));
+    findings.extend(record::summary(judged));
+    findings.extend(load::omission(judged));
+    findings.extend(load::arrivals(judged));
+    findings.extend(load::quantities(judged));
+    findings.extend(load::mix(judged));
+    findings.extend(load::policy(judged));
+    findings
+}
+
+/// A time in nanoseconds with three digits, as reports print it: `1.23ms`.
+pub(crate) fn time(ns: f64) -> String {
+    let (sign, ns) = if ns < 0.0 { ("-", -ns) } else { ("", ns) };
+    let units = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+    let (scale, unit) = units.into_iter().find(|(scale, _)| ns / scale < 999.5).unwrap_or(units[3]);
+    let value = ns / scale;
+    let decimals = match value {
+        _ if unit == "ns" => 0,
+        value if value < 9.995 => 2,
+        value => usize::from(value < 99.95),
+    };
+    format!("{sign}{value:.decimals$}{unit}")
+}
+
+/// A share in per cent: `0.12 %`.
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `farfield-report` prints the figures beside which these stand.
+    #[test]
+    fn times_have_three_digits_and_carry_into_the_next_unit() {
+        let cases = [
+            (0.0, "0ns"),
+            (999.4, "999ns"),
+            (1_000.0, "1.00µs"),
+            (9_994.0, "9.99µs"),
+            (9_996.0, "10.0µs"),
+            (999_600.0, "1.00ms"),
+            (23_290_000.0, "23.3ms"),
+            (439_990_000.0, "440ms"),
+            (-1_500_000_000.0, "-1.50s"),
+        ];
+        for (ns, words) in cases {
+            assert_eq!(time(ns), words, "{ns}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The connection policy: what users did with connections, against what was asked for.
+//!
+//! Which request is whose is known from the samples and from the run's own list of connections; how many
+//! requests a connection carried, how many were on the way at once, and how long it was open, from packets.
+
+use crate::concurrency::closed_ns;
+use crate::errors::Sides;
+use crate::run::AskedPolicy;
+use farfield_base::Sample;
+use farfield_capture::Transaction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// What users did with connections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyStats {
+    /// Connections whose requests are of several users.
+    pub shared: u64,
+    /// The most users of one connection.
+    pub users_max: u64,
+    /// Samples of another user than the one who began the connection, by the run's list of connections.
+    pub other_users: u64,
+    /// The most requests on one connection.
+    pub requests_max: u32,
+    /// Connections with more requests than the policy allows.
+    pub overused: u64,
+    /// Requests that were sent before the reply to the one before was complete.
+    pub pipelined: u64,
+    /// The most requests on the way at once on one connection.
+    pub depth_max: u32,
+    /// The most connections of one user open at once, by the packets.
+    pub parallel_max: u64,
+    /// Users with more connections at once than the policy allows.
+    pub parallel_over: u64,
+    /// Client addresses with requests of several classes.
+    pub mixed_addresses: u64,
+}
+
+/// Reads the policy off matched connections; limits are those of `asked`, if it is known.
+pub fn policy(sides: Sides<'_>, asked: Option<&AskedPolicy>) -> PolicyStats {
+    let mut stats = PolicyStats::default();
+    let users = users_of_connections(sides);
+    stats.shared = users.values().filter(|users| users.len() > 1).count() as u64;
+    stats.users_max = users.values().map(|users| users.len() as u64).max().unwrap_or(0);
+    stats.other_users = other_users(sides);
+    for captured in sides.matching.connections.values() {
+        let requests = sides.capture.connections[*captured as usize].requests;
+        stats.requests_max = stats.requests_max.max(requests);
+        stats.overused += u64::from(asked.is_some_and(|asked| requests > asked.requests_max));
+    }
+    let of_run: BTreeSet<u32> = sides.matching.connections.values().copied().collect();
+    let of_run = sides.capture.transactions.iter().filter(|t| of_run.contains(&t.connection));
+    stats.pipelined = of_run.clone().filter(|transaction| transaction.pipelined).count() as u64;
+    stats.depth_max = depth_max(of_run);
+    let shares = asked.is_some_and(|asked| asked.shares);
+    if !shares {
+        let most = parallel(sides, &users);
+        stats.parallel_max = most.iter().copied().max().unwrap_or(0);
+        let over = |most: &&u64| asked.is_some_and(|asked| **most > u64::from(asked.parallel));
+        stats.parallel_over = most.iter().filter(over).count() as u64;
+    }
+    stats.mixed_addresses = mixed_addresses(sides);
+    stats
+}
+
+/// The users of each matched connection, by the samples.
+fn users_of_connections(sides: Sides<'_>) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut users: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for sample in sides.samples.iter().filter(|sample| sample.connection != Sample::NO_CONNECTION) {
+        users.entry(sample.connection).or_default().insert(sample.user);
+    }
+    users
+}
+
+fn other_users(sides: Sides<'_>) -> u64 {
+    let rows: BTreeMap<u32, u32> =
+        sides.run.connections.iter().flatten().map(|row| (row.connection, row.user)).collect();
+    let other = |sample: &&Sample| rows.get(&sample.connection).is_some_and(|user| *user != sample.user);
+    sides.samples.iter().filter(other).count() as u64
+}
+
+/// The most requests on the way at once on any connection: for each, how many before it were not answered
+/// when it was sent.
+fn depth_max<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> u32 {
+    let mut waiting: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut most = 0;
+    for transaction in transactions {
+        let ends = waiting.entry(transaction.connection).or_default();
+        ends.retain(|end| *end > transaction.request_first.0);
+        ends.push(transaction.reply_last.map_or(u64::MAX, |at| at.0));
+        most = most.max(ends.len());
+    }
+    most as u32
+}
+
+/// The most connections that each user had open at once.
+fn parallel(sides: Sides<'_>, users: &BTreeMap<u32, BTreeSet<u32>>) -> Vec<u64> {
+    let mut events: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
+    for (number, captured) in &sides.matching.connections {
+        let connection = &sides.capture.connections[*captured as usize];
+        let from = sides.frame.run_ns(connection.syn.unwrap_or(connection.first));
+        let to = closed_ns(sides, connection).unwrap_or(i64::MAX);
+        for user in users.get(number).into_iter().flatten() {
+            events.entry(*user).or_default().extend([(from, 1), (to, -1)]);
+        }
+    }
+    let most = |mut events: Vec<(i64, i64)>| {
+        // A connection that ends when another begins was not open beside it.
+        events.sort_unstable();
+        let (mut open, mut most) = (0, 0);
+        for (_, step) in events {
+            open += step;
+            most = most.max(open);
+        }
+        most as u64
+    };
+    events.into_values().map(most).collect()
+}
+
+fn mixed_addresses(sides: Sides<'_>) -> u64 {
+    let mut classes: BTreeMap<IpAddr, BTreeSet<u16>> = BTreeMap::new();
+    for pair in &sides.matching.pairs {
+        let transaction = &sides.capture.transactions[pair.transaction as usize];
+        let client = sides.capture.connections[transaction.connection as usize].client.ip();
+        classes.entry(client).or_default().insert(sides.samples[pair.sample as usize].class);
+    }
+    classes.values().filter(|classes| classes.len() > 1).count() as u64
+}

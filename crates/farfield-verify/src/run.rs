@@ -1,0 +1,82 @@
+//! What a run says of itself: its clock, its connections, its summary, and what its scenario asked for.
+//!
+//! All of it is plain data that a caller reads from a run directory. Nothing here is believed: it is held
+//! against the packets.
+
+use farfield_base::random::Seed;
+use farfield_base::{Instant, Opened, Window};
+use farfield_traffic::LoadModel;
+
+/// What a run directory has, beside its samples.
+#[derive(Debug, Clone)]
+pub struct RunRecord {
+    /// The measured part.
+    pub window: Window,
+    /// The end of the run: no request is sent after it.
+    pub end: Instant,
+    /// The start of the run's clock by the clock of the capture.
+    pub start: RunStart,
+    /// The connections that the run began; without them connections are matched by the order and the
+    /// instants of their handshakes.
+    pub connections: Option<Vec<Opened>>,
+    /// The times that the summary reports for the measured part.
+    pub reported: Vec<ReportedTime>,
+    /// Requests that were sent again on another connection, of which only the last attempt is a sample.
+    pub resent: u64,
+    /// Whether every sample was kept. Where not, packets without a sample say nothing.
+    pub all_kept: bool,
+    /// Whether the network beyond the client's own interface is in the capture as well: the emulated plane's
+    /// interface 0 is the gateway, where requests come later and replies are earlier than at the client.
+    pub gateway_is_first: bool,
+}
+
+/// The start of the run's clock, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStart {
+    /// In nanoseconds since 1970, by the clock of the capture: both were taken on one machine.
+    Exact(u64),
+    /// By another machine's clock, or not known: the relation is estimated from matched packets.
+    Unknown,
+}
+
+/// A time of the summary, for the requests that succeeded in the measured part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportedTime {
+    /// Which.
+    pub time: crate::times::TimeKind,
+    /// Number of values.
+    pub count: u64,
+    /// The mean, in nanoseconds.
+    pub mean_ns: u64,
+    /// Percentiles by name, such as `p99`, in nanoseconds.
+    pub quantiles_ns: Vec<(String, u64)>,
+}
+
+/// What the scenario asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The model of load.
+    pub load: LoadModel,
+    /// The seed, from which the arrivals that were asked for are drawn again.
+    pub seed: Seed,
+    /// The connection policy.
+    pub policy: AskedPolicy,
+    /// Whether the scenario's sessions have think times and lengths of their own, so that those of the model
+    /// of load say nothing.
+    pub own_sessions: bool,
+    /// Shares of the requests of the request set, in order; empty where they depend on replies or pages.
+    pub mix: Vec<f64>,
+}
+
+/// The connection policy that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedPolicy {
+    /// Requests on one connection at most.
+    pub requests_max: u32,
+    /// Connections of one user at once at most.
+    pub parallel: u32,
+    /// Requests on the way on one connection at most.
+    pub depth: u32,
+    /// Whether users share a pool of connections, or visitors inherit those of earlier ones.
+    pub shares: bool,
+}
