@@ -1,0 +1,100 @@
+//! The times of a request, as a sample has them and as packets show them.
+//!
+//! | time | sample | packets |
+//! | --- | --- | --- |
+//! | connect | `connected` − `connect_begun` | SYN-ACK − first SYN |
+//! | reply | `first_byte` − `sent` | first packet of the reply − first packet of the request |
+//! | transfer | `done` − `first_byte` | last packet of the reply − its first |
+//! | service | `done` − `sent` | last packet of the reply − first packet of the request |
+//! | response | `done` − `due` | last packet of the reply − `due`, by the run's clock |
+//!
+//! The reply and the transfer time are those of Hashemian, Krishnamurthy and Arlitt 2011, figure 2; the sum
+//! that the study calls response time is the service time here. `due` is in no packet.
+
+use farfield_base::{Outcome, Sample};
+use farfield_capture::{Connection, Transaction, TransactionState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One of the times of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeKind {
+    /// Of the connection's handshake, for the first request of a connection.
+    Connect,
+    /// Until the reply begins.
+    Reply,
+    /// From the reply's beginning to its end.
+    Transfer,
+    /// From sending to the reply's end.
+    Service,
+    /// From when the request was due to the reply's end.
+    Response,
+}
+
+impl TimeKind {
+    /// All of them.
+    pub const ALL: [TimeKind; 5] =
+        [TimeKind::Connect, TimeKind::Reply, TimeKind::Transfer, TimeKind::Service, TimeKind::Response];
+
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeKind::Connect => "connect",
+            TimeKind::Reply => "reply",
+            TimeKind::Transfer => "transfer",
+            TimeKind::Service => "service",
+            TimeKind::Response => "response",
+        }
+    }
+
+    /// Of a sample, in nanoseconds, if it has it.
+    pub fn of_sample(self, sample: &Sample) -> Option<i64> {
+        let between = |from: u64, to: u64| Some(to as i64 - from as i64);
+        let done = sample.done.as_ns();
+        let sent = sample.sent.instant().map(|at| at.as_ns());
+        let first_byte = sample.first_byte.instant().map(|at| at.as_ns());
+        match self {
+            TimeKind::Connect => {
+                between(sample.connect_begun.instant()?.as_ns(), sample.connected.instant()?.as_ns())
+            }
+            TimeKind::Reply => between(sent?, first_byte?),
+            TimeKind::Transfer => between(first_byte?, done),
+            TimeKind::Service => between(sent?, done),
+            TimeKind::Response => between(sample.due.as_ns(), done),
+        }
+    }
+
+    /// Of packets, in nanoseconds, if they have it; never of the response time, which no packet shows.
+    pub fn of_packets(self, transaction: &Transaction, connection: &Connection) -> Option<i64> {
+        let between = |from: u64, to: u64| Some(to as i64 - from as i64);
+        let (first, last) = (transaction.reply_first.map(|at| at.0), transaction.reply_last.map(|at| at.0));
+        match self {
+            TimeKind::Connect => between(connection.syn?.0, connection.syn_ack?.0),
+            TimeKind::Reply => between(transaction.request_first.0, first?),
+            TimeKind::Transfer => between(first?, last?),
+            TimeKind::Service => between(transaction.request_first.0, last?),
+            TimeKind::Response => None,
+        }
+    }
+}
+
+/// Whether a request of this outcome has a complete reply, whose instants are those of its bytes.
+pub fn is_answered(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Ok
+            | Outcome::Status4xx
+            | Outcome::Status5xx
+            | Outcome::CheckFailed
+            | Outcome::ExtractFailed
+            | Outcome::RedirectLoop
+            | Outcome::RedirectElsewhere
+            | Outcome::BadCoding
+    )
+}
+
+/// Whether packets show a complete reply.
+pub fn is_complete(transaction: &Transaction) -> bool {
+    transaction.state == TransactionState::Complete
+}

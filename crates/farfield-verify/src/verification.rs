@@ -1,0 +1,396 @@
+//! The result of a verification: `verify.json`.
+//!
+//! Times are nanoseconds (`…_ns`); what was not measured is null, never zero. [`verify`] makes it of
+//! samples, a capture and what the run says of itself; nothing in it depends on the order of samples or
+//! connections.
+
+use crate::clock::{self, Bound, ClockRelation};
+use crate::concurrency::{self, ConnectionsAt, RequestsPerConnection};
+use crate::errors::{self, Sides, TimeErrors};
+use crate::findings::{self, Finding};
+use crate::frame::Frame;
+use crate::handshakes;
+use crate::load::{self, ArrivalStats, AskedQuantity, RequestShare};
+use crate::matching::{self, Matching, SampleCause, TransactionCause};
+use crate::policy::{self, PolicyStats};
+use crate::run::{Asked, RunRecord, RunStart};
+use crate::times::{TimeKind, is_answered};
+use farfield_base::{Opened, Outcome, Sample};
+use farfield_capture::{Capture, End};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the schema; grows when a reader of the old one would be misled.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Bounds on the clocks' relation that are used at most.
+const BOUNDS: usize = 500_000;
+
+/// The limits within which samples and packets agree.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgreementLimits {
+    /// The largest mean absolute error of a time, in nanoseconds. An error below 1 % of the time's mean
+    /// always agrees.
+    pub error_ns: u64,
+    /// The largest share of requests that are unexplained on one side.
+    pub unmatched: f64,
+}
+
+impl Default for AgreementLimits {
+    /// 100 µs, and one request in a thousand.
+    fn default() -> AgreementLimits {
+        AgreementLimits { error_ns: 100_000, unmatched: 0.001 }
+    }
+}
+
+/// What the capture had.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureSummary {
+    /// Packets in the file.
+    pub packets: u64,
+    /// Connections that were rebuilt.
+    pub connections: u64,
+    /// Transactions that were rebuilt.
+    pub transactions: u64,
+    /// Packets that the capture lost, by its own count.
+    pub drops: u64,
+    /// Bytes that were sent but not captured.
+    pub missing_bytes: u64,
+    /// Connections that had begun before the capture.
+    pub mid_stream: u64,
+    /// Packets of which the end was cut off.
+    pub packets_cut: u64,
+    /// Packets of link types that are not read.
+    pub packets_unknown_link: u64,
+    /// Why the file could not be read to its end.
+    pub cut_short: Option<String>,
+    /// True if the packets were seen at the gateway of an emulated network, behind the clients' links: times
+    /// then differ by the path's, and errors are not judged.
+    pub at_gateway: bool,
+}
+
+/// The clocks of run and capture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clocks {
+    /// True if run and capture had one clock, so that the estimate only checks it.
+    pub same: bool,
+    /// The estimate; null without matched requests.
+    pub estimate: Option<ClockRelation>,
+}
+
+/// What was matched, and what was not, by cause.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MatchedCounts {
+    /// Requests that are a sample and a transaction.
+    pub requests: u64,
+    /// Connections that both sides know.
+    pub connections: u64,
+    /// Connections that could have been matched otherwise about as well.
+    pub ambiguous_connections: u64,
+    /// Samples without a transaction, by cause.
+    pub samples_alone: BTreeMap<SampleCause, u64>,
+    /// Transactions without a sample, by cause.
+    pub transactions_alone: BTreeMap<TransactionCause, u64>,
+    /// Share of all requests of the run that are unexplained on one side.
+    pub unexplained: f64,
+}
+
+/// TCP's troubles, by both sides. Counts of samples are null on planes whose samples have none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpCounts {
+    /// SYNs beyond the first of each connection, by the packets.
+    pub syn_retries: u64,
+    /// SYNs beyond the first of each connection, by the samples.
+    pub syn_retries_samples: Option<u64>,
+    /// Segments that clients sent again, by the packets.
+    pub client_retransmissions: u64,
+    /// Segments that clients sent again, by the samples.
+    pub client_retransmissions_samples: Option<u64>,
+    /// Segments that the server sent again and that were captured twice.
+    pub server_retransmissions: u64,
+    /// Segments of the server that came out of order, or behind a lost one.
+    pub server_out_of_order: u64,
+    /// Connections that ended in a reset by the client.
+    pub client_resets: u64,
+    /// Connections that ended in a reset by the server.
+    pub server_resets: u64,
+    /// Samples that failed by a reset.
+    pub resets_samples: u64,
+}
+
+/// Replies by both sides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplyCounts {
+    /// Matched samples that say `ok` where packets show no complete reply.
+    pub ok_but_incomplete: u64,
+    /// Matched samples of complete replies with another status than the packets.
+    pub other_status: u64,
+    /// Matched samples of complete replies with another number of body bytes than the packets.
+    pub other_bytes: u64,
+    /// Matched samples of a cut or missing reply where packets show a complete one.
+    pub failed_but_complete: u64,
+}
+
+/// Samples compared with packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verification {
+    /// The version of this schema.
+    pub schema_version: u32,
+    /// True if no finding disagrees.
+    pub agrees: bool,
+    /// What was found, causes before effects.
+    pub findings: Vec<Finding>,
+    /// The limits of agreement.
+    pub limits: AgreementLimits,
+    /// The capture.
+    pub capture: CaptureSummary,
+    /// The clocks.
+    pub clocks: Clocks,
+    /// What was matched.
+    pub matched: MatchedCounts,
+    /// The times, by both sides.
+    pub times: Vec<TimeErrors>,
+    /// Replies, by both sides.
+    pub replies: ReplyCounts,
+    /// TCP, by both sides.
+    pub tcp: TcpCounts,
+    /// Connections at the beginning of each second.
+    pub connections: Vec<ConnectionsAt>,
+    /// Requests on connections.
+    pub requests_per_connection: RequestsPerConnection,
+    /// The connection policy.
+    pub policy: PolicyStats,
+    /// Arrivals; null for loads without.
+    pub arrivals: Option<ArrivalStats>,
+    /// Think times in nanoseconds; null where they are not judged.
+    pub think_times: Option<AskedQuantity>,
+    /// Pages of sessions; null where they are not judged.
+    pub session_lengths: Option<AskedQuantity>,
+    /// Shares of requests.
+    pub mix: Vec<RequestShare>,
+    /// What could not be judged, and why.
+    pub notes: Vec<String>,
+}
+
+/// The JSON schema of [`Verification`].
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Verification).to_value()
+}
+
+/// A verification, and which sample is which transaction, for the [tables](crate::tables).
+#[derive(Debug)]
+pub struct Verified {
+    /// The result.
+    pub verification: Verification,
+    /// What was matched.
+    pub matching: Matching,
+    /// Instants of the capture in the run's time.
+    pub frame: Frame,
+}
+
+/// Holds `samples`, and what the run says of itself, against `capture`.
+///
+/// Takes memory for each sample and transaction several times over: some hundred bytes for each request
+/// beside those that the caller holds.
+pub fn verify(
+    samples: &[Sample],
+    capture: &Capture,
+    run: &RunRecord,
+    asked: Option<&Asked>,
+    limits: AgreementLimits,
+) -> Verified {
+    let (frame, matching, clocks) = align(samples, capture, run);
+    let sides = Sides { samples, capture, run, frame: &frame, matching: &matching };
+    let mut verification = Verification {
+        schema_version: SCHEMA_VERSION,
+        agrees: true,
+        findings: Vec::new(),
+        limits,
+        capture: capture_summary(capture, &matching),
+        clocks,
+        matched: matched_counts(sides),
+        times: TimeKind::ALL.into_iter().map(|time| errors::errors(sides, time)).collect(),
+        replies: reply_counts(sides),
+        tcp: tcp_counts(sides),
+        connections: concurrency::over_time(sides),
+        requests_per_connection: concurrency::requests_per_connection(sides),
+        policy: policy::policy(sides, asked.map(|asked| &asked.policy)),
+        arrivals: asked.and_then(|asked| load::arrivals(sides, asked)),
+        think_times: asked.and_then(|asked| load::think_times(sides, asked)),
+        session_lengths: asked.and_then(|asked| load::session_lengths(sides, asked)),
+        mix: load::mix(sides, asked),
+        notes: Vec::new(),
+    };
+    verification.findings = findings::all(sides, &verification, asked);
+    verification.agrees = !verification.findings.iter().any(|finding| finding.disagrees);
+    Verified { verification, matching, frame }
+}
+
+/// Finds the relation of the clocks and matches all requests by it.
+fn align(samples: &[Sample], capture: &Capture, run: &RunRecord) -> (Frame, Matching, Clocks) {
+    if let RunStart::Exact(start) = run.start {
+        let frame = Frame::exact(start);
+        let matching = matching::match_all(samples, capture, run, &frame);
+        let estimate = estimate(samples, capture, &matching, &frame);
+        return (frame, matching, Clocks { same: true, estimate });
+    }
+    let mut frame = Frame::exact(capture.limits.first.map_or(0, |at| at.0));
+    let ahead = match &run.connections {
+        Some(rows) => by_addresses(rows, capture, &frame),
+        None => handshakes::vote(samples, capture, &frame).map(|(ahead, _)| ahead),
+    };
+    frame.relation = ClockRelation { offset_ns: ahead.unwrap_or(0) as f64, ..ClockRelation::default() };
+    let matching = matching::match_all(samples, capture, run, &frame);
+    let estimate = estimate(samples, capture, &matching, &frame);
+    let Some(found) = estimate else { return (frame, matching, Clocks { same: false, estimate }) };
+    frame.relation = found;
+    let matching = matching::match_all(samples, capture, run, &frame);
+    (frame, matching, Clocks { same: false, estimate })
+}
+
+/// What the capture's clock is ahead in the median of connections whose client addresses occur once.
+fn by_addresses(rows: &[Opened], capture: &Capture, frame: &Frame) -> Option<i64> {
+    let mut seen: BTreeMap<_, Vec<i64>> = BTreeMap::new();
+    for connection in &capture.connections {
+        let at = frame.since_start(connection.syn.unwrap_or(connection.first));
+        seen.entry(connection.client).or_default().push(at);
+    }
+    let mut begun: BTreeMap<_, Vec<i64>> = BTreeMap::new();
+    for row in rows {
+        begun.entry(row.client).or_default().push(row.at.as_ns() as i64);
+    }
+    let once = |(client, begun): (_, Vec<i64>)| {
+        let seen = seen.get(&client).filter(|seen| seen.len() == 1 && begun.len() == 1)?;
+        Some(seen[0] - begun[0])
+    };
+    let mut ahead: Vec<i64> = begun.into_iter().filter_map(once).collect();
+    ahead.sort_unstable();
+    ahead.get(ahead.len() / 2).copied()
+}
+
+/// The clocks' relation by matched requests: a packet of a request passes after it was sent, one of a reply
+/// before it was read.
+fn estimate(
+    samples: &[Sample],
+    capture: &Capture,
+    matching: &Matching,
+    frame: &Frame,
+) -> Option<ClockRelation> {
+    let step = matching.pairs.len().div_ceil(BOUNDS).max(1);
+    let (mut above, mut below) = (Vec::new(), Vec::new());
+    for pair in matching.pairs.iter().step_by(step) {
+        let sample = &samples[pair.sample as usize];
+        let transaction = &capture.transactions[pair.transaction as usize];
+        let bound = |packet: i64, run: u64| Bound { at_ns: packet, ahead_ns: packet - run as i64 };
+        if let Some(sent) = sample.sent.instant() {
+            above.push(bound(frame.since_start(transaction.request_first), sent.as_ns()));
+        }
+        let first = sample.first_byte.instant().filter(|_| is_answered(sample.outcome));
+        if let Some((read, passed)) = first.zip(transaction.reply_first) {
+            below.push(bound(frame.since_start(passed), read.as_ns()));
+        }
+    }
+    clock::estimate(above, below)
+}
+
+fn capture_summary(capture: &Capture, matching: &Matching) -> CaptureSummary {
+    let limits = &capture.limits;
+    CaptureSummary {
+        packets: limits.packets,
+        connections: capture.connections.len() as u64,
+        transactions: capture.transactions.len() as u64,
+        drops: limits.reported_drops,
+        missing_bytes: limits.missing_bytes,
+        mid_stream: limits.mid_stream,
+        packets_cut: limits.packets_cut,
+        packets_unknown_link: limits.unknown_link_types.values().sum(),
+        cut_short: limits.cut_short.clone(),
+        at_gateway: matching.at_gateway,
+    }
+}
+
+fn matched_counts(sides: Sides<'_>) -> MatchedCounts {
+    let matching = sides.matching;
+    let mut counts = MatchedCounts {
+        requests: matching.pairs.len() as u64,
+        connections: matching.connections.len() as u64,
+        ambiguous_connections: matching.ambiguous,
+        ..MatchedCounts::default()
+    };
+    for (_, cause) in &matching.samples_alone {
+        *counts.samples_alone.entry(*cause).or_default() += 1;
+    }
+    for (_, cause) in &matching.transactions_alone {
+        *counts.transactions_alone.entry(*cause).or_default() += 1;
+    }
+    let invented = [SampleCause::Unexplained, SampleCause::Duplicate];
+    let invented: u64 = invented.iter().filter_map(|cause| counts.samples_alone.get(cause)).sum();
+    let missing = counts.transactions_alone.get(&TransactionCause::Unexplained).copied().unwrap_or(0);
+    counts.unexplained = (invented + missing) as f64 / (counts.requests + invented + missing).max(1) as f64;
+    counts
+}
+
+fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
+    let mut counts = ReplyCounts::default();
+    let ends = matching::ends_ns(sides.capture, sides.frame).unwrap_or(i64::MIN);
+    for pair in &sides.matching.pairs {
+        let sample = &sides.samples[pair.sample as usize];
+        if sample.done.as_ns() as i64 > ends {
+            // Its last packets may be none of the capture.
+            continue;
+        }
+        let transaction = &sides.capture.transactions[pair.transaction as usize];
+        use farfield_capture::TransactionState;
+        let failed =
+            matches!(sample.outcome, Outcome::Reset | Outcome::Truncated | Outcome::ClosedUnanswered);
+        match transaction.state {
+            TransactionState::Complete if is_answered(sample.outcome) => {
+                counts.other_status += u64::from(sample.status != transaction.status);
+                counts.other_bytes += u64::from(sample.body_bytes != transaction.body_bytes);
+            }
+            TransactionState::Complete => counts.failed_but_complete += u64::from(failed),
+            TransactionState::Unanswered | TransactionState::Truncated => {
+                // Of a capture that lost packets the rest of a connection may be lost as well: that shows
+                // nowhere unless something behind it was captured.
+                let connection = &sides.capture.connections[transaction.connection as usize];
+                let may_be_lost = sides.capture.limits.reported_drops > 0 && connection.end == End::Open;
+                counts.ok_but_incomplete += u64::from(is_answered(sample.outcome) && !may_be_lost);
+            }
+            TransactionState::Lossy | TransactionState::NotHttp => {}
+        }
+    }
+    counts
+}
+
+fn tcp_counts(sides: Sides<'_>) -> TcpCounts {
+    let mut counts = TcpCounts::default();
+    for captured in sides.matching.connections.values() {
+        let connection = &sides.capture.connections[*captured as usize];
+        counts.syn_retries += u64::from(connection.syn_tries.saturating_sub(1));
+        counts.client_retransmissions += connection.client_side.retransmissions;
+        counts.server_retransmissions += connection.server_side.retransmissions;
+        counts.server_out_of_order += connection.server_side.out_of_order;
+        if let End::Reset { side, .. } = connection.end {
+            match side {
+                farfield_capture::Side::Client => counts.client_resets += 1,
+                farfield_capture::Side::Server => counts.server_resets += 1,
+            }
+        }
+    }
+    let mut of_connections: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for sample in sides.samples {
+        counts.resets_samples += u64::from(sample.outcome == Outcome::Reset);
+        if let Some(tcp) = sample.tcp.filter(|_| sides.matching.connections.contains_key(&sample.connection))
+        {
+            let last = of_connections.entry(sample.connection).or_default();
+            let (retransmits, tries) = (u64::from(tcp.retransmits), u64::from(tcp.syn_tries.get()) - 1);
+            *last = (last.0.max(retransmits), last.1.max(tries));
+        }
+    }
+    if !of_connections.is_empty() {
+        counts.client_retransmissions_samples = Some(of_connections.values().map(|(sent, _)| sent).sum());
+        counts.syn_retries_samples = Some(of_connections.values().map(|(_, tries)| tries).sum());
+    }
+    counts
+}
