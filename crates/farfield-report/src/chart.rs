@@ -55,7 +55,7 @@ pub struct Series {
     /// The name in the legend.
     pub name: String,
     /// The drawing of the points.
-    pub look: Look,
+    pub mark: Mark,
     /// The points, in the order in which a line joins them.
     pub points: Vec<Point>,
 }
@@ -67,13 +67,16 @@ pub struct Point {
     pub x: f64,
     /// Up.
     pub y: f64,
+    /// Half the width of its confidence interval, in the unit of `y`: a whisker of this length up and down.
+    /// No whisker if absent.
+    pub half_width: Option<f64>,
     /// Whether it is doubtful, such as that of an invalid run: its marker is hollow.
     pub is_doubtful: bool,
 }
 
 /// The drawing of a series' points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum Mark {
     /// Joined.
     Line,
     /// Joined by dashes: a theory, or a paper.
@@ -128,16 +131,24 @@ impl Layout {
     const COLUMN: Layout = Layout { width: 480.0, height: 320.0, is_in_page: true, ..Layout::PICTURE };
 }
 
+impl Point {
+    /// The lower and the upper end of the whisker; both the point itself where it has none.
+    fn ends(&self) -> [f64; 2] {
+        let half_width = self.half_width.filter(|half_width| half_width.is_finite()).unwrap_or(0.0);
+        [self.y - half_width, self.y + half_width]
+    }
+}
+
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Point {
-        Point { x, y, is_doubtful: false }
+        Point { x, y, half_width: None, is_doubtful: false }
     }
 }
 
 impl Series {
     /// A series of points without doubt.
-    pub fn new(name: impl Into<String>, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series { name: name.into(), look, points: points.into_iter().map(Point::from).collect() }
+    pub fn new(name: impl Into<String>, mark: Mark, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series { name: name.into(), mark, points: points.into_iter().map(Point::from).collect() }
     }
 }
 
@@ -210,7 +221,9 @@ impl Chart {
         let points = || self.series.iter().flat_map(|series| self.points(series));
         let level = self.level.iter().map(|level| level.at);
         let across = self.x.scale(points().map(|point| point.x), left, width - right);
-        let up = self.y.scale(points().map(|point| point.y).chain(level), height - bottom, top + layout.top);
+        // The lower ends of whiskers are cut at the axis: an axis from zero stays one.
+        let heights = points().map(|point| point.y).chain(points().map(|point| point.ends()[1]));
+        let up = self.y.scale(heights.chain(level), height - bottom, top + layout.top);
 
         let mut svg = Svg::new(layout, height, &self.title);
         if layout.is_in_page {
@@ -228,25 +241,27 @@ impl Chart {
             let dot = |point: &Point| Dot {
                 x: across.place(point.x),
                 y: up.place(point.y),
+                whisker: point.half_width.map(|_| point.ends().map(|end| up.place(end).min(up.from))),
                 is_filled: !point.is_doubtful,
             };
             let dots: Vec<Dot> = self.points(series).map(dot).collect();
-            trace(&mut svg, number, series.look, &dots);
+            trace(&mut svg, number, series.mark, &dots);
             let y = legend_at(number);
-            let sample = [0.0, 20.0, 40.0].map(|x| Dot { x: left + x, y, is_filled: true });
-            trace(&mut svg, number, series.look, &sample);
+            let sample = [0.0, 20.0, 40.0].map(|x| Dot { x: left + x, y, whisker: None, is_filled: true });
+            trace(&mut svg, number, series.mark, &sample);
             svg.text((left + 50.0, y + 4.0), "start", &series.name);
         }
         svg.end()
     }
 }
 
-/// The line and the markers of series `number`, as far as its look has them.
-fn trace(svg: &mut Svg, number: usize, look: Look, dots: &[Dot]) {
-    if look != Look::Dots {
-        svg.path(number, dots, look == Look::Dashes);
+/// The line and the markers of series `number`, as far as its mark has them.
+fn trace(svg: &mut Svg, number: usize, mark: Mark, dots: &[Dot]) {
+    if mark != Mark::Dots {
+        svg.path(number, dots, mark == Mark::Dashes);
     }
-    if matches!(look, Look::Dots | Look::Marked) {
+    svg.whiskers(number, dots);
+    if matches!(mark, Mark::Dots | Mark::Marked) {
         svg.markers(number, dots);
     }
 }
@@ -257,8 +272,8 @@ mod tests {
 
     /// Two series, of which one has a point that a logarithmic axis cannot have.
     fn chart() -> Chart {
-        let data = Series::new("data", Look::Dots, [(0.0, 0.5), (10.0, 0.0), (1000.0, 1.0)]);
-        let theory = Series::new("a < b", Look::Dashes, [(10.0, 0.0), (100.0, 0.5)]);
+        let data = Series::new("data", Mark::Dots, [(0.0, 0.5), (10.0, 0.0), (1000.0, 1.0)]);
+        let theory = Series::new("a < b", Mark::Dashes, [(10.0, 0.0), (100.0, 0.5)]);
         Chart::new("Chart", Axis::logarithmic("bytes"), Axis::linear("share"), vec![data, theory])
     }
 
@@ -273,7 +288,7 @@ mod tests {
             }
         }
         assert!(chart().svg().contains("xmlns=") && !chart().html().contains("http"));
-        let not_finite = Series::new("n", Look::Dots, [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0)]);
+        let not_finite = Series::new("n", Mark::Dots, [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0)]);
         let svg = Chart { series: vec![not_finite], ..chart() }.svg();
         assert_eq!(svg.matches("<circle").count(), 4, "{svg}");
     }
@@ -281,7 +296,7 @@ mod tests {
     #[test]
     fn a_page_reports_a_chart_without_points() {
         let of = |points: &[(f64, f64)]| {
-            let series = vec![Series::new("data", Look::Dots, points.to_vec())];
+            let series = vec![Series::new("data", Mark::Dots, points.to_vec())];
             Chart { series, ..chart() }.html()
         };
         assert!(of(&[(-1.0, 1.0)]).contains("nothing to draw"));
@@ -300,8 +315,8 @@ mod tests {
     #[test]
     fn points_levels_and_doubts_have_their_places() {
         let doubtful = Point { is_doubtful: true, ..Point::from((4.0, 200.0)) };
-        let plain = Series::new("plain", Look::Marked, [(1.0, 50.0), (2.0, 100.0)]);
-        let other = Series { points: vec![doubtful], ..Series::new("other", Look::Marked, []) };
+        let plain = Series::new("plain", Mark::Marked, [(1.0, 50.0), (2.0, 100.0)]);
+        let other = Series { points: vec![doubtful], ..Series::new("other", Mark::Marked, []) };
         let axis = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
         let level = Some(Level { name: "capacity".to_owned(), at: 100.0 });
         let chart =
@@ -322,6 +337,24 @@ mod tests {
             "one hollow marker; the legend's are filled"
         );
         assert!(svg.ends_with("</svg>\n"));
+    }
+
+    /// On an axis from 0 to 120, a whisker of 20 about 100 ends at the top and at two thirds of the height;
+    /// one of 80 about 40 is cut at the axis.
+    #[test]
+    fn whiskers_reach_as_far_as_their_intervals() {
+        let point = |x, y, half_width| Point { half_width: Some(half_width), ..Point::from((x, y)) };
+        let points = vec![point(1.0, 100.0, 20.0), point(2.0, 40.0, 80.0), Point::from((3.0, 50.0))];
+        let series = vec![Series { name: "data".to_owned(), mark: Mark::Marked, points }];
+        let from_zero = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
+        let svg = Chart::new("Title", from_zero("x"), from_zero("y"), series).svg();
+        let Layout { height, bottom, top, legend_line, .. } = Layout::PICTURE;
+        let (highest, lowest) = (top + legend_line + top, top + legend_line + height - bottom);
+        let whiskers: Vec<&str> = svg.lines().filter(|line| line.contains("class=\"whisker\"")).collect();
+        assert_eq!(whiskers.len(), 2, "the point without an interval has none: {svg}");
+        let at = |share: f64| format!("{:.1}", lowest - share * (lowest - highest));
+        assert!(whiskers[0].contains(&format!(" {}V{}", at(80.0 / 120.0), at(1.0))), "{}", whiskers[0]);
+        assert!(whiskers[1].contains(&format!(" {}V{}", at(0.0), at(1.0))), "{}", whiskers[1]);
     }
 
     #[test]

@@ -28,8 +28,10 @@ const CLASSES: usize = 8;
 pub const COLUMNS: usize = 80;
 /// Warnings that are shown.
 const WARNINGS: usize = 6;
+/// Notes of monitors that are shown.
+const NOTES: usize = 2;
 /// Columns of the words at the left.
-const LABEL: usize = 12;
+pub(crate) const LABEL: usize = 12;
 /// Columns that a scenario's name may take of the line that also has the seed.
 const SCENARIO: usize = 16;
 
@@ -57,6 +59,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         states::table(&summary.states),
         sessions::failures(summary),
         classes(summary),
+        bottleneck(summary),
         warnings(&summary.warnings),
     ]
     .concat();
@@ -214,6 +217,20 @@ fn classes(summary: &Summary) -> Vec<String> {
     end_table(lines, summary.classes.len().saturating_sub(CLASSES))
 }
 
+/// What gave out first, and what could not be read of the server.
+fn bottleneck(summary: &Summary) -> Vec<String> {
+    let Some(found) = &summary.bottleneck else { return Vec::new() };
+    let notes = found.notes.iter().take(NOTES).map(|note| ("  note", note));
+    let texts = std::iter::once(("bottleneck", &found.in_words)).chain(notes);
+    let lines = texts.flat_map(|(label, text)| {
+        let text = wrapped(text, COLUMNS - LABEL).into_iter().enumerate();
+        text.map(|(at, line)| labelled(if at == 0 { label } else { "" }, &line)).collect::<Vec<_>>()
+    });
+    let rest = found.notes.len().saturating_sub(NOTES);
+    let more = (rest > 0).then(|| labelled("", &format!("and {rest} more, in summary.json")));
+    lines.chain(more).collect()
+}
+
 /// Warnings in full, the first ones first.
 fn warnings(warnings: &[String]) -> Vec<String> {
     let lines = |warning: &String| {
@@ -275,6 +292,7 @@ fn ended(summary: &Summary) -> Vec<String> {
     lines
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.push(connections(summary));
+    lines.extend(handshakes(summary));
     lines
 }
 
@@ -308,6 +326,28 @@ fn connections(summary: &Summary) -> String {
         resent => format!("; {} resent", count(resent)),
     };
     labelled("connections", &fit(&format!("{opened}{open}{carried}{resent}"), COLUMNS - LABEL))
+}
+
+/// The handshakes of TLS, if there were any.
+fn handshakes(summary: &Summary) -> Vec<String> {
+    let Some(handshakes) = &summary.handshakes else { return Vec::new() };
+    let time_of = |name: &str| {
+        let quantile = handshakes.time.quantiles.iter().find(|quantile| quantile.name == name);
+        quantile.map_or(String::new(), |quantile| format!(", {name} {}", time(quantile.value_ns)))
+    };
+    let line = format!(
+        "{} handshakes, {} resumed, {}/s{}{}",
+        count(handshakes.time.count),
+        percent(handshakes.resumed_share),
+        three_digits(handshakes.per_s),
+        time_of("p50"),
+        time_of("p99"),
+    );
+    let cpu = handshakes.cpu.map(|cpu| {
+        let (each, share) = (time(cpu.each_ns), percent(cpu.worker_share));
+        labelled("", &format!("{each} of CPU each, at most {share} of a worker's time"))
+    });
+    [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(cpu).collect()
 }
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
@@ -414,7 +454,7 @@ fn quantity(number: f64, unit: Unit) -> String {
     }
 }
 
-fn labelled(label: &str, text: &str) -> String {
+pub(crate) fn labelled(label: &str, text: &str) -> String {
     fit(&format!("{label:<LABEL$}{text}"), COLUMNS)
 }
 
@@ -436,7 +476,7 @@ fn list(items: Vec<String>, room: usize) -> String {
 }
 
 /// `text` in lines of at most `columns`, broken between words; a word longer than that is cut.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -460,8 +500,8 @@ fn fit(text: &str, columns: usize) -> String {
     text.chars().take(columns - 1).chain(iter::once('…')).collect()
 }
 
-const RED: &str = "\x1b[1;31m";
-const GREEN: &str = "\x1b[1;32m";
+pub(crate) const RED: &str = "\x1b[1;31m";
+pub(crate) const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
 
@@ -470,7 +510,7 @@ const PLAIN: &str = "\x1b[0m";
 pub const COLOURS: [&str; 4] = [RED, GREEN, YELLOW, PLAIN];
 
 /// Colours `word` at the beginning of `line`, if asked.
-fn paint(word: &str, colour: &str, line: &str, look: Look<'_>) -> String {
+pub(crate) fn paint(word: &str, colour: &str, line: &str, look: Look<'_>) -> String {
     match line.strip_prefix(word) {
         Some(rest) if look.colour => format!("{colour}{word}{PLAIN}{rest}"),
         _ => line.to_owned(),

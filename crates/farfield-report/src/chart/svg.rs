@@ -17,6 +17,8 @@ pub struct Dot {
     pub x: f64,
     /// Down.
     pub y: f64,
+    /// The lower and the upper end of its confidence interval, down the sheet.
+    pub whisker: Option<[f64; 2]>,
     /// Whether its marker is filled; that of a doubtful point is hollow.
     pub is_filled: bool,
 }
@@ -125,10 +127,23 @@ impl Svg {
         ));
     }
 
+    /// The confidence interval of each of `dots` that has one: a vertical line with a bar at either end.
+    pub fn whiskers(&mut self, number: usize, dots: &[Dot]) {
+        let colour = COLOURS[number % COLOURS.len()];
+        for &Dot { x, whisker, .. } in dots {
+            let Some([lower, upper]) = whisker else { continue };
+            let left = x - 4.0;
+            self.put(format_args!(
+                "<path class=\"whisker\" d=\"M{x:.1} {lower:.1}V{upper:.1}M{left:.1} {lower:.1}h8M{left:.1} {upper:.1}h8\" \
+                 fill=\"none\" stroke=\"{colour}\"/>"
+            ));
+        }
+    }
+
     /// A marker at each of `dots`, in the colour and shape of series `number`.
     pub fn markers(&mut self, number: usize, dots: &[Dot]) {
         let colour = COLOURS[number % COLOURS.len()];
-        for &Dot { x, y, is_filled } in dots {
+        for &Dot { x, y, is_filled, .. } in dots {
             let fill = if is_filled { colour } else { "#ffffff" };
             let paint = format!("fill=\"{fill}\" stroke=\"{colour}\"");
             let (left, top, peak) = (x - 3.5, y - 3.5, y - 6.0);

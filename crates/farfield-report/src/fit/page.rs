@@ -1,8 +1,9 @@
 //! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that
-//! were tried, and the limits of the log. One page, without scripts and without anything from elsewhere.
+//! were tried, and the limits of the log.
 
 use super::summary::{arrivals_are, date, name, passed, with_unit};
-use crate::chart::{Axis, Chart, Look, Series, escaped};
+use crate::chart::{Axis, Chart, Mark, Series, escaped};
+use crate::html;
 use farfield_base::Instant;
 use farfield_fit::arrivals::SessionArrivals;
 use farfield_fit::counts::{RequestCounts, ScaleIndex};
@@ -11,20 +12,12 @@ use farfield_fit::scenario::FittedTraffic;
 use farfield_fit::{Candidate, Estimate, FitReport};
 use std::fmt::Write;
 
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\
-    h2{margin-top:2em;border-bottom:1px solid #ccc}.plots{display:flex;flex-wrap:wrap;gap:1em}\
-    .plots>*{flex:1 1 440px;max-width:480px}table{border-collapse:collapse;margin:.6em 0}\
-    td,th{padding:.15em .8em .15em 0;text-align:right;font-variant-numeric:tabular-nums}\
-    td:first-child,th:first-child{text-align:left}th{border-bottom:1px solid #999}\
-    .preferred{font-weight:600}.doubt{color:#7a4b00}svg{width:100%;height:auto}";
+const STYLE: &str = ".plots{display:flex;flex-wrap:wrap;gap:1em}.plots>*{flex:1 1 440px;max-width:480px}\
+    .preferred{font-weight:600}.doubt{color:#7a4b00}";
 
 /// The HTML page of a fit.
 pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
-    let mut html = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What the log says</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\n\
-         <h1>What the log says</h1>\n"
-    );
+    let mut html = html::begin("What the log says", STYLE);
     overview(&mut html, report);
     html.push_str("<h2>The scenario</h2>\n");
     sentences(&mut html, &traffic.words, "");
@@ -39,7 +32,7 @@ pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
     }
     popularity(&mut html, report);
     sensitivity(&mut html, report);
-    html.push_str("</body></html>\n");
+    html.push_str(html::END);
     html
 }
 
@@ -119,15 +112,15 @@ fn variable(html: &mut String, fit: &VariableFit) {
     let distribution = preferred.map_or("no distribution", |candidate| candidate.name.as_str());
     let points = |of: fn(&CurvePoint) -> f64| fit.curve.iter().map(move |point| (point.value, of(point)));
     let mut series = vec![
-        Series::new("data", Look::Dots, points(|p| p.data)),
-        Series::new(distribution, Look::Line, points(|p| p.fitted)),
+        Series::new("data", Mark::Dots, points(|p| p.data)),
+        Series::new(distribution, Mark::Line, points(|p| p.fitted)),
     ];
     if let Some(best) = fit.ranking.candidates.first().filter(|best| Some(*best) != preferred)
         && let Some(model) = best.model()
     {
         let tail = |value: f64| fit.observation.cdf_and_tail(&model, value).1;
         let points = fit.curve.iter().map(|point| (point.value, tail(point.value)));
-        series.push(Series::new(format!("first: {}", best.name), Look::Dashes, points));
+        series.push(Series::new(format!("first: {}", best.name), Mark::Dashes, points));
     }
     let (x, y) = (Axis::logarithmic(title), Axis::logarithmic("share above"));
     let chart = Chart::new(format!("{title}: {distribution}"), x, y, series);
@@ -198,8 +191,8 @@ fn requests(html: &mut String, counts: &RequestCounts) {
         Axis::linear("slots apart"),
         Axis::linear("correlation"),
         vec![
-            Series::new("data", Look::Dots, lags(&|lag| counts.autocorrelation[lag])),
-            Series::new("independent", Look::Dashes, lags(&|_| counts.white_noise)),
+            Series::new("data", Mark::Dots, lags(&|lag| counts.autocorrelation[lag])),
+            Series::new("independent", Mark::Dashes, lags(&|_| counts.white_noise)),
         ],
     );
     let scales = |of: fn(&ScaleIndex) -> f64| {
@@ -210,8 +203,8 @@ fn requests(html: &mut String, counts: &RequestCounts) {
         Axis::logarithmic("counted over, s"),
         Axis::logarithmic("variance over mean"),
         vec![
-            Series::new("data", Look::Dots, scales(|s| s.index)),
-            Series::new("Poisson, at most", Look::Dashes, scales(|s| s.poisson.1)),
+            Series::new("data", Mark::Dots, scales(|s| s.index)),
+            Series::new("Poisson, at most", Mark::Dashes, scales(|s| s.poisson.1)),
         ],
     );
     let _ = writeln!(html, "{}{}</div>", correlation.html(), dispersion.html());
@@ -231,14 +224,14 @@ fn requests(html: &mut String, counts: &RequestCounts) {
 fn popularity(html: &mut String, report: &FitReport) {
     let popularity = &report.popularity;
     let points = popularity.curve.iter().map(|point| (point.rank as f64, point.requests as f64));
-    let mut series = vec![Series::new("data", Look::Dots, points)];
+    let mut series = vec![Series::new("data", Mark::Dots, points)];
     if let Some(zipf) = popularity.holds.or(popularity.all) {
         // The level of Zipf's law: its ranks have this share of all requests.
         let sum: f64 = (1..=zipf.ranks).map(|rank| (rank as f64).powf(-zipf.exponent)).sum();
         let level = zipf.share * popularity.requests as f64 / sum;
         let ranks = popularity.curve.iter().map(|point| point.rank).filter(|rank| *rank <= zipf.ranks);
         let points = ranks.map(|rank| (rank as f64, level * (rank as f64).powf(-zipf.exponent)));
-        series.push(Series::new(format!("Zipf {:.2}", zipf.exponent), Look::Line, points));
+        series.push(Series::new(format!("Zipf {:.2}", zipf.exponent), Mark::Line, points));
     }
     let (x, y) = (Axis::logarithmic("rank"), Axis::logarithmic("requests"));
     let chart = Chart::new("Popularity", x, y, series);

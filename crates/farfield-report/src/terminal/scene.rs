@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 pub struct Scene {
     pub heading: Heading,
     pub samples: Vec<Sample>,
-    pub facts: EngineStats,
+    pub stats: EngineStats,
     pub thresholds: Vec<&'static str>,
     pub classes: Vec<String>,
     pub states: Vec<String>,
@@ -25,7 +25,7 @@ impl Scene {
     /// 2 s measured after 1 s: a request every 2 ms on four connections, the n-th taking 1 + n % 10 ms;
     /// all well.
     pub fn good() -> Scene {
-        let mut facts = EngineStats {
+        let mut stats = EngineStats {
             plane: "sockets".to_owned(),
             processors: vec![1],
             placement: None,
@@ -36,17 +36,18 @@ impl Scene {
                 waited: None,
                 stall: Some(Duration::from_ms(2)),
                 stall_waited: None,
+                handshakes: Duration::ZERO,
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
             connections_open: vec![4, 4, 4],
             ..EngineStats::default()
         };
         for _ in 0..100 {
-            facts.lateness.record(Duration::from_us(34));
-            facts.loop_lag.record(Duration::from_us(120));
+            stats.lateness.record(Duration::from_us(34));
+            stats.loop_lag.record(Duration::from_us(120));
         }
         let samples: Vec<_> = (0..1500).map(request).collect();
-        facts.in_system_ns = in_window(&samples);
+        stats.in_system_ns = in_window(&samples);
         let heading = Heading {
             farfield: "0.1.0".to_owned(),
             scenario: "quick".to_owned(),
@@ -60,7 +61,7 @@ impl Scene {
         Scene {
             heading,
             samples,
-            facts,
+            stats,
             thresholds,
             classes: Vec::new(),
             states: Vec::new(),
@@ -82,8 +83,8 @@ impl Scene {
             sample.body_bytes = 123_456_789_012;
             sample.reply_bytes = 123_456_789_012;
         }
-        let facts = &mut scene.facts;
-        facts.workers = vec![
+        let stats = &mut scene.stats;
+        stats.workers = vec![
             WorkerStats {
                 cpu: Duration::from_secs(2),
                 wall: Duration::from_secs(2),
@@ -91,15 +92,16 @@ impl Scene {
                 waited: Some(Duration::from_secs(1)),
                 stall: Some(Duration::from_secs(1)),
                 stall_waited: None,
+                handshakes: Duration::ZERO,
             };
             16
         ];
         for _ in 0..2 {
-            facts.lateness.record(Duration::from_secs(999));
-            facts.loop_lag.record(Duration::from_secs(999));
+            stats.lateness.record(Duration::from_secs(999));
+            stats.loop_lag.record(Duration::from_secs(999));
         }
-        facts.last_received = Some(Duration::from_ms(1500));
-        facts.server = Some(ServerStatus {
+        stats.last_received = Some(Duration::from_ms(1500));
+        stats.server = Some(ServerStatus {
             ended: Some(ServerEnd {
                 at: None,
                 status: long.clone(),
@@ -107,20 +109,20 @@ impl Scene {
                 out_of_memory: None,
             }),
         });
-        facts.machine = Some(MachineStats {
+        stats.machine = Some(MachineStats {
             processors: 2,
             load: Some(99.9),
             others: 0.9,
             stolen: 0.1,
             ..MachineStats::default()
         });
-        facts.arrivals =
+        stats.arrivals =
             Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
-        facts.in_system_ns = 1;
-        facts.samples_lost = 123_456_789;
-        facts.interrupted = Some(format!("interrupted by {long}"));
-        facts.connections_open = vec![1_000_000];
-        facts.warnings = vec![long; 5];
+        stats.in_system_ns = 1;
+        stats.samples_lost = 123_456_789;
+        stats.interrupted = Some(format!("interrupted by {long}"));
+        stats.connections_open = vec![1_000_000];
+        stats.warnings = vec![long; 5];
         scene.thresholds = vec!["p99.9(service)<1us", "errors<0.1%", "rate>1000000", "dropped<1", "max<1us"];
         scene
     }
@@ -139,8 +141,8 @@ impl Scene {
         };
         network.departure_lateness.record(Duration::from_us(30));
         network.arrival_lateness.record(Duration::from_us(40));
-        self.facts.plane = "emulated".to_owned();
-        self.facts.network = Some(network);
+        self.stats.plane = "emulated".to_owned();
+        self.stats.network = Some(network);
         self
     }
 
@@ -164,14 +166,14 @@ impl Scene {
             thresholds: &thresholds,
             series_file: Some("series.parquet"),
         };
-        make(asked, &self.fold(), &self.facts, WINDOW.measure_to)
+        make(asked, &self.fold(), &self.stats, WINDOW.measure_to)
     }
 }
 
 /// The summary that a killed run leaves behind.
 pub fn killed() -> Summary {
-    Scene::good().made_by(|asked, fold, facts, until| {
-        Summary::checkpoint(asked, fold, &mut facts.clone(), until, &|| {})
+    Scene::good().made_by(|asked, fold, stats, until| {
+        Summary::checkpoint(asked, fold, &mut stats.clone(), until, &|| {})
     })
 }
 
@@ -179,7 +181,7 @@ pub fn killed() -> Summary {
 pub fn unborn() -> Summary {
     let mut scene = Scene::good();
     scene.samples.clear();
-    scene.facts = EngineStats::default();
+    scene.stats = EngineStats::default();
     scene.summary()
 }
 
@@ -208,6 +210,7 @@ fn request(n: u64) -> Sample {
         status: 200,
         outcome: Outcome::Ok,
         tcp: None,
+        tls: None,
         page: farfield_base::PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

@@ -2,8 +2,10 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
-use farfield_base::{Duration, Outcome, PagePart};
-use farfield_measure::MachineStats;
+use farfield_base::{Duration, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
+use farfield_measure::bottleneck::Cause;
+use farfield_measure::handshakes::HandshakeCpu;
+use farfield_measure::{Bottleneck, MachineStats};
 
 pub(super) fn plain(summary: &Summary) -> String {
     render(summary, Look { colour: false, directory: Some("runs/2026-03-01-quick") })
@@ -31,7 +33,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       12 checks passed, 10 do not apply
+VALID       12 checks passed, 11 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -61,7 +63,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Six warnings have seven lines beside the rest, and one says that there are more.
     assert_eq!(text.lines().count(), LINES + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     14 of 22", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 23", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -76,15 +78,38 @@ fn the_worst_run_still_fits_and_is_loud() {
 #[test]
 fn a_failed_check_has_its_line() {
     let mut scene = Scene::good();
-    scene.facts.workers[0].slept = Duration::from_ms(60);
+    scene.stats.workers[0].slept = Duration::from_ms(60);
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 22 checks failed, 10 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
+            "INVALID     1 of 23 checks failed, 11 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
     fits(&text);
+}
+
+/// What gave out, and what could not be read, in full and without what a summary from elsewhere could hold.
+#[test]
+fn a_bottleneck_reads_so() {
+    let mut scene = Scene::good();
+    let in_words = "the server's processor was full from second 12 (98 % of 1 processor); accept queue of 0.0.0.0:80 511/511 \
+                    from second 14\u{1b}[2J";
+    scene.stats.bottleneck = Some(Bottleneck {
+        first: Some(Cause::Cpu),
+        exhausted: Vec::new(),
+        in_words: in_words.to_owned(),
+        seconds: 3,
+        notes: (0..4).map(|n| format!("note {n}")).collect(),
+    });
+    let text = plain(&scene.summary());
+    is_as_narrow(&text);
+    let expected = "\
+bottleneck  the server's processor was full from second 12 (98 % of 1
+            processor); accept queue of 0.0.0.0:80 511/511 from second 14";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("\n  note      note 0\n  note      note 1\n"), "{text}");
+    assert!(text.contains("\n            and 2 more, in summary.json\n"), "{text}");
 }
 
 /// A warning that is cut off has been made for nothing.
@@ -92,7 +117,7 @@ fn a_failed_check_has_its_line() {
 fn warnings_are_printed_whole() {
     let mut scene = Scene::good();
     let words: Vec<String> = (0..40).map(|n| format!("word-{n}")).collect();
-    scene.facts.warnings = vec![words.join(" "); 8];
+    scene.stats.warnings = vec![words.join(" "); 8];
     let text = plain(&scene.summary());
     is_as_narrow(&text);
     for word in &words {
@@ -110,7 +135,7 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     2 of 22 checks failed, 9 do not apply
+INVALID     2 of 23 checks failed, 10 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
@@ -123,16 +148,16 @@ INVALID     2 of 22 checks failed, 9 do not apply
 #[test]
 fn the_first_cause_comes_first() {
     let mut scene = Scene::good();
-    let worker = &mut scene.facts.workers[0];
+    let worker = &mut scene.stats.workers[0];
     worker.slept = Duration::from_ms(60);
     worker.waited = Some(Duration::from_ms(1500));
     worker.stall = Some(Duration::from_ms(130));
-    scene.facts.machine =
+    scene.stats.machine =
         Some(MachineStats { processors: 2, load: Some(7.0), others: 0.85, ..MachineStats::default() });
-    (0..10).for_each(|_| scene.facts.lateness.record(Duration::from_ms(13)));
+    (0..10).for_each(|_| scene.stats.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     4 of 22 checks failed, 9 do not apply
+INVALID     4 of 23 checks failed, 10 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
     → stop other work (the server counts, if it runs here), or give the workers
@@ -150,7 +175,7 @@ fn limits_that_the_scenario_changed_stand_beside_valid() {
     scene.limits.departure_lateness_p99 = Duration::from_ms(5);
     let text = plain(&scene.summary());
     let expected = "\
-VALID       12 checks passed, 10 do not apply
+VALID       12 checks passed, 11 do not apply
             set by the scenario: departure-lateness-p99 5ms
 ";
     assert!(text.contains(expected), "{text}");
@@ -175,8 +200,8 @@ VALID       12 checks passed, 10 do not apply
 #[test]
 fn checks_that_do_not_apply_are_named() {
     let mut scene = Scene::good();
-    scene.facts.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 12 do not apply\n"));
+    scene.stats.arrivals = None;
+    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 13 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to
@@ -254,6 +279,30 @@ fn colour_only_when_asked() {
     assert!(coloured.contains("\u{1b}[1;32mVALID\u{1b}[0m  "));
     let plain = render(&summary, Look::default());
     assert!(!plain.contains('\u{1b}') && !plain.contains("directory"));
+}
+
+/// A handshake every 2 ms, of 2 ms each, three of four resumed. A line that is too wide is cut.
+#[test]
+fn handshakes_have_a_line() {
+    let mut scene = Scene::good();
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        sample.connected = Stamp::at(sample.due);
+        let secured = sample.due + Duration::from_ms(2);
+        sample.tls = Some(TlsStats { secured, version: TlsVersion::Tls13, resumed: at % 4 != 0 });
+    }
+    let mut summary = scene.summary();
+    let text = plain(&summary);
+    let line = "\ntls         1,000 handshakes, 75% resumed, 500/s, p50 2.00ms, p99 2.00ms\n";
+    assert!(text.contains(line), "{text}");
+    fits(&text);
+
+    let handshakes = summary.handshakes.as_mut().expect("handshakes");
+    handshakes.cpu = Some(HandshakeCpu { each_ns: 103_000, worker_share: 0.1153 });
+    let text = plain(&summary);
+    assert!(text.contains("\n            103µs of CPU each, at most 11.53% of a worker's time\n"), "{text}");
+    let handshakes = summary.handshakes.as_mut().expect("handshakes");
+    (handshakes.time.count, handshakes.per_s, handshakes.resumed_share) = (u64::MAX, 1e9, 0.999_999);
+    fits(&plain(&summary));
 }
 
 #[test]
