@@ -2,7 +2,9 @@
 
 pub mod advise;
 mod around;
+pub mod audit;
 pub mod doctor;
+pub mod export;
 pub mod fit;
 pub mod generate;
 pub mod once;
@@ -11,3 +13,4 @@ pub mod run;
 pub mod serve;
 pub mod site;
 pub mod tour;
+pub mod verify;

@@ -88,13 +88,16 @@ fn play(
 fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Settings {
     let plane = match &settings.plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
-        Plane::Emulated(_) => Plane::Sockets(SocketsPlane { target: address, sources: Sources::default() }),
+        Plane::Emulated(_) => {
+            Plane::Sockets(SocketsPlane { target: address, sources: Sources::default(), capture: None })
+        }
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
     Settings {
         load: LoadModel::recorded(vec![Instant::ZERO]),
         itinerary,
         policy: settings.policy,
+        tls: settings.tls.clone(),
         seed: settings.seed,
         requests_max: None,
         sessions: SessionLimits::default(),
@@ -105,6 +108,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         duration: LONGEST,
         drain: Duration::ZERO,
         ignores_unfinished: false,
+        monitor: None,
         visitors_bound: None,
         heading: settings.heading.clone(),
         limits: settings.limits.clone(),

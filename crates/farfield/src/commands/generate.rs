@@ -16,14 +16,17 @@ pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
             clap_complete::generate(shell, &mut command, "farfield", &mut text)
         }
         Generated::Man => man(command, &mut text).map_err(Problem::failed)?,
-        Generated::Schema => {
-            let schema = farfield_measure::summary::summary_schema();
-            text = serde_json::to_vec_pretty(&schema).expect("a schema is JSON");
-            text.push(b'\n');
-        }
+        Generated::Schema => text = pretty(&farfield_measure::summary::summary_schema()),
+        Generated::VerifySchema => text = pretty(&farfield_verify::schema()),
     }
     output::put(&String::from_utf8(text).expect("all of it is text"))?;
     Ok(Exit::Fine)
+}
+
+fn pretty(schema: &serde_json::Value) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(schema).expect("a schema is JSON");
+    text.push(b'\n');
+    text
 }
 
 /// One page for the program and its commands: there are no other pages that it could refer to.

@@ -1,7 +1,7 @@
 //! `farfield run`: drive a server, and judge the result.
 
 use crate::commands::around::{self, ServerShown};
-use crate::commands::report;
+use crate::commands::{report, verify};
 use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
 use crate::output;
@@ -102,14 +102,24 @@ pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     begin_with_set_up(&mut settings, shown, &stop, &directory)?;
     let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
     let kept = inputs.keep(&scenario, &created)?;
-    settings.output = Some(Output { directory: created, scenario: kept, keep, budget });
+    let verifies = scenario.capture.as_ref().is_some_and(|capture| capture.verify);
+    let results = created.clone();
+    let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
+    settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
     let mut progress = Progress::new(&settings, quiet);
     let ran = farfield_engine::run(&settings, &stop, |now| progress.print(now));
     progress.end();
     end_with_tear_down(&settings, shown);
     drop(settings);
-    let summary = ran.map_err(Problem::failed)?;
+    let mut summary = ran.map_err(Problem::failed)?;
     drop(origin);
+    if verifies && directory.join("capture.pcapng").exists() {
+        verify::at_the_end(&directory, &mut summary, stop.load(Ordering::Relaxed));
+        if let Err(error) = results.replace("summary.json", summary.to_json().as_bytes()) {
+            // What the engine left there stays.
+            summary.warnings.push(format!("summary.json lacks the check capture-agrees: {error}"));
+        }
+    }
     // A signal during the writing of the result no longer interrupts the run.
     let interrupted = stop.load(Ordering::Relaxed) && !summary.complete;
     let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
@@ -166,7 +176,7 @@ pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Res
 const RUNS: &str = "farfield-runs";
 
 /// Makes `farfield-runs/2026-01-31T12-00-00Z-name`, with a number behind it if that is taken.
-fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryError> {
+pub(super) fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     let base = format!("{}-{name}", now_rfc3339().replace(':', "-"));

@@ -5,6 +5,7 @@ use crate::flags::ServeFlags;
 use crate::output;
 use crate::problem::Problem;
 use farfield_engine::{descriptors, interrupt};
+use farfield_http::tls::Pin;
 use farfield_origin::{Origin, OriginConfig};
 use std::sync::atomic::Ordering;
 use toml::{Table, Value};
@@ -17,9 +18,17 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
     descriptors::raise();
     let origin = Origin::start(config).map_err(Problem::failed)?;
     output::put(&format!(
-        "serving http://{}/ (its index lists what there is); Ctrl-C ends it\n",
+        "serving {}://{}/ (its index lists what there is); Ctrl-C ends it\n",
+        if origin.public_key_info().is_some() { "https" } else { "http" },
         origin.address()
     ))?;
+    if let Some(key) = origin.public_key_info() {
+        output::put(&format!(
+            "its certificate, for localhost, was made just now: `--insecure` accepts it, and so does \
+             `--set 'tls.pins=[\"{}\"]'`\n",
+            Pin::of(key)
+        ))?;
+    }
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(std::time::Duration::from_millis(50));
     }
@@ -46,10 +55,15 @@ fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
     let text = |text: &Option<String>| text.as_ref().map(|text| Value::from(text.as_str()));
     let count = |count: Option<u32>| count.map(|count| Value::from(i64::from(count)));
     set("bind", Some(flags.bind.as_str().into()));
+    set("tls", flags.tls.then(|| Value::from(true)));
     set("threads", count(flags.threads));
     set("service-time", text(&flags.service_time));
     set("servers", count(flags.servers));
     set("error-rate", text(&flags.error_rate));
+    set("stall", text(&flags.stall));
+    set("hiccup", text(&flags.hiccup));
+    set("slow-tail", text(&flags.slow_tail));
+    set("slow-start", text(&flags.slow_start));
     set("accept-limit", count(flags.accept_limit));
     set("backlog", count(flags.backlog));
     set("keep-alive-timeout", text(&flags.keep_alive_timeout));

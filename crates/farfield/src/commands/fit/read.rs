@@ -26,7 +26,7 @@ pub fn settings(flags: &LogFlags) -> Result<FitSettings, Problem> {
         seed: Seed(flags.seed),
         ..FitSettings::default()
     };
-    if flags.single_laws {
+    if flags.single_distributions {
         settings.trials = Trials { mixtures: Vec::new(), pairs_of_best: 0, ..Trials::default() };
     }
     Ok(settings)

@@ -74,6 +74,11 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
         .timeout_global(Some(PATIENCE))
         .user_agent(concat!("farfield/", env!("CARGO_PKG_VERSION")))
         .build();
+    if start.is_secure() {
+        return Err(Problem::usage(format!(
+            "{start}: a site is crawled over plain HTTP; name an http:// URL"
+        )));
+    }
     let agent = Agent::new_with_config(config);
     let first = start.path().split('?').next().unwrap_or("/");
     if !is_path(first) {

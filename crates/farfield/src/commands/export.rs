@@ -1,0 +1,65 @@
+//! `farfield export`: the sessions that a scenario draws, for other generators.
+//!
+//! Two generators can so be given the same workload: the sessions as httperf's `--wsesslog` reads them, the
+//! gaps between their beginnings, and both as a table. Nothing is sent to the server.
+
+mod drawn;
+mod files;
+
+use crate::exit::Exit;
+use crate::flags::export::ExportFlags;
+use crate::output;
+use crate::problem::Problem;
+use drawn::DrawnSession;
+use farfield_scenario::Prepared;
+use std::fs;
+use std::path::Path;
+
+/// Sessions that httperf 0.9 reads of a file (`MAX_SESSION_TEMPLATES` in its wsesslog.c).
+const HTTPERF_SESSIONS: usize = 1_000;
+
+/// Draws the sessions, and writes the files that the flags name.
+pub fn export(flags: &ExportFlags) -> Result<Exit, Problem> {
+    let ExportFlags { wsesslog, gaps, csv, .. } = flags;
+    if [wsesslog, gaps, csv].iter().all(|file| file.is_none()) {
+        return Err(Problem::usage("nothing to write; name a file with --wsesslog, --gaps or --csv"));
+    }
+    let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    let title = format!("{}, seed {}", plan.scenario().name, plan.scenario().seed);
+    let Prepared { settings, .. } = plan.prepare(super::run::now_rfc3339())?;
+    let sessions = drawn::sessions(&settings)
+        .map_err(|undrawable| Problem::usage(format!("{}: {undrawable}", flags.scenario)))?;
+    if let Some(file) = wsesslog {
+        let text =
+            files::session_log(&format!("farfield export: {title}"), &sessions).map_err(Problem::failed)?;
+        write(file, &text)?;
+    }
+    if let Some(file) = gaps {
+        write(file, &files::gaps(&sessions))?;
+    }
+    if let Some(file) = csv {
+        write(file, &files::table(&sessions))?;
+    }
+    output::put(&summary(&sessions, wsesslog.as_deref()))?;
+    Ok(Exit::Fine)
+}
+
+fn summary(sessions: &[DrawnSession], wsesslog: Option<&Path>) -> String {
+    let pages = sessions.iter().flat_map(|session| &session.pages);
+    let (count, requests) = (sessions.len(), pages.map(|page| page.requests.len()).sum::<usize>());
+    let mut text = format!("{count} sessions with {requests} requests\n");
+    if let Some(file) = wsesslog {
+        text += &format!("httperf --wsesslog={count},0,{}\n", file.display());
+        if count > HTTPERF_SESSIONS {
+            text += &format!(
+                "httperf reads at most {HTTPERF_SESSIONS} sessions of a file: export a shorter run, such as with -d\n"
+            );
+        }
+    }
+    text
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Problem> {
+    fs::write(file, text)
+        .map_err(|error| Problem::failed(format!("{} cannot be written: {error}", file.display())))
+}
