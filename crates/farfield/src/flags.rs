@@ -1,6 +1,8 @@
 //! The flags of the command line. Each flag of `run` is short for a key of the scenario, which
 //! [`farfield_scenario::Overlay`] sets.
 
+pub mod audit;
+pub mod export;
 pub mod fit;
 pub mod site;
 mod values;
@@ -12,8 +14,8 @@ use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggest
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
-/// Without a command, farfield shows itself: it starts its own server, drives it for ten seconds and
-/// explains the result.
+/// Without a command, farfield runs a demo: it starts its own server, loads it for ten seconds and explains
+/// the result.
 #[derive(Debug, Parser)]
 #[command(name = "farfield", version, max_term_width = 100)]
 pub struct Flags {
@@ -23,23 +25,29 @@ pub struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Drive a server, and judge the result.
+    /// Load a server, and judge the result.
     Run(Box<RunFlags>),
-    /// Go through one session of a scenario, and show what is sent, extracted and checked.
+    /// Run one session of a scenario once, and show what is sent, extracted and checked.
     Try(TryFlags),
-    /// Serve generated pages: a server to try things on, as slow and as narrow as you say.
+    /// Run the built-in server, with the capacity and the faults that flags give it.
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
     Report(ReportFlags),
+    /// Compare the samples of a run with the packets of a capture.
+    Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.
     Doctor,
-    /// Make a scenario like the traffic in an access log, and show how like it is.
+    /// Fit models to an access log: a scenario with similar traffic, and a report of how well it fits.
     Fit(Box<fit::FitFlags>),
+    /// Run another load generator, and compare its report with the packets that it sent.
+    Audit(Box<audit::AuditFlags>),
+    /// Write the sessions that a scenario draws, for other load generators.
+    Export(export::ExportFlags),
     /// Advise on a server's settings, from an access log.
     Advise(Box<fit::AdviseFlags>),
-    /// Make sites to serve, from models, and take folders of files as sites.
+    /// Make sites from models, and describe the sites of folders and servers.
     Site(site::SiteFlags),
-    /// Print shell completions, the man page or the summary's schema.
+    /// Print shell completions, the man page, or the schema of a result.
     #[command(hide = true)]
     Generate(GenerateFlags),
 }
@@ -54,107 +62,114 @@ pub enum Command {
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
 pub struct RunFlags {
-    /// The URL to drive, a scenario file, or the directory of a run to repeat; its own built-in server if
+    /// The URL to load, a scenario file, or the directory of a run to repeat; farfield's built-in server if
     /// absent
     #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
-    /// Users: how many a closed load has, or how many an open load may have at once
+    /// Number of users of a closed load, or the most users that an open load may have at once
     #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub users: Option<u32>,
-    /// How long to measure
+    /// Length of the measured part
     #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Open load: pages arrive at this rate, as a Poisson process
     #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<String>,
-    /// End after so many requests, without a warm-up unless one is asked for
+    /// End after this many requests; without a warm-up, unless --warm-up sets one
     #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
     pub requests: Option<u64>,
-    /// End after so many sessions, completed or broken off, without a warm-up unless one is asked for
+    /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
     pub sessions: Option<u64>,
-    /// Worker threads
+    /// Number of worker threads; on the emulated plane, of shards
     #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub workers: Option<u32>,
-    /// How long to warm up before measuring
+    /// Length of the warm-up, before the measured part
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warm_up: Option<String>,
-    /// How long a user thinks between pages
+    /// Think time: from the end of a page to the start of the user's next
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub think: Option<String>,
-    /// The server, where the scenario names none or another
+    /// URL of the server, instead of the scenario's
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// When connections are used again: one-request, persistent, early-close, pipelined or
-    /// pipelined-early-close
+    /// How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or
+    /// shared-pool
     #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
     pub policy: Option<String>,
-    /// Connections a user opens at most at once
+    /// The most connections that a user has open at once
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
     pub parallel: Option<u16>,
-    /// What carries the bytes: sockets, emulated or simulated
+    /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
     #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
-    /// Emulated clients, each with an address and a path of its own; the default plane is then emulated
+    /// Number of emulated clients, each with its own address and path; makes emulated the default plane
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub clients: Option<u32>,
-    /// The round trip between emulated clients and the server
+    /// Round-trip time between emulated clients and the server
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub rtt: Option<String>,
     /// The access link of emulated clients, such as dsl, fibre, 4g or modem-56k
     #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
     pub access: Option<String>,
-    /// The command that starts the server before emulated clients
+    /// Command that starts the server of emulated clients
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
-    /// Processors that this server may take at most, such as 0.2
+    /// The most processor time that this server may take, in processors, such as 0.2
     #[arg(long, value_name = "PROCESSORS")]
     pub server_cpu: Option<f64>,
-    /// Memory that this server may take at most, such as 64MiB
+    /// The most memory that this server may take, such as 64MiB
     #[arg(long, value_name = "SIZE")]
     pub server_memory: Option<String>,
-    /// The user that this server runs as, where root starts it
+    /// System user that this server runs as; only root can set another
     #[arg(long, value_name = "USER")]
     pub server_user: Option<String>,
-    /// Threads that emulated clients are dealt out over
+    /// Number of threads that share the emulated clients
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,
-    /// What the gateway between emulated clients and the server is made of: auto, tun or packet
+    /// Kind of gateway between emulated clients and the server: auto, tun or packet
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
-    /// Keep the packets between emulated clients and the server in capture.pcapng
+    /// Keep the packets between clients and server in capture.pcapng
     #[arg(long)]
     pub capture: bool,
-    /// The version that requests announce: 1.0 or 1.1
+    /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cacert: Option<PathBuf>,
+    /// Accept any certificate of an https server; every output says so
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// HTTP version of the requests: 1.0 or 1.1
     #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
     pub http: Option<String>,
-    /// The request's method
+    /// Method of the request
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub method: Option<String>,
     /// A header of the request, `Name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
-    /// The request's body; `@FILE` for what is in a file
+    /// Body of the request, or `@FILE` for the contents of a file
     #[arg(long, value_name = "TEXT|@FILE")]
     pub body: Option<String>,
-    /// Addresses that clients connect from, in turn; may be repeated
+    /// Local addresses that connections come from, one after the other; may be repeated
     #[arg(long = "source", value_name = "ADDRESS[/BITS]")]
     pub sources: Vec<String>,
-    /// Processors that farfield keeps to, such as 1 or 0,2
+    /// Processors that farfield runs on, such as 1 or 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub processors: Vec<u32>,
-    /// The seed of all random numbers
+    /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Sets any key of the scenario
+    /// Set any key of the scenario; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
-    /// Exit with 99 unless this holds of the result, such as 'p99<200ms' or 'errors<0.1%'; may be repeated
+    /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%'; may be
+    /// repeated
     #[arg(long = "threshold", value_name = "CONDITION")]
     pub thresholds: Vec<String>,
-    /// End the run, and exit with 105, once this is broken; may be repeated
+    /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
     #[arg(long = "abort", value_name = "CONDITION")]
     pub aborts: Vec<String>,
     /// Where to put the run directory; it must hold no run yet
@@ -163,6 +178,9 @@ pub struct RunFlags {
     /// Which samples to keep: all, none, or a number k for every k-th
     #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
     pub samples: Option<String>,
+    /// Do not monitor the server during the run
+    #[arg(long)]
+    pub no_monitor: bool,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -200,6 +218,8 @@ impl RunFlags {
             shards: self.shards,
             gateway: self.gateway.clone(),
             capture: self.capture,
+            cacert: self.cacert.clone(),
+            insecure: self.insecure,
             http: self.http.clone(),
             method: self.method.clone(),
             headers: self.headers.clone(),
@@ -212,6 +232,7 @@ impl RunFlags {
             aborts: self.aborts.clone(),
             out: self.out.clone(),
             samples: self.samples.clone(),
+            no_monitor: self.no_monitor,
             once: false,
         }
     }
@@ -227,19 +248,19 @@ Examples:\n  \
     farfield try shop.toml\n  \
     farfield try shop.toml --target http://127.0.0.1:8080/ --trace")]
 pub struct TryFlags {
-    /// The scenario file, which has sessions of states
+    /// Scenario file, with a `[session]` of states
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
-    /// The server, where the scenario names none or another
+    /// URL of the server, instead of the scenario's
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// What carries the bytes: sockets, emulated or simulated
+    /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
     #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
-    /// The seed of all random numbers
+    /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Sets any key of the scenario
+    /// Set any key of the scenario; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Show whole heads and bodies, up to 4000 characters of each
@@ -260,34 +281,49 @@ pub enum Format {
 /// `farfield serve`
 #[derive(Debug, Args)]
 pub struct ServeFlags {
+    /// Serve over TLS, with a certificate that is made at the start
+    #[arg(long)]
+    pub tls: bool,
     /// The address to listen on
     #[arg(default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub bind: String,
-    /// Event loops
+    /// Number of event loops
     #[arg(short = 't', long, value_name = "COUNT")]
     pub threads: Option<u32>,
     /// How long each request takes to serve
     #[arg(long, value_name = "TIME")]
     pub service_time: Option<String>,
-    /// Requests served at once at most; the others wait their turn
+    /// The most requests served at once; the others wait
     #[arg(long, value_name = "COUNT")]
     pub servers: Option<u32>,
     /// The share of requests answered with 503
     #[arg(long, value_name = "SHARE")]
     pub error_rate: Option<String>,
-    /// Connections held at once at most; the others wait in the kernel's accept queue
+    /// Serve nothing for a time in every period, such as '500ms every 5s'
+    #[arg(long, value_name = "TIME every TIME")]
+    pub stall: Option<String>,
+    /// Serve nothing for a time, once, such as '2s at 3s' after the first request
+    #[arg(long, value_name = "TIME at TIME")]
+    pub hiccup: Option<String>,
+    /// Take longer to serve a share of the requests, such as '1% take 200ms'
+    #[arg(long, value_name = "SHARE take TIME")]
+    pub slow_tail: Option<String>,
+    /// Take longer at first, and less and less so, such as '100ms for 3s'
+    #[arg(long, value_name = "TIME for TIME")]
+    pub slow_start: Option<String>,
+    /// The most connections held at once; the others wait in the kernel's accept queue
     #[arg(long, value_name = "COUNT")]
     pub accept_limit: Option<u32>,
-    /// The length of that queue
+    /// Length of that queue
     #[arg(long, value_name = "COUNT")]
     pub backlog: Option<u32>,
-    /// How long an idle connection is kept
+    /// Time after which an idle connection is closed
     #[arg(long, value_name = "TIME")]
     pub keep_alive_timeout: Option<String>,
-    /// Requests served on one connection at most
+    /// The most requests served on one connection
     #[arg(long, value_name = "COUNT")]
     pub keep_alive_requests: Option<u32>,
-    /// The seed of the pages and of the errors
+    /// Seed of the pages and of the errors
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Any key of a scenario's `origin` table, as TOML; other flags outrank it
@@ -301,6 +337,27 @@ pub struct ReportFlags {
     /// The run directory
     #[arg(value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// `farfield verify`
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:\n  \
+    0  samples and packets agree\n  \
+    3  they disagree; the findings say how\n\n\
+Examples:\n  \
+    farfield run http://127.0.0.1:8080/ -d 10s --capture --out a\n  \
+    farfield verify a\n  \
+    farfield verify a --capture tcpdump.pcap")]
+pub struct VerifyFlags {
+    /// The run directory
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// The capture file, pcapng or pcap, taken on this or another machine; the run's own if absent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub capture: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -321,4 +378,6 @@ pub enum Generated {
     Man,
     /// The JSON schema of summary.json.
     Schema,
+    /// The JSON schema of verify.json.
+    VerifySchema,
 }

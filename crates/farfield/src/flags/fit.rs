@@ -14,24 +14,24 @@ use std::path::PathBuf;
 pub struct FitFlags {
     #[command(flatten)]
     pub log: LogFlags,
-    /// The folder for scenario.toml, site.json, fit.json and report.html; it may exist and must hold none of
-    /// them
+    /// Folder for scenario.toml, site.json, fit.json and report.html; it may exist, but must contain none of
+    /// these
     #[arg(short = 'o', long, value_name = "DIRECTORY", default_value = "fit")]
     pub out: PathBuf,
-    /// The server that has the log's own paths, which the scenario then asks for. Without one it asks for
-    /// the site that is written, which the built-in server serves, and any other once farfield site make has
-    /// made files of it
+    /// URL of a server that has the log's own paths: the scenario then requests these. Without it, the
+    /// scenario requests the site in site.json, which the built-in server serves, and any other server once
+    /// `farfield site make` has written its files
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// How much faster than in the log sessions come and users think; by default as in the log, or faster
-    /// where that would show next to nothing in ten minutes
+    /// Factor by which sessions arrive, and users think, faster than in the log. By default 1, or more if ten
+    /// minutes would then contain next to nothing
     #[arg(long, value_name = "FACTOR")]
     pub speed: Option<f64>,
-    /// The rate of sessions moves as it did over the log, and the run lasts as long; by default it is the
-    /// mean, for ten minutes at most
+    /// Let the rate of sessions vary as in the log, for as long as the log; by default it is the mean, for
+    /// ten minutes at most
     #[arg(long)]
     pub course: bool,
-    /// The objects that the scenario and the site have at most, the most popular ones
+    /// The most objects that the scenario and the site have; the most popular ones are kept
     #[arg(long, value_name = "COUNT", default_value_t = 5_000)]
     pub objects: usize,
 }
@@ -39,14 +39,14 @@ pub struct FitFlags {
 /// Options for reading and fitting a log.
 #[derive(Debug, Args)]
 pub struct LogFlags {
-    /// Access logs, the oldest first; plain or compressed with gzip, zstd, bzip2 or xz; - is standard input
+    /// Access logs, oldest first, plain or compressed with gzip, zstd, bzip2 or xz; - is standard input
     #[arg(value_name = "LOG", required = true)]
     pub logs: Vec<PathBuf>,
-    /// The layout of the lines; by default detected from the first of them
+    /// Format of the lines; by default detected from the first of them
     #[arg(long, value_enum)]
     pub format: Option<LogLayout>,
-    /// The unit of a transfer time behind the usual fields; in an extended log the unit of time-taken, by
-    /// default seconds, or milliseconds where its #Software line is Microsoft's
+    /// Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by
+    /// default seconds, or milliseconds if its #Software line is Microsoft's
     #[arg(long, value_name = "UNIT", value_enum)]
     pub transfer: Option<Unit>,
     /// A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path,
@@ -59,16 +59,16 @@ pub struct LogFlags {
     /// A request later than this after the one before begins a session
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub t_max: Duration,
-    /// Requests that differ behind the ? are for different objects
+    /// Treat URLs that differ only in their query as different objects
     #[arg(long)]
     pub keep_query: bool,
-    /// The log's times are those of requests' ends, as nginx writes them
+    /// The log's times are the ends of requests, as nginx writes them
     #[arg(long)]
     pub stamped_at_end: bool,
-    /// Try single distributions only, no mixtures: a quick look
-    #[arg(long)]
-    pub single_laws: bool,
-    /// The seed of all random choices
+    /// Try single distributions only, no mixtures, which is much faster
+    #[arg(long, alias = "single-laws")]
+    pub single_distributions: bool,
+    /// Seed of all random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
 }
@@ -108,7 +108,7 @@ pub struct AdviseFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum Advised {
-    /// How long a server whose connections each hold a worker should keep idle ones.
+    /// Recommend a keep-alive timeout, for a server whose connections each hold a worker.
     Keepalive(KeepaliveFlags),
 }
 
@@ -123,13 +123,13 @@ pub struct KeepaliveFlags {
     /// Workers of the server, each of which holds one connection
     #[arg(long, value_name = "COUNT", default_value_t = 150)]
     pub workers: u32,
-    /// The round trip between users and the server
+    /// Round-trip time between users and the server
     #[arg(long, value_name = "TIME", default_value = "80ms")]
     pub rtt: Duration,
-    /// What a page takes longer on a new connection; by default two round trips
+    /// Extra time that a page takes on a new connection; by default two round trips
     #[arg(long, value_name = "TIME")]
     pub gain: Option<Duration>,
-    /// How long a page on a kept connection holds a worker; by default one round trip
+    /// Time for which a page on a kept connection holds a worker; by default one round trip
     #[arg(long, value_name = "TIME")]
     pub page: Option<Duration>,
     /// The server's present timeout, to compare with

@@ -21,14 +21,14 @@ pub struct SiteFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum SiteCommand {
-    /// Write a site as files of exactly its sizes, for any web server to serve.
+    /// Write the files of a site, each of exactly its size, for any web server to serve.
     Make(MakeFlags),
-    /// Print a model that comes with farfield, to begin one's own with.
+    /// Print a model that comes with farfield, as a start for your own.
     Show {
         /// surge, prowgen, wagon or today
         model: String,
     },
-    /// Take a folder of files as a site: pages by their HTML, with what they embed and link to.
+    /// Describe a folder of files as a site: pages by their HTML, with what they embed and link to.
     Read {
         /// The folder
         directory: PathBuf,
@@ -36,8 +36,8 @@ pub enum SiteCommand {
         #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
         out: PathBuf,
     },
-    /// Take what a server shows as a site: from a page along links and what pages embed, one request at a
-    /// time.
+    /// Describe what a server serves as a site: follow links and embedded objects from a page, one request
+    /// at a time.
     Crawl(CrawlFlags),
 }
 
@@ -46,9 +46,9 @@ pub enum SiteCommand {
 pub struct MakeFlags {
     /// surge, prowgen, wagon, today, a model such as model.toml, or a site such as site.json
     pub model: String,
-    /// The folder for the files; it must be empty, or not be there yet
+    /// Folder for the files; it must be empty, or not exist yet
     pub directory: PathBuf,
-    /// The seed of the site, as `site-seed` of the requests
+    /// Seed of the site, as `site-seed` in a scenario's `[requests]`
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
 }
@@ -56,12 +56,12 @@ pub struct MakeFlags {
 /// `farfield site crawl`
 #[derive(Debug, Args)]
 pub struct CrawlFlags {
-    /// The page to begin with, such as http://127.0.0.1:8080/
+    /// Page to start from, such as http://127.0.0.1:8080/
     pub url: String,
     /// The file for the site
     #[arg(short = 'o', long, value_name = "FILE", default_value = "site.json")]
     pub out: PathBuf,
-    /// Objects after which the crawl ends
+    /// Number of objects after which the crawl ends
     #[arg(long, value_name = "NUMBER", default_value = "10000")]
     pub objects_max: NonZeroU32,
 }

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 pub const POLICIES: &[&str] =
-    &["one-request", "persistent", "early-close", "pipelined", "pipelined-early-close"];
+    &["one-request", "persistent", "early-close", "pipelined", "pipelined-early-close", "shared-pool"];
 pub const PLANES: &[&str] = &["sockets", "emulated", "simulated"];
 pub const ACCESS: &[&str] = &[
     "modem-56k",

@@ -1,0 +1,345 @@
+//! `farfield verify`: the samples of a run compared with the packets of a capture; and the same at the end of
+//! a run, as a check of its verdict.
+//!
+//! Reads only the run directory, and the capture that is named. Leaves `verify.json`, `transactions.parquet`
+//! and `connection-events.parquet` in the directory, which only its owner can read.
+
+use crate::exit::Exit;
+use crate::flags::{Format, VerifyFlags};
+use crate::output;
+use crate::problem::Problem;
+use farfield_base::random::Seed;
+use farfield_base::{Instant, Sample, Window};
+use farfield_capture::{Capture, Options, ServerFilter};
+use farfield_measure::samples::{Keep, SamplesFile};
+use farfield_measure::summary::PartSummary;
+use farfield_measure::verdict::CaptureAgreement;
+use farfield_measure::{Summary, Timing, connections};
+use farfield_report::{Look, RunDirectory};
+use farfield_scenario::{RunPlan, Scenario};
+use farfield_traffic::request::Order;
+use farfield_user::Reuse;
+use farfield_verify::{
+    AgreementLimits, Asked, AskedPolicy, Finding, ReportedTime, RunRecord, RunStart, TimeKind, Verification,
+    tables,
+};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The capture that a run takes.
+const CAPTURE_FILE: &str = "capture.pcapng";
+/// The second one, of the emulated plane, by the server's kernel.
+const KERNEL_FILE: &str = "capture-kernel.pcapng";
+/// The samples.
+const SAMPLES: &str = "samples.parquet";
+/// The result.
+const VERIFY_FILE: &str = "verify.json";
+/// A wall clock that went otherwise than the run's by more than this, in nanoseconds, was set: the capture's
+/// instants are then those of another clock.
+const CLOCK_SET_NS: u64 = 1_000_000;
+/// Samples beyond which the check at the end of a run is left to the command: about half a kilobyte of
+/// memory each, and as much for each connection.
+const SAMPLES_AT_END: u64 = 5_000_000;
+
+/// Where a capture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// By the run itself, at its clients or their gateway.
+    Run,
+    /// By the run, by the kernel, behind the emulated clients' links.
+    RunsKernel,
+    /// By somebody else.
+    Other,
+}
+
+impl Origin {
+    fn of(capture: &Path, directory: &Path) -> Origin {
+        let is = |name: &str| {
+            let own = directory.join(name).canonicalize();
+            own.is_ok_and(|own| capture.canonicalize().is_ok_and(|capture| capture == own))
+        };
+        if is(CAPTURE_FILE) {
+            Origin::Run
+        } else if is(KERNEL_FILE) {
+            Origin::RunsKernel
+        } else {
+            Origin::Other
+        }
+    }
+}
+
+/// Holds a run against a capture, and prints the result.
+pub fn verify(flags: &VerifyFlags) -> Result<Exit, Problem> {
+    let run = RunDirectory::open(&flags.directory).map_err(Problem::usage)?;
+    let own = flags.directory.join(CAPTURE_FILE);
+    let capture = match &flags.capture {
+        Some(path) => path.clone(),
+        None if own.exists() => own,
+        None => {
+            return Err(Problem::usage(format!(
+                "`{}` holds no {CAPTURE_FILE}; name a capture with --capture, or let the next run take one with \
+                 `farfield run --capture`",
+                flags.directory.display()
+            )));
+        }
+    };
+    let found = hold(&flags.directory, run.summary(), &capture)?;
+    let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let directory = flags.directory.to_string_lossy();
+    match flags.format {
+        Format::Text => output::put_coloured(&farfield_report::verification::render(
+            &found,
+            Look { colour, directory: Some(&directory) },
+        ))?,
+        Format::Json => output::put(&json(&found))?,
+    }
+    Ok(if found.agrees { Exit::Fine } else { Exit::Invalid })
+}
+
+/// Holds the run that has just ended against its own capture, and adds the result to its verdict. What
+/// prevents that is a check that does not apply, with the reason. Whoever has interrupted the run wants it to
+/// end, which reading a large capture would keep it from for as long as it took.
+pub fn at_the_end(directory: &Path, summary: &mut Summary, interrupted: bool) {
+    let samples = open_samples(directory).map(|samples| samples.kept()).unwrap_or(0);
+    let left_to_command = |why: &str| CaptureAgreement::Unknown {
+        why: format!("{why}; `farfield verify {}` compares it with the packets", directory.display()),
+    };
+    let agreement = if interrupted {
+        left_to_command("the run was interrupted")
+    } else if samples > SAMPLES_AT_END {
+        left_to_command(&format!("a run of {samples} samples would take much memory"))
+    } else {
+        match hold(directory, summary, &directory.join(CAPTURE_FILE)) {
+            Ok(found) => agreement(&found),
+            Err(problem) => CaptureAgreement::Unknown { why: problem.to_string() },
+        }
+    };
+    summary.verdict.hold_against_capture(agreement);
+}
+
+fn agreement(found: &Verification) -> CaptureAgreement {
+    let wrong: Vec<_> = found.findings.iter().filter(|finding| finding.disagrees).collect();
+    let Some(first) = wrong.first() else {
+        return match found.matched.requests {
+            0 => CaptureAgreement::Unknown {
+                why: "no request was compared: the run kept no samples, or sent nothing".to_owned(),
+            },
+            _ => CaptureAgreement::Agrees,
+        };
+    };
+    // Packets that the capture lost may be why.
+    let lossy = found.findings.iter().find(|finding| finding.name == Finding::CAPTURE_LOSSY);
+    let named = lossy.iter().chain(&wrong);
+    let words: Vec<String> = named.map(|f| format!("{}: {}", f.name, f.evidence)).collect();
+    CaptureAgreement::Disagrees {
+        findings: wrong.len() as u64,
+        note: words.join("; "),
+        advice: format!("{}; `farfield verify` shows all", lossy.unwrap_or(first).advice),
+        only_late: wrong.iter().all(|finding| is_lateness(&finding.name)),
+    }
+}
+
+/// Whether a finding is what a machine without time for farfield leads to.
+fn is_lateness(finding: &str) -> bool {
+    let times = finding.ends_with("-times") && finding != "rounded-times";
+    times || finding.starts_with("arrivals-")
+}
+
+/// Reads the directory and the capture, compares them, and leaves the result in the directory.
+fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verification, Problem> {
+    let (samples, all_kept) = read_samples(directory)?;
+    let scenario = farfield_scenario::read(directory.join("scenario.toml"));
+    // Of the result alone: the scenario may be unreadable by now, and silence would pass for agreement.
+    if summary.heading.target.starts_with("https://") || samples.iter().any(|sample| sample.tls.is_some()) {
+        return Err(Problem::usage(
+            "the run was over TLS, whose packets show no requests; compare a run over http:// instead"
+                .to_owned(),
+        ));
+    }
+    let limits =
+        scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
+    let record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
+    let read = read_capture(capture, &record)?;
+    let asked = scenario.as_ref().ok().map(asked);
+    let mut verified = farfield_verify::verify(&samples, &read, &record, asked.as_ref(), limits);
+    if let Err(error) = &scenario {
+        let note = format!("what was asked for is not judged, since the scenario cannot be read: {error}");
+        verified.verification.notes.push(note);
+    }
+    if let Some(error) = write(directory, &samples, &read, &verified).err() {
+        let note = format!("the rebuilt transactions could not be written: {error}");
+        verified.verification.notes.push(note);
+    }
+    Ok(verified.verification)
+}
+
+fn read_samples(directory: &Path) -> Result<(Vec<Sample>, bool), Problem> {
+    let file = open_samples(directory)?;
+    let all_kept = file.keep() == Keep::All && file.left_out() == 0;
+    let samples: Result<Vec<Sample>, _> = file.samples().collect();
+    let path = directory.join(SAMPLES);
+    Ok((samples.map_err(|error| unreadable(&path, error))?, all_kept))
+}
+
+/// Opens the samples of a run directory.
+fn open_samples(directory: &Path) -> Result<SamplesFile<File>, Problem> {
+    let path = directory.join(SAMPLES);
+    let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
+    SamplesFile::open(file).map_err(|error| unreadable(&path, error))
+}
+
+fn unreadable(path: &Path, error: impl Display) -> Problem {
+    Problem::failed(format!("`{}` cannot be read: {error}", path.display()))
+}
+
+fn read_capture(path: &Path, record: &RunRecord) -> Result<Capture, Problem> {
+    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+    let mut options = Options::default();
+    // A capture may hold other servers' traffic. Where the run had one server, only that is looked at.
+    let mut servers = record.connections.iter().flatten().map(|row| row.server);
+    if let Some(first) = servers.next()
+        && servers.all(|server| server == first)
+    {
+        options.server = ServerFilter { address: Some(first.ip()), port: Some(first.port()) };
+    }
+    farfield_capture::read(BufReader::new(file), &options).map_err(|error| unreadable(path, error))
+}
+
+/// What the run says of itself.
+fn record(
+    directory: &Path,
+    summary: &Summary,
+    samples: &[Sample],
+    all_kept: bool,
+    origin: Origin,
+) -> Result<RunRecord, Problem> {
+    let from = Instant::from_ns(summary.phases.warm_up_ns);
+    let window = Window {
+        measure_from: from,
+        measure_to: Instant::from_ns(summary.phases.warm_up_ns + summary.phases.steady_ns),
+    };
+    let path = directory.join(connections::CONNECTIONS_FILE);
+    let connections = match File::open(&path) {
+        Ok(file) => Some(connections::read_parquet(file).map_err(|error| unreadable(&path, error))?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(unreadable(&path, error)),
+    };
+    let clock =
+        summary.clock.filter(|clock| origin != Origin::Other && clock.drift_ns.unsigned_abs() < CLOCK_SET_NS);
+    let last = samples.iter().map(|sample| sample.done).max().unwrap_or(window.measure_to);
+    Ok(RunRecord {
+        window,
+        end: last.max(window.measure_to),
+        start: clock.map_or(RunStart::Unknown, |clock| RunStart::Exact(clock.start_unix_ns)),
+        connections,
+        reported: reported(&summary.steady),
+        resent: summary.connections.resent_requests,
+        all_kept,
+        gateway_is_first: origin != Origin::Other && summary.generator.plane != "sockets",
+    })
+}
+
+/// The times of the summary's measured part.
+fn reported(part: &PartSummary) -> Vec<ReportedTime> {
+    let kind = |timing: Timing| match timing {
+        Timing::Response => TimeKind::Response,
+        Timing::Service => TimeKind::Service,
+        Timing::Connect => TimeKind::Connect,
+        Timing::Reply => TimeKind::Reply,
+        Timing::Transfer => TimeKind::Transfer,
+    };
+    let times = part.times.iter().filter_map(|(timing, times)| Some((timing, times.as_ref()?)));
+    let reported = times.map(|(timing, times)| ReportedTime {
+        time: kind(timing),
+        count: times.count,
+        mean_ns: times.mean_ns,
+        quantiles_ns: times.quantiles.iter().map(|q| (q.name.clone(), q.value_ns)).collect(),
+    });
+    reported.collect()
+}
+
+fn limits(scenario: &Scenario) -> AgreementLimits {
+    AgreementLimits {
+        error_ns: scenario.verdict.capture_error.as_ns(),
+        unmatched: scenario.verdict.capture_unmatched.as_f64(),
+    }
+}
+
+/// What the scenario asked for.
+fn asked(plan: &RunPlan) -> Asked {
+    let scenario = plan.scenario();
+    let policy = &scenario.connections;
+    // Visitors of an open load inherit the connections of earlier ones.
+    let inherits = matches!(plan.load(), farfield_traffic::LoadModel::Open { .. });
+    let mix = match &scenario.requests {
+        Some(set) if set.order() == Order::Weighted && set.site().is_none() && set.file().is_none() => {
+            let alone = set.requests().iter().all(|request| request.embedded.is_empty());
+            let weights = set.requests().iter().map(|request| request.weight.as_f64());
+            let all: f64 = weights.clone().sum();
+            if alone { weights.map(|weight| weight / all).collect() } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    };
+    Asked {
+        load: plan.load().clone(),
+        seed: Seed(scenario.seed),
+        policy: AskedPolicy {
+            requests_max: policy.requests_max(),
+            parallel: policy.parallel.get().into(),
+            depth: policy.depth() as u32,
+            shares: policy.policy == Reuse::SharedPool || inherits && policy.policy != Reuse::OneRequest,
+        },
+        own_sessions: scenario.session.is_some(),
+        mix: if scenario.session.is_some() { Vec::new() } else { mix },
+    }
+}
+
+fn json(found: &Verification) -> String {
+    let mut text = serde_json::to_string_pretty(found).expect("names are strings and numbers are finite");
+    text.push('\n');
+    text
+}
+
+/// Leaves the three files.
+fn write(
+    directory: &Path,
+    samples: &[Sample],
+    capture: &Capture,
+    verified: &farfield_verify::Verified,
+) -> io::Result<()> {
+    let farfield_verify::Verified { verification, matching, frame } = verified;
+    replace(directory, VERIFY_FILE, |to| to.write_all(json(verification).as_bytes()))?;
+    replace(directory, tables::TRANSACTIONS_FILE, |to| {
+        tables::write_transactions(capture, samples, matching, frame, to).map_err(io::Error::other)
+    })?;
+    replace(directory, tables::CONNECTION_EVENTS_FILE, |to| {
+        tables::write_connection_events(capture, frame, to).map_err(io::Error::other)
+    })
+}
+
+/// Replaces a file of the directory in one step; only its owner can read it.
+fn replace(
+    directory: &Path,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let draft: PathBuf = directory.join(format!(".{name}.draft"));
+    // A draft that was left over goes first: it may be a link to anywhere.
+    match std::fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let opened = File::options().write(true).create_new(true).mode(0o600).open(&draft);
+    let written = opened.and_then(|file| {
+        let mut to = BufWriter::new(file);
+        write(&mut to)?;
+        to.flush()
+    });
+    written.and_then(|()| std::fs::rename(&draft, directory.join(name))).inspect_err(|_| {
+        // Half of a file is useless, and removing it frees space on a full disk.
+        let _ = std::fs::remove_file(&draft);
+    })
+}
