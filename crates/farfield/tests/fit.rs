@@ -3,16 +3,15 @@
 
 mod common;
 
+use common::nginx::Nginx;
 use common::wan::{self, Wan};
-use common::{Ended, Place, Process, Signal, poll};
+use common::{Ended, Place};
 use farfield_base::Outcome;
 use farfield_fit::FitReport;
 use farfield_traffic::Site;
 use std::fmt::Write;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A log of people who look at a few pages with a picture each, fourteen minutes of it.
 fn log() -> String {
@@ -52,7 +51,7 @@ fn published(test: &str) -> Option<PathBuf> {
 fn a_fit_writes_a_folder_that_a_run_takes() {
     let place = Place::new();
     place.write("access.log", log());
-    let ended = place.farfield("fit access.log -o site --speed 60 --single-laws").exits(0);
+    let ended = place.farfield("fit access.log -o site --speed 60 --single-distributions").exits(0);
     assert!(ended.stdout.lines().count() <= 40, "{}", ended.stdout);
     for part in ["120 of 3.00 clicks", "think time, s", "next: farfield run site/scenario.toml"] {
         assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
@@ -111,8 +110,8 @@ fn a_fit_overwrites_nothing_and_says_what_is_wrong() {
 fn advice_from_a_log_is_that_from_its_report() {
     let place = Place::new();
     place.write("access.log", log());
-    place.farfield("fit access.log -o site --single-laws").exits(0);
-    let from_log = place.farfield("advise keepalive access.log --single-laws --workers 4").exits(0);
+    place.farfield("fit access.log -o site --single-distributions").exits(0);
+    let from_log = place.farfield("advise keepalive access.log --single-distributions --workers 4").exits(0);
     let from_report = place.farfield("advise keepalive site/fit.json --workers 4").exits(0);
     assert_eq!(from_log.stdout, from_report.stdout);
     for part in ["early close", "theorem 1", "least work       a timeout of 0 s", "<- now"] {
@@ -140,7 +139,7 @@ fn slow_log() -> String {
 fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
     let place = Place::new();
     place.write("slow.log", slow_log());
-    let ended = place.farfield("fit slow.log -o slow --single-laws").exits(0);
+    let ended = place.farfield("fit slow.log -o slow --single-distributions").exits(0);
     let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
     assert!(
         next.contains("slow/scenario.toml   (takes 8.0 min") && next.contains("times the log's pace"),
@@ -151,9 +150,9 @@ fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
     let requests = run.summary().steady.requests;
     assert!(requests >= 150, "{requests} requests where {next} was said");
     // Whoever says how fast it goes gets that.
-    let ended = place.farfield("fit slow.log -o as-it-was --single-laws --speed 1").exits(0);
+    let ended = place.farfield("fit slow.log -o as-it-was --single-distributions --speed 1").exits(0);
     assert!(!ended.stdout.contains("times the log's pace"), "{}", ended.stdout);
-    let ended = place.farfield("fit slow.log -o course --single-laws --course").exits(0);
+    let ended = place.farfield("fit slow.log -o course --single-distributions --course").exits(0);
     let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
     assert!(next.contains("takes 11.1 days") && next.contains("--speed 1"), "{next}");
 }
@@ -164,8 +163,8 @@ fn a_wrong_date_is_set_aside_and_said() {
     let wrong = "10.0.0.1 - - [01/Jan/1970:00:00:05 +0000] \"GET /p1.html HTTP/1.1\" 200 900\n";
     place.write("right.log", log());
     place.write("wrong.log", log() + wrong);
-    let right = place.farfield("fit right.log -o right --single-laws").exits(0);
-    let ended = place.farfield("fit wrong.log -o wrong --single-laws").exits(0);
+    let right = place.farfield("fit right.log -o right --single-distributions").exits(0);
+    let ended = place.farfield("fit wrong.log -o wrong --single-distributions").exits(0);
     for part in [
         "dates            2001-02-01 10:00:00 to 2001-02-01 10:",
         "; 1 set aside",
@@ -192,7 +191,7 @@ fn a_log_of_one_instant_makes_no_wonders() {
     };
     for (count, foretold) in [(1, "with about 10 requests"), (40, "with about 400 requests")] {
         place.write("access.log", (0..count).map(line).collect::<String>());
-        let ended = place.farfield(&format!("fit access.log -o of-{count} --single-laws")).exits(0);
+        let ended = place.farfield(&format!("fit access.log -o of-{count} --single-distributions")).exits(0);
         for part in [foretold, "! All requests have one date"] {
             assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
         }
@@ -216,7 +215,7 @@ fn a_fit_writes_nothing_that_a_run_refuses() {
         + &line(20, "GET http://other.example/abs.html")
         + &line(40, "CONNECT other.example:443");
     place.write("access.log", log() + &noise);
-    place.farfield("fit access.log -o site --single-laws --target http://127.0.0.1:9/").exits(0);
+    place.farfield("fit access.log -o site --single-distributions --target http://127.0.0.1:9/").exits(0);
     let scenario = fs::read_to_string(place.path("site/scenario.toml")).expect("written");
     assert!(scenario.contains("path = \"/abs.html\"") && !scenario.contains("other.example"), "{scenario}");
     place.farfield("run site/scenario.toml --show-scenario").exits(0);
@@ -232,7 +231,7 @@ fn a_fit_writes_nothing_that_a_run_refuses() {
 fn a_target_gets_the_logs_own_paths() {
     let place = Place::new();
     place.write("access.log", log());
-    place.farfield("fit access.log -o site --single-laws --target http://127.0.0.1:8080/").exits(0);
+    place.farfield("fit access.log -o site --single-distributions --target http://127.0.0.1:8080/").exits(0);
     let scenario = fs::read_to_string(place.path("site/scenario.toml")).expect("written");
     assert!(
         scenario.contains("path = \"/p5.html\"") && scenario.contains("target = \"http://127.0.0.1:8080/\"")
@@ -271,51 +270,9 @@ fn awkward_log() -> String {
     lines.collect()
 }
 
-/// nginx on a port of its own, with a folder of files.
-struct Nginx {
-    process: Process,
-    url: String,
-}
-
-impl Nginx {
-    fn start(program: &Path, place: &Place, root: &str) -> Nginx {
-        let home = place.path("");
-        let home = home.to_str().expect("a plain path").trim_end_matches('/');
-        // Another program may take the port between its choice and its use.
-        let started = (0..3).find_map(|_| Nginx::try_start(program, place, home, root));
-        let errors = || fs::read_to_string(place.path("error.log")).unwrap_or_default();
-        started.unwrap_or_else(|| panic!("nginx does not start: {}", errors()))
-    }
-
-    fn try_start(program: &Path, place: &Place, home: &str, root: &str) -> Option<Nginx> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = free.local_addr().expect("it is bound");
-        drop(free);
-        let config = format!(
-            "daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;
-            events {{ worker_connections 4096; }}
-            http {{
-                access_log off; keepalive_requests 1000000;
-                client_body_temp_path {home}/t; proxy_temp_path {home}/t; fastcgi_temp_path {home}/t;
-                uwsgi_temp_path {home}/t; scgi_temp_path {home}/t;
-                server {{ listen {address}; root {home}/{root}; }}
-            }}"
-        );
-        place.write("nginx.conf", config);
-        let mut command = Command::new(program);
-        command.args(["-p", home, "-c", &format!("{home}/nginx.conf"), "-e", "stderr"]);
-        let mut process = Process::start(&mut command, place);
-        let up = poll("nginx to listen", || match TcpStream::connect(address) {
-            Ok(_) => Some(true),
-            Err(_) => process.ended().map(|_| false),
-        });
-        up.then(|| Nginx { process, url: format!("http://{address}/") })
-    }
-
-    fn end(mut self) {
-        self.process.signal(Signal::TERM);
-        self.process.wait();
-    }
+/// nginx that serves the files of a folder of `place`.
+fn serve(program: &Path, place: &Place) -> Nginx {
+    Nginx::start(program, place, "access_log off;", "root HOME/www;")
 }
 
 /// A run in which everything was answered with status 200, and as many bytes as the site says.
@@ -362,8 +319,9 @@ fn published_logs_become_scenarios_and_sites() {
     for (name, speed, range) in PUBLISHED {
         let place = Place::new();
         let log = logs.join(name);
-        let ended =
-            place.farfield(&format!("fit {} -o f --speed {speed} --single-laws", log.display())).exits(0);
+        let ended = place
+            .farfield(&format!("fit {} -o f --speed {speed} --single-distributions", log.display()))
+            .exits(0);
         assert!(ended.stdout.lines().count() <= 40, "{}", ended.stdout);
         let (site, rate) = (site(&place, "f"), rate_of(&place, "f", speed));
         let near = |requests: f64, who: &str| {
@@ -374,8 +332,10 @@ fn published_logs_become_scenarios_and_sites() {
         near(all_served(&run, &site), "built in");
         let Some(nginx) = &nginx else { continue };
         place.farfield("site make f/site.json www").exits(0);
-        let server = Nginx::start(nginx, &place, "www");
-        let run = place.run(&format!("f/scenario.toml -d 3s --warm-up 3s --target {}", server.url)).exits(0);
+        let server = serve(nginx, &place);
+        let run = place
+            .run(&format!("f/scenario.toml -d 3s --warm-up 3s --target http://{}/", server.address))
+            .exits(0);
         near(all_served(&run, &site), "nginx");
         server.end();
     }
@@ -387,7 +347,7 @@ fn what_no_file_can_be_called_is_served_all_the_same() {
     let Some(nginx) = wan::find(test, "nginx") else { return };
     let place = Place::new();
     place.write("access.log", awkward_log());
-    let ended = place.farfield("fit access.log -o f --keep-query --speed 60 --single-laws").exits(0);
+    let ended = place.farfield("fit access.log -o f --keep-query --speed 60 --single-distributions").exits(0);
     for part in
         [" objects with ", " left out: they have no path", " paths are changed", "other methods than GET"]
     {
@@ -396,8 +356,8 @@ fn what_no_file_can_be_called_is_served_all_the_same() {
     place.farfield("site make f/site.json www").exits(0);
     let site = site(&place, "f");
     all_served(&place.run("f/scenario.toml -d 2s").exits(0), &site);
-    let server = Nginx::start(&nginx, &place, "www");
-    let run = place.run(&format!("f/scenario.toml -d 2s --target {}", server.url)).exits(0);
+    let server = serve(&nginx, &place);
+    let run = place.run(&format!("f/scenario.toml -d 2s --target http://{}/", server.address)).exits(0);
     all_served(&run, &site);
     server.end();
 }
@@ -409,7 +369,7 @@ fn what_was_fitted_runs_across_the_wan() {
     let fitted_root = |config: String| config.replace("/www;", "/fitted;");
     let network = "[network]\nclients = 500\nrtt = '40ms'\n";
     let across = |wan: &Wan, log: &str, speed: u32| {
-        wan.place.farfield(&format!("fit {log} -o . --speed {speed} --single-laws")).exits(0);
+        wan.place.farfield(&format!("fit {log} -o . --speed {speed} --single-distributions")).exits(0);
         wan.place.farfield("site make site.json fitted").exits(0);
         let fitted = fs::read_to_string(wan.place.path("scenario.toml")).expect("a scenario");
         let scenario = fitted.replacen("plane = \"sockets\"\n", "", 1) + network;

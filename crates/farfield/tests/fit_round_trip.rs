@@ -217,7 +217,7 @@ fn traffic_that_was_fitted_is_fitted_again() {
 fn a_log_without_sizes_is_fitted_again() {
     let test = "a_log_without_sizes_is_fitted_again";
     let Some(log) = published(test, "sdsc-http.txt.xz") else { return };
-    let reports = round_trip(&log, MODEMS, "--single-laws");
+    let reports = round_trip(&log, MODEMS, "--single-distributions");
     print_table("SDSC-HTTP", &reports);
     are_alike(&reports[0], &reports[1], &[Variable::Clicks]);
 }
@@ -227,7 +227,7 @@ fn a_log_without_sizes_is_fitted_again() {
 fn think_times_come_back_where_pages_take_no_time() {
     let test = "think_times_come_back_where_pages_take_no_time";
     let Some(log) = published(test, "nasa_jul95_first10k.clf.xz") else { return };
-    let reports = round_trip(&log, "", "--single-laws");
+    let reports = round_trip(&log, "", "--single-distributions");
     print_table("NASA-HTTP over a fast path", &reports);
     are_alike(&reports[0], &reports[1], &SAME);
     are_alike(&reports[0], &reports[1], &[Variable::ThinkTime]);

@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
+pub mod nginx;
+pub mod secure;
 pub mod wan;
 
 pub use farfield_testkit::skip;
@@ -27,15 +29,15 @@ use tempfile::TempDir;
 
 pub use rustix::process::Signal;
 
-/// Longer than anything here takes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than anything here takes on the busiest machine: the longest runs are asked to end after 4 minutes.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the verdict says of this machine is not what most tests are about: with these limits its own
 /// slowness, or its host's, makes no run invalid and is the cause of nothing. Little's law and the count of
-/// lost samples are still held against theirs.
+/// lost samples are still compared with theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
                         --set verdict.rate-error=1 --set verdict.longest-stall=1m \
-                        --set verdict.host-steal=1";
+                        --set verdict.host-steal=1 --set verdict.capture-error=1m";
 
 /// A folder of a test's own, in which it runs farfield and servers.
 pub struct Place {
@@ -177,6 +179,11 @@ impl Served {
         self.running.signal(signal);
     }
 
+    /// What it has written on standard output.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.running.stdout).expect("own file")
+    }
+
     /// Ends it with a signal, and says how it ended.
     pub fn end(self, signal: Signal) -> Ended {
         self.running.signal(signal);
@@ -192,6 +199,11 @@ impl Process {
         command.current_dir(place.folder.path()).stdin(Stdio::null());
         let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
         Process { child, name }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -230,6 +242,12 @@ impl Running {
     /// Its process, by number.
     pub fn id(&self) -> u32 {
         self.process.child.id()
+    }
+
+    /// Whether it has ended.
+    pub fn is_gone(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        status.rsplit(')').next().is_none_or(|state| state.trim_start().starts_with('Z'))
     }
 
     /// What it has written on standard error.
@@ -274,7 +292,8 @@ impl Ended {
     #[track_caller]
     pub fn summary(&self) -> Summary {
         let path = self.directory.join("summary.json");
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}; it said: {}", path.display(), self.stderr));
         Summary::from_json(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
