@@ -51,18 +51,24 @@ fn a_server_that_hangs_is_silent() {
     for load in ["-R 50", "-c 10 --think 10ms"] {
         let place = Place::new();
         let server = place.serve("");
-        let run = place.begin_run(&format!("{}/bytes/100 {load} -d 3s --set run.drain=500ms", server.url));
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "when a real process was stopped is read from the clock"
+        )]
+        let begun = std::time::Instant::now();
+        let run = place.begin_run(&format!("{}/bytes/100 {load} -d 5s --set run.drain=500ms", server.url));
         run.await_checkpoint();
         server.signal(Signal::STOP);
+        let stopped = begun.elapsed().as_secs_f64();
         let ended = run.ended();
         server.signal(Signal::CONT);
         let cause = cause(&ended);
         assert_eq!(cause.name, "server-silent", "{load}");
         let note = cause.note.expect("a note");
-        // It was stopped after the first second; the checkpoint may have been seen late on a busy machine.
+        // The checkpoint is that of the first second; a busy machine shows it late.
         let second = note.strip_prefix("nothing came from the server after second ").expect("the second");
         let second: f64 = second.parse().expect("a number");
-        assert!((0.9..2.9).contains(&second), "{note}");
+        assert!(0.9 <= second && second <= stopped + 0.1, "{note}, stopped after {stopped:.2} s");
     }
 }
 
@@ -123,7 +129,7 @@ fn a_server_that_an_overload_silences_is_reported() {
     let place = Place::new();
     let server = place.serve("");
     let load = "--set load.model=overload --set load.descriptors=20 --set load.timeout=100ms";
-    let run = place.begin_run(&format!("{}/bytes/100 {load} -d 3s --set run.drain=500ms", server.url));
+    let run = place.begin_run(&format!("{}/bytes/100 {load} -d 5s --set run.drain=500ms", server.url));
     run.await_checkpoint();
     server.signal(Signal::STOP);
     let ended = run.ended();
@@ -327,8 +333,9 @@ fn memory_bounds_the_visitors_of_an_open_load() {
         server.url,
         common::CALM
     );
-    // In KiB: enough to start in, and for some thousand visitors, of 6,000 that come.
-    let ended = shell(&place, &format!("ulimit -v 130000; exec {run}"));
+    // In KiB: enough to start in, and for some thousand visitors, of 6,000 that come. What the C library
+    // reserves for each thread, 64 MiB of addresses at once and not of memory, would count too.
+    let ended = shell(&place, &format!("ulimit -v 130000; export MALLOC_ARENA_MAX=1; exec {run}"));
     let cause = cause(&ended);
     assert_eq!(cause.name, "dropped-arrivals");
     assert!(cause.advice.expect("advice").contains("raise `load.users-max`"));
@@ -360,7 +367,7 @@ fn changed_limits_stand_beside_valid() {
     let ended = place.run(&format!("{}/bytes/100 -c 2 --think 5ms -d 300ms", server.url)).exits(0);
     let reported = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        reported.contains("set by the scenario: host-steal 1, lateness-p99 1m, longest-stall 1m, "),
+        reported.contains("set by the scenario: capture-error 1m, host-steal 1, lateness-p99 1m, "),
         "{reported}"
     );
     let changed = ended.summary().verdict.changed_limits;

@@ -7,6 +7,7 @@ use common::{Ended, Place, poll, skip};
 use farfield_base::Outcome;
 use farfield_measure::Summary;
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The second from which on requests took longer, and the medians before and after in milliseconds, as the
@@ -34,6 +35,22 @@ fn medians_ms(ended: &Ended) -> Vec<(f64, usize)> {
         (times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN), times.len())
     };
     seconds.into_iter().map(median).collect()
+}
+
+/// Whether each of the measured whole seconds behind `between` has at least twice the median of each before
+/// it, and the medians of both sides are `reported`.
+fn changes(medians_ms: &[(f64, usize)], between: usize, reported: [f64; 2]) -> bool {
+    let side = |seconds: Range<usize>| {
+        let answered = medians_ms[seconds].iter().filter(|(_, count)| *count > 0);
+        let mut side: Vec<f64> = answered.map(|(ms, _)| *ms).collect();
+        side.sort_unstable_by(f64::total_cmp);
+        side
+    };
+    let sides = [side(1..between), side(between + 1..medians_ms.len().min(12))];
+    let middles = sides.each_ref().map(|side| side[(side.len() - 1) / 2]);
+    // The bins of the series are some tenths of a per cent wide.
+    let agree = middles.iter().zip(reported).all(|(middle, reported)| (middle / reported - 1.0).abs() < 0.01);
+    agree && sides[1][0] > 1.99 * sides[0][sides[0].len() - 1]
 }
 
 /// A link carries a kilobyte each millisecond until second 5, and a tenth of that from then on: for requests
@@ -64,8 +81,9 @@ fn a_server_that_loses_its_processor() {
     let farfield = env!("CARGO_BIN_EXE_farfield");
     let command = vec![farfield.to_owned(), "serve".into(), "0.0.0.0:80".into()];
     let Some(wan) = Wan::of(test, command) else { return };
-    // A thousandth of a processor serves fewer in a second than wait in it: all are late, whatever else the
-    // machine does.
+    // A thousandth of a processor, and the tick of some milliseconds by which the kernel may be late to
+    // take it away, serve fewer in a second than the users who wait: all are late, whatever else the machine
+    // does.
     let scenario = "load = { model = 'closed', users = 200, think = '500ms', ramp = '500ms' }\n\
                     network = { clients = 200, rtt = '2ms' }\n\
                     requests.request = [{ path = '/bytes/1000' }]\nrun = { warm-up = '1s', duration = '11s' }";
@@ -77,8 +95,9 @@ fn a_server_that_loses_its_processor() {
         let hierarchies = below("/sys/fs/cgroup".into()).chain(["/sys/fs/cgroup".into()]);
         let is_own =
             |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own));
-        let folder = hierarchies.flat_map(below).find(is_own)?;
-        Some(folder.join(name)).filter(|path| path.exists())
+        // A group that only counts may stand in another hierarchy.
+        let folders = hierarchies.flat_map(below).filter(is_own);
+        folders.map(|folder| folder.join(name)).find(|path| path.exists())
     };
     let checkpoint =
         || Summary::from_json(&fs::read_to_string(run.directory.join("summary.json")).ok()?).ok();
@@ -100,7 +119,16 @@ fn a_server_that_loses_its_processor() {
     let ended = run.ended();
     let [second, before, after] = slowed(&ended);
     assert!(second >= 5.0 && after > 2.0 * before, "second {second}: {before} ms, {after} ms");
+    // So do the samples.
+    let medians = medians_ms(&ended);
+    let at = second as usize;
+    assert!(
+        [at - 1, at].iter().any(|between| changes(&medians, *between, [before, after])),
+        "{second}: {before} ms, {after} ms; {medians:?}"
+    );
+    // Its limit held it back in most of the time from there on.
     let limits = ended.summary().server_limits.expect("limits were set");
-    assert!(limits.throttled_periods > 0, "{limits:?}");
+    let throttled_s = limits.throttled_ns as f64 / 1e9;
+    assert!(limits.throttled_periods > 0 && throttled_s > 0.5 * (11.0 - second), "{limits:?}");
     assert!(ended.stdout.contains("server      cpu 1.00, throttled in "), "{}", ended.stdout);
 }

@@ -139,7 +139,7 @@ fn a_password_is_sent_and_not_shown() {
     assert!(!said.contains("sesame") && !said.contains("Aladdin"), "{said}");
     place.run("run-1/scenario.toml -n 5").exits(0);
     assert!(asked.try_iter().all(|field| field == expected), "the run repeats");
-    let refused = place.farfield(&format!("run https://Aladdin:sesame@{address}/")).exits(2);
+    let refused = place.farfield(&format!("run ftp://Aladdin:sesame@{address}/")).exits(2);
     assert!(!refused.stderr.contains("sesame"), "{}", refused.stderr);
 }
 

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::wan::SHORT;
 use common::{Ended, Place, Process, Signal, count, poll, skip};
 use farfield_base::{Outcome, Sample, Stamp};
 use std::fs;
@@ -192,7 +193,7 @@ fn drive(kind: Kind, test: &str) {
     place.write("page.toml", PAGE);
     let mut requests = 0;
     let mut run = |words: &str| {
-        let ended = place.run(words).exits(0);
+        let ended = place.run(&format!("{SHORT} {words}")).exits(0);
         let samples = all_well(&ended);
         requests += sent(&samples);
         (ended, samples)

@@ -58,13 +58,13 @@ clients = 20
 class = [{ name = 'dsl', access = 'dsl' }, { name = 'lossy', rtt = '60ms', down = { loss = '2%' } }]
 [simulated]
 workers = 4
-service-time = { law = 'exponential', mean = '4ms' }
+service-time = { distribution = 'exponential', mean = '4ms' }
 ";
 
 const LOAD: &str = "
 plane = 'simulated'
 seed = 7
-load = { model = 'closed', users = 20, think = { law = 'exponential', mean = '200ms' } }
+load = { model = 'closed', users = 20, think = { distribution = 'exponential', mean = '200ms' } }
 run = { warm-up = '0s', duration = '10s', drain = '20s' }
 capture.gateway = true
 ";
@@ -81,7 +81,7 @@ fn run(place: &Place, session: &str, words: &str) -> Ended {
     place.run(&format!("sim.toml --warm-up 0s {words}"))
 }
 
-/// Whether these bytes passed the server's door. Requests are shorter than a packet.
+/// Whether these bytes passed the server's gateway. Requests are shorter than a packet.
 fn passed(ended: &Ended, bytes: &str) -> bool {
     let capture = fs::read(ended.directory.join("capture.pcapng")).expect("a capture");
     capture.windows(bytes.len()).any(|window| window == bytes.as_bytes())
@@ -362,7 +362,7 @@ path = '/bytes/${random(1000,50000)}'
     let weighted = "
 [session]
 path = { one = 3, other = 1 }
-clicks = { law = 'geometric', mean = 6 }
+clicks = { distribution = 'geometric', mean = 6 }
 [[session.state]]
 name = 'one'
 path = '/'

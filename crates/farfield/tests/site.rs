@@ -2,14 +2,15 @@
 
 mod common;
 
+use common::wan::{CALM_PACKETS, SHORT};
 use common::{Place, Signal};
 use farfield_traffic::Site;
 use std::collections::BTreeMap;
 use std::fs;
 
 const MODEL: &str = "pages = 20\ndocuments = 5\nembedded-objects = 40\nembedded = 3\nlinks = 4\n\
-    distances = { law = 'lognormal', mu = 1, sigma = 0.8 }\n\
-    sizes = { body = { law = 'lognormal', mu = 8, sigma = 1 }, max = '200kB' }\n";
+    distances = { distribution = 'lognormal', mu = 1, sigma = 0.8 }\n\
+    sizes = { body = { distribution = 'lognormal', mu = 8, sigma = 1 }, max = '200kB' }\n";
 
 /// The first `requests` over the site, each with the bytes that its object has, on the built-in server.
 #[test]
@@ -66,8 +67,9 @@ fn a_site_without_a_target_is_served_as_it_is() {
         "network.rtt = '2ms'\n[requests]\nsite = 'model.toml'\nsite-seed = 4\norder = 'walk'\n",
     );
     for plane in planes {
-        let ended =
-            place.run(&format!("s.toml -n 200 -c 3 --plane {plane} {}", common::wan::CALM_PACKETS)).exits(0);
+        // Two hundred requests of three users are over in a fraction of a second.
+        let limits = [CALM_PACKETS, SHORT].join(" ");
+        let ended = place.run(&format!("s.toml -n 200 -c 3 --plane {plane} {limits}")).exits(0);
         let samples = ended.samples();
         assert!(samples.len() >= 200, "{plane}: {} samples", samples.len());
         for sample in &samples {

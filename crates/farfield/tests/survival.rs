@@ -352,7 +352,7 @@ fn the_length_of_a_simulation_takes_no_memory() {
     assert!(short > 0 && long * 10 < short * 12, "{short} KiB and {long} KiB");
 }
 
-/// A threshold that aborts is held against what came of each second of virtual time: where it is broken, the
+/// A threshold that aborts is compared with what came of each second of virtual time: where it is broken, the
 /// run ends at that second, and on any number of threads with the same samples.
 #[test]
 fn a_broken_threshold_ends_a_simulation_at_its_second() {
@@ -374,4 +374,76 @@ fn a_broken_threshold_ends_a_simulation_at_its_second() {
     assert!(files[0] == files[1] && files[0] == files[2]);
     // One that holds lets the run go on to its end.
     place.run(&format!("{SIMULATED} -d 5s --warm-up 0s --abort errors<1%")).exits(0);
+}
+
+/// A second Ctrl-C ends the program at once, also while it writes its results: each file is then that of the
+/// last checkpoint or the final one, and none is cut.
+#[test]
+fn a_second_interrupt_leaves_whole_files() {
+    let place = Place::new();
+    // From at once to long after the results were written.
+    for wait_ms in [0, 1, 3, 10, 30, 100, 1000] {
+        let run = place.begin_run("-c 20 --think 1ms -d 60s");
+        run.await_checkpoint();
+        run.signal(Signal::INT);
+        let ended =
+            common::try_poll(std::time::Duration::from_millis(wait_ms), || run.is_gone().then_some(()));
+        if ended.is_none() {
+            run.signal(Signal::INT);
+        }
+        let ended = run.ended().exits(130);
+        let summary = ended.summary();
+        assert!(!summary.complete && all_requests(&summary) > 0, "after {wait_ms} ms");
+        // Encoded where a processor idles, these may not be there after a second.
+        if let Ok(histograms) = fs::read(ended.directory.join("histograms.hlog")) {
+            hlog::read(&histograms).expect("a whole log");
+        }
+        if let Ok(series) = fs::read(ended.directory.join("series.parquet")) {
+            assert!(series.starts_with(b"PAR1") && series.ends_with(b"PAR1"), "{} bytes", series.len());
+        }
+        // What the summary has counted is in the samples, which may go on for longer.
+        let kept = ended.samples();
+        assert!(kept.len() as u64 >= all_requests(&summary), "after {wait_ms} ms: {} samples", kept.len());
+    }
+}
+
+/// Ctrl-C in a simulation that is far past capacity: it ends where virtual time has come to, and what it had
+/// not come to was not due.
+#[test]
+fn an_interrupted_simulation_ends_where_it_is() {
+    let place = Place::new();
+    let run = place.begin_run("--plane simulated -R 1e9 -d 1s --warm-up 0s");
+    run.await_checkpoint();
+    run.signal(Signal::INT);
+    let ended = run.ended().exits(130);
+    let summary = is_whole(&ended.directory);
+    let arrivals = summary.generator.arrivals.as_ref().expect("an open load");
+    assert!(arrivals.scheduled > 0 && arrivals.scheduled == arrivals.begun, "{arrivals:?}");
+    // Virtual time is in its first window, of 4 ms at most.
+    assert!(summary.phases.steady_ns > 0 && summary.phases.steady_ns <= 4_000_000, "{:?}", summary.phases);
+    assert_eq!(all_requests(&summary), arrivals.scheduled);
+    assert_eq!(ended.samples_file().kept(), arrivals.scheduled);
+}
+
+/// Ctrl-C ends a simulation, whatever it has to write: many virtual seconds, many clients, a capture. A
+/// release takes less than a second for each (docs/performance.md); the bound is one of a build without
+/// optimisation, on a busy machine.
+#[test]
+fn an_interrupted_simulation_ends_soon() {
+    let place = Place::new();
+    for words in ["-c 200", "-c 200 --shards 2", "-c 100000", "-c 20 --think 1s", "-c 20 --capture"] {
+        let run = place.begin_run(&format!("--plane simulated {words} -d 100000s --warm-up 0s"));
+        run.await_checkpoint();
+        run.signal(Signal::INT);
+        let soon = std::time::Duration::from_secs(10);
+        assert!(common::try_poll(soon, || run.is_gone().then_some(())).is_some(), "{words}");
+        let ended = run.ended().exits(130);
+        let summary = is_whole(&ended.directory);
+        assert_eq!(ended.samples_file().kept(), all_requests(&summary), "{words}");
+        // What reads the whole capture is left to `farfield verify`.
+        let held = summary.verdict.checks.iter().find(|check| check.name == "capture-agrees");
+        assert_eq!(held.is_some(), words.contains("--capture"), "{words}");
+        let note = held.and_then(|check| check.note.as_deref()).unwrap_or("the run was interrupted");
+        assert!(note.starts_with("the run was interrupted"), "{note}");
+    }
 }

@@ -28,7 +28,7 @@ fn lindley(samples: &[Sample], service: f64) -> f64 {
 }
 
 /// M/D/1 at 60 %. What was offered is known to the nanosecond, so that the least mean that any server could
-/// have is exact; above it there is room for a busy machine. The arrivals themselves are held against
+/// have is exact; above it there is room for a busy machine. The arrivals themselves are compared with
 /// Pollaczek and Khinchine's formula.
 #[test]
 fn an_open_load_on_one_server_is_m_d_1() {

@@ -145,7 +145,7 @@ fn in_virtual_time_the_estimate_meets_the_exact_answer() {
             "plane = 'simulated'\nrun = {{ duration = '2s', warm-up = '0s', drain = '{drain}' }}\n\
              load = {{ model = 'open', arrivals = {{ process = 'poisson', rate = '1000/s' }} }}\n\
              connections.request-timeout = '1h'\nnetwork = {{ clients = 64, rtt = '2ms' }}\n\
-             simulated = {{ workers = 100000, service-time = {{ law = 'exponential', mean = '500ms' }} }}\n"
+             simulated = {{ workers = 100000, service-time = {{ distribution = 'exponential', mean = '500ms' }} }}\n"
         )
     };
     let run = |name: &str, drain: &str, code| {
