@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::wan::{Asked, Kind, Wan, may_build};
+use common::wan::{Asked, Kind, SHORT, Wan, may_build};
 use common::{Ended, Signal, count, poll};
 use farfield_base::{Duration, Outcome, Sample, Stamp};
 use std::net::IpAddr;
@@ -41,7 +41,7 @@ const CLOSED: &str = "
 [load]
 model = 'closed'
 users = 1000
-think = { law = 'exponential', mean = '2s' }
+think = { distribution = 'exponential', mean = '2s' }
 ramp = '1s'
 [connections]
 parallel = 2
@@ -66,7 +66,7 @@ const HYBRID: &str = "
 [load]
 model = 'hybrid'
 arrivals = '150/s'
-requests = { law = 'geometric', mean = 3 }
+requests = { distribution = 'geometric', mean = 3 }
 think = '100ms'
 [connections]
 policy = 'early-close'
@@ -126,7 +126,8 @@ fn drive(test: &str, kind: Kind) {
     let Some(wan) = Wan::new(test, kind) else { return };
     let carried = |samples: &[Sample]| samples.iter().map(|sample| sample.number).max().unwrap_or(0);
 
-    let ended = wan.run(&format!("{CLOSED}{PEOPLE}"), "").exits(0);
+    // Users think for 2 s, and 1.5 s are measured.
+    let ended = wan.run(&format!("{CLOSED}{PEOPLE}"), SHORT).exits(0);
     let samples = accounts(&ended, &wan.take_log());
     assert!(samples.len() >= 3000, "everybody reads a page: {}", samples.len());
     assert_eq!(sent(&samples), samples.len());

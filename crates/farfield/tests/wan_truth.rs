@@ -6,10 +6,13 @@
 
 mod common;
 
-use common::wan::{Kind, Wan, find};
+use common::wan::{Kind, SHORT, Wan, find};
 use common::{Ended, alone};
 use farfield_base::{Outcome, Sample};
 use std::process::Command;
+
+/// Runs at most, until other work on the machine has left one undisturbed.
+const RUNS: usize = 5;
 
 fn nginx(test: &str) -> Option<Wan> {
     Wan::new(test, Kind::Nginx)
@@ -103,19 +106,27 @@ fn sixteen_subnetworks_add_up() {
         subnets = 16
         hosts = 1
     ";
-    let ended = wan.run(scenario, "").exits(0);
-    let rate = ended.summary().steady.rates.expect("a window").completed_per_s;
     // 2 ms a subnetwork, and 0.1 ms there and back on each host's own link.
     let theory: f64 = (1..=16).map(|at| 1e3 / (3.0 * (2.0 * f64::from(at) + 0.2))).sum();
-    compare("16 subnetworks", theory, rate);
-    assert!(rate < theory, "{rate} a second");
-    let samples = ended.samples();
-    let at_best = |class| {
-        1.0 / shortest(answered(&samples, class, 1.0).map(|sample| sample.response_time().as_secs_f64()))
-    };
-    let at_best: f64 = (0..16).map(at_best).sum();
-    println!("16 subnetworks at best | {at_best:.4}");
-    assert!((0.7..1.0).contains(&(at_best / theory)), "{at_best} a second where nothing disturbs");
+    let mut shortest_s = [f64::INFINITY; 16];
+    for _ in 0..RUNS {
+        let ended = wan.run(scenario, "").exits(0);
+        let rate = ended.summary().steady.rates.expect("a window").completed_per_s;
+        compare("16 subnetworks", theory, rate);
+        assert!(rate < theory, "{rate} a second");
+        let samples = ended.samples();
+        for (class, least) in (0..).zip(&mut shortest_s) {
+            let took = answered(&samples, class, 1.0).map(|sample| sample.response_time().as_secs_f64());
+            *least = least.min(shortest(took));
+        }
+        let at_best: f64 = shortest_s.iter().map(|least| 1.0 / least).sum();
+        println!("16 subnetworks at best | {at_best:.4}");
+        assert!(at_best < theory, "{at_best} a second");
+        if at_best > 0.7 * theory {
+            return;
+        }
+    }
+    panic!("less than 0.7 of {theory} a second at best, in {RUNS} runs");
 }
 
 /// A client's link: its rate, in words and bits a second, and what crosses it in packets of which size.
@@ -129,49 +140,41 @@ const LINKS: [Link; 5] = [
 ];
 
 /// A link of rate R carries R, headers of 52 bytes a packet accounted for: an object over each, the slower
-/// ones all at once, the fastest alone.
+/// ones all at once, the fastest alone. None is ever quicker; one that was slower is given another object.
 #[test]
 fn a_link_carries_its_rate() {
     let Some(wan) = nginx("a_link_carries_its_rate") else { return };
     let _alone = alone();
     println!("rate | theory, Mbit/s | goodput, Mbit/s | off");
-    carry(&wan, &LINKS[..4]);
-    carry(&wan, &LINKS[4..]);
-}
-
-/// An object over each of the links at once. No object may be quicker than its link. Where a machine that
-/// does much else kept the server or the emulator waiting for longer than a link's queue lasts, the objects
-/// are asked for again, twice at most.
-fn carry(wan: &Wan, links: &[Link]) {
-    let mut at_best = vec![f64::NEG_INFINITY; links.len()];
-    for _ in 0..3 {
-        for (best, off) in at_best.iter_mut().zip(deviations(wan, links)) {
-            *best = best.max(off);
+    for mut links in [LINKS[..4].to_vec(), LINKS[4..].to_vec()] {
+        for _ in 0..RUNS {
+            links = slower(&wan, &links);
+            if links.is_empty() {
+                break;
+            }
         }
-        let mut all = links.iter().zip(&at_best);
-        if all.all(|((rate, bits, ..), off)| {
-            assert!(*off < 0.01, "{rate}: {off}");
-            // Without optimisation it is this program that bounds the fastest link; with it that one carries
-            // its rate as well.
-            let least = if *bits >= 1e9 && cfg!(debug_assertions) { -0.8 } else { -0.05 };
-            *off >= least
-        }) {
-            return;
-        }
+        assert!(links.is_empty(), "slower than their rate each of {RUNS} times: {links:?}");
     }
-    panic!("in none of three tries: {at_best:?}");
 }
 
-/// By how much the goodput of an object over each of the links at once is off what the link carries.
-fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
+/// The share of its rate by which a link may seem quicker or slower where the machine takes no time from the
+/// shard or the server. The server's slow start takes a thousandth of an object's time.
+const OFF: f64 = 0.002;
+
+/// An object over each of the links at once: those that carried less than their rate.
+///
+/// A link is idle while the server has not handed on its object (its kernel then sends in the shard's own
+/// writes, when a client acknowledges), and for the stalls of a shard that has fallen behind. Nobody takes a
+/// packet for lost that comes late.
+fn slower(wan: &Wan, links: &[Link]) -> Vec<Link> {
     let requests: String = links.iter().map(|(_, _, path, _)| format!("{{ path = '{path}' }},")).collect();
     let class = |(rate, bits, _, packet): &Link| {
         // So near that the server's slow start is through in a thousandth of the time that the object takes.
-        let delay = if *bits < 1e9 { "2ms" } else { "100us" };
+        let delay = if *bits < 1e8 { "2ms" } else { "100us" };
         format!(
             "[[network.class]]\nname = '{rate}'\nup = {{ delay = '{delay}' }}
             down = {{ delay = '{delay}', rate = '{rate}', queue = '8MiB' }}
-            tcp = {{ receive-buffer = '256KiB', mss = {} }}\n",
+            tcp = {{ receive-buffer = '256KiB', rto.min = '5s', mss = {} }}\n",
             packet - 40
         )
     };
@@ -180,7 +183,11 @@ fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
     // tail.
     let users = links.len();
     let scenario = format!(
-        "server.settings = {{ 'net.ipv4.tcp_early_retrans' = '0' }}
+        "server.receive-processors = []
+        [server.settings]
+        'net.ipv4.tcp_early_retrans' = '0'
+        'net.ipv4.tcp_rto_min_us' = '5000000'
+        'net.ipv4.tcp_wmem' = '4096 268435456 268435456'
         [load]
         model = 'closed'
         users = {users}
@@ -195,17 +202,24 @@ fn deviations(wan: &Wan, links: &[Link]) -> Vec<f64> {
         clients = {users}
         {classes}"
     );
-    let samples = wan.run(&scenario, "").exits(0).samples();
-    let deviation = |(class, (rate, bits, _, packet)): (u16, &Link)| {
+    let ended = wan.run(&scenario, "").exits(0);
+    let samples = ended.samples();
+    let mut slower = Vec::new();
+    for (class, link) in (0..).zip(links) {
+        let (rate, bits, _, packet) = link;
         let sample = answered(&samples, class, 0.0).next().expect("a reply");
         // From the first packet's arrival on, what the others carry.
         let bytes = sample.reply_bytes - (packet - 52);
         let on_the_wire = bytes + 52 * bytes.div_ceil(packet - 52);
         let took = sample.transfer_time().expect("a body").as_secs_f64();
         let theory = bits / 1e6 * bytes as f64 / on_the_wire as f64;
-        compare(rate, theory, 8.0 * bytes as f64 / took / 1e6)
-    };
-    (0..).zip(links).map(deviation).collect()
+        let off = compare(rate, theory, 8.0 * bytes as f64 / took / 1e6);
+        assert!(off < OFF, "{rate} is exceeded: {off}");
+        if off < -OFF {
+            slower.push(*link);
+        }
+    }
+    slower
 }
 
 /// Padhye, Firoiu, Towsley and Kurose 1998, equation 32 with b = 1 and an unlimited window: segments sent a
@@ -388,18 +402,54 @@ fn captures_are_clean_where_nothing_is_lost() {
     let test = "captures_are_clean_where_nothing_is_lost";
     let Some(tshark) = find(test, "tshark") else { return };
     let Some(wan) = nginx(test) else { return };
-    let ended = wan.run(LOSSLESS, "--capture").exits(0);
+    // Ten pages of a user in two seconds.
+    let ended = wan.run(LOSSLESS, &format!("--capture {SHORT}")).exits(0);
     let network = ended.summary().network.expect("a network");
     assert_eq!(network.capture_drops, 0);
     assert_eq!(frames(&tshark, &ended, "frame"), network.packets_up + network.packets_down);
     is_clean(&tshark, &ended);
 
-    let ended = wan.run(LOSSLESS, "--set capture.clients=[0,1,2,3]").exits(0);
+    let ended = wan.run(LOSSLESS, &format!("--set capture.clients=[0,1,2,3] {SHORT}")).exits(0);
     assert_eq!(ended.summary().network.expect("a network").capture_drops, 0);
     let requests = frames(&tshark, &ended, "http.request");
     let users = |sample: &&Sample| sample.user < 4;
     assert_eq!(requests, ended.samples().iter().filter(users).count() as u64);
     is_clean(&tshark, &ended);
+    // Samples and packets at the clients' own interfaces have one clock, and nothing between them.
+    let found = verification(&ended);
+    assert_eq!((found.findings.as_slice(), found.matched.requests), (&[][..], requests));
+    assert!(found.times.iter().all(|errors| errors.max_absolute_ns == Some(0)), "{:?}", found.times);
+}
+
+/// What the run found when it held its samples against its packets.
+fn verification(ended: &Ended) -> farfield_verify::Verification {
+    let text = std::fs::read_to_string(ended.directory.join("verify.json")).expect("verify.json");
+    serde_json::from_str(&text).expect("a verification")
+}
+
+/// Packets that are lost, in both directions and in the handshake too, are no disagreement: the same
+/// retransmissions are in the samples.
+#[test]
+fn samples_agree_with_packets_where_packets_are_lost() {
+    let test = "samples_agree_with_packets_where_packets_are_lost";
+    let Some(wan) = nginx(test) else { return };
+    let scenario = "
+        [load]\nmodel = 'closed'\nusers = 8\nthink = '20ms'\n\
+        [connections]\npolicy = 'one-request'\n\
+        [[requests.request]]\npath = '/64k'\n\
+        [run]\nwarm-up = '0s'\nduration = '4s'\ndrain = '30s'\n\
+        [network]\nclients = 8\n\
+        [[network.class]]\nname = 'lossy'\n\
+        up = { delay = '10ms', loss = { model = 'independent', rate = '4%' } }\n\
+        down = { delay = '10ms', loss = { model = 'independent', rate = '4%' } }\n\
+        [capture]\nclients = [0, 1, 2, 3, 4, 5, 6, 7]\n";
+    let ended = wan.run(scenario, SHORT);
+    let found = verification(&ended);
+    assert_eq!(found.findings, [], "{}", ended.stdout);
+    assert!(found.times.iter().all(|errors| errors.max_absolute_ns == Some(0)), "{:?}", found.times);
+    let tcp = found.tcp;
+    assert_eq!(Some(tcp.syn_retries), tcp.syn_retries_samples, "{tcp:?}");
+    assert!(tcp.client_retransmissions + tcp.syn_retries > 0, "{tcp:?}");
 }
 
 /// What passes the gateway in large segments is delivered as what passes it packet by packet.
@@ -410,7 +460,7 @@ fn offload_changes_nothing() {
     // One user at each distance, whom nobody else disturbs.
     let alone = LOSSLESS.replace(" = 40", " = 4");
     let took = |offload: bool| {
-        let ended = wan.run(&alone, &format!("--set network.offload={offload}")).exits(0);
+        let ended = wan.run(&alone, &format!("--set network.offload={offload} {SHORT}")).exits(0);
         let samples = ended.samples();
         [0, 1, 2, 3].map(|class| {
             let large = answered(&samples, class, 0.0).filter(|sample| sample.request == 0);
