@@ -10,7 +10,7 @@ use xtask::process;
 
 /// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they
 /// are.
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 14] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -18,6 +18,7 @@ const ALLOWED: [&str; 13] = [
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "ISC",
     "MIT",
     "MPL-2.0",
     "Unicode-3.0",

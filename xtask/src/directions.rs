@@ -14,9 +14,10 @@ type Row = (&'static str, &'static [&'static str]);
 
 /// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net`
 /// knows no TCP, `tcp` no links, `report` no engine, `xtask` no product.
-const ALLOWED: [Row; 19] = [
+const ALLOWED: [Row; 21] = [
     ("farfield-base", &[]),
     ("farfield-wire", &["farfield-base"]),
+    ("farfield-capture", &["farfield-base", "farfield-wire"]),
     ("farfield-tcp", &["farfield-base", "farfield-wire"]),
     ("farfield-http", &["farfield-base"]),
     ("farfield-net", &["farfield-base"]),
@@ -28,6 +29,7 @@ const ALLOWED: [Row; 19] = [
         "farfield-emulator",
         &[
             "farfield-base",
+            "farfield-http",
             "farfield-net",
             "farfield-tcp",
             "farfield-traffic",
@@ -37,10 +39,15 @@ const ALLOWED: [Row; 19] = [
     ),
     ("farfield-measure", &["farfield-base"]),
     (
+        "farfield-verify",
+        &["farfield-base", "farfield-capture", "farfield-fit", "farfield-measure", "farfield-traffic"],
+    ),
+    (
         "farfield-engine",
         &[
             "farfield-base",
             "farfield-emulator",
+            "farfield-http",
             "farfield-measure",
             "farfield-net",
             "farfield-traffic",
@@ -67,12 +74,20 @@ const ALLOWED: [Row; 19] = [
     ),
     (
         "farfield-report",
-        &["farfield-base", "farfield-fit", "farfield-log", "farfield-measure", "farfield-traffic"],
+        &[
+            "farfield-base",
+            "farfield-fit",
+            "farfield-log",
+            "farfield-measure",
+            "farfield-traffic",
+            "farfield-verify",
+        ],
     ),
     (
         "farfield",
         &[
             "farfield-base",
+            "farfield-capture",
             "farfield-emulator",
             "farfield-engine",
             "farfield-fit",
@@ -86,6 +101,7 @@ const ALLOWED: [Row; 19] = [
             "farfield-tcp",
             "farfield-traffic",
             "farfield-user",
+            "farfield-verify",
             "farfield-wire",
         ],
     ),
@@ -93,6 +109,7 @@ const ALLOWED: [Row; 19] = [
         "farfield-testkit",
         &[
             "farfield-base",
+            "farfield-capture",
             "farfield-fit",
             "farfield-http",
             "farfield-log",

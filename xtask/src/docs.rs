@@ -19,6 +19,7 @@ pub struct DocsArgs {
 /// The file of each document, and the arguments with which `farfield generate` prints it.
 const DOCUMENTS: &[(&str, &[&str])] = &[
     ("docs/summary.schema.json", &["schema"]),
+    ("docs/verify.schema.json", &["verify-schema"]),
     ("docs/farfield.1", &["man"]),
     ("docs/completions/farfield.bash", &["completions", "bash"]),
     ("docs/completions/farfield.fish", &["completions", "fish"]),

@@ -1,5 +1,5 @@
-//! Shared by the maintainers' programs: running other programs, held on a processor and measured; the tools
-//! of the system.
+//! Shared by the maintainers' programs: their frame; running other programs, held on a processor and
+//! measured; the tools of the system.
 //!
 //! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate
 //! of the product.
@@ -9,3 +9,4 @@ pub mod nginx;
 pub mod process;
 mod services;
 pub mod system;
+pub mod task;

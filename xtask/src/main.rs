@@ -1,9 +1,10 @@
-//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `experiment` and
-//! `study`.
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `audit`,
+//! `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
 
+mod audits;
 mod bench;
 mod check;
 mod dependencies;
@@ -15,11 +16,11 @@ mod leftovers;
 mod python;
 mod test;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
-use std::path::Path;
 use std::process::ExitCode;
 use xtask::hold;
+use xtask::task::enter_repository;
 
 /// The tasks of a maintainer of farfield.
 #[derive(Debug, Parser)]
@@ -30,6 +31,7 @@ enum Task {
     Check,
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
+    Audit(audits::AuditArgs),
     /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
     /// experiments/.
     Experiment(experiments::ForwardedArgs),
@@ -40,26 +42,20 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Task::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    xtask::task::main("xtask", run)
 }
 
 fn run(task: Task) -> Result<ExitCode> {
     if let Task::Hold(args) = task {
+        // Its paths are those of the program that started it.
         return hold::run(&args);
     }
-    // Every path below is relative to the repository's root, wherever the command was typed.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no repository")?;
-    std::env::set_current_dir(root).with_context(|| format!("cannot enter {}", root.display()))?;
+    enter_repository()?;
     match task {
         Task::Test(args) => test::run(&args),
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiments::run("experiment", &args),
         Task::Study(args) => experiments::run("study", &args),

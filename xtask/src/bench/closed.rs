@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn goals_are_held_against_the_median() {
-        assert!(cpu_goal(&runs(), "wrk").contains("0.80 (0.80–0.80), kept"));
+        assert!(cpu_goal(&runs(), "wrk").contains("0.80 (0.80–0.80), met"));
         assert_eq!(cpu_goal(&runs(), "ab"), "");
         let mut slow = runs();
         slow[0].cpu_us = vec![11.0, 22.0];

@@ -16,7 +16,7 @@ use std::fs;
 const CONNECTIONS: u32 = 256;
 
 /// Clients at 50 ms of round trip, 1 KB, a closed loop at full speed.
-const FAR: &str = r#"
+pub const FAR: &str = r#"
 [load]
 model = "closed"
 users = 10000

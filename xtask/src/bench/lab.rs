@@ -66,6 +66,7 @@ pub struct Lab {
     /// Steal by the machine's host meanwhile.
     pub host: Host,
     farfield: PathBuf,
+    earlier: Option<PathBuf>,
     peers: PathBuf,
     scratch: TempDir,
     server_cpu: usize,
@@ -86,11 +87,27 @@ impl Lab {
             extent,
             host: Host::default(),
             farfield: builds.join("release/farfield"),
+            earlier: None,
             peers: builds.join("peers/bin"),
             scratch,
             server_cpu,
             generator_cpu,
         })
+    }
+
+    /// The lab of another farfield.
+    pub fn with_farfield(self, farfield: PathBuf) -> Lab {
+        Lab { farfield, ..self }
+    }
+
+    /// The lab with an earlier farfield to compare with.
+    pub fn with_earlier(self, earlier: Option<PathBuf>) -> Lab {
+        Lab { earlier, ..self }
+    }
+
+    /// The earlier farfield.
+    pub fn earlier(&self) -> Option<&Path> {
+        self.earlier.as_deref()
     }
 
     /// Starts nginx on the servers' processor.

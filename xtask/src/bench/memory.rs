@@ -36,9 +36,13 @@ pub fn users(lab: &Lab) -> Result<String> {
         format!("{:.1}", usage.peak_mib()),
         format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
     ]);
-    let kept = usage.peak_mib() <= USERS_MIB_MAX && open >= f64::from(USERS);
+    let is_met = usage.peak_mib() <= USERS_MIB_MAX && open >= f64::from(USERS);
     let seen = format!("{:.1} MiB, {open:.0} connected", usage.peak_mib());
-    Ok(format!("{}\n{}", table.to_markdown(), goal("10,000 connected users in at most 64 MiB", &seen, kept)))
+    Ok(format!(
+        "{}\n{}",
+        table.to_markdown(),
+        goal("10,000 connected users in at most 64 MiB", &seen, is_met)
+    ))
 }
 
 /// One load for a short and for a long time.

@@ -137,7 +137,7 @@ impl Runs {
                 &format!("{lateness:.0} µs"),
                 lateness.median <= LATENESS_P99_US_MAX,
             )
-            + &goal("no doubt in farfield's own verdicts", &doubts, self.doubts.is_empty())
+            + &goal("failed checks of farfield's own verdicts: none", &doubts, self.doubts.is_empty())
     }
 }
 
@@ -176,8 +176,8 @@ mod tests {
         let mut runs = Runs::default();
         runs.add(&measured(1009.0), 1000.0, Some(Summary::parse(text).unwrap())).unwrap();
         let goals = runs.goals();
-        assert!(goals.contains("0.099 (0.099–0.099) %, kept"), "{goals}");
+        assert!(goals.contains("0.099 (0.099–0.099) %, met"), "{goals}");
         assert!(goals.contains("250 (250–250) µs, missed"), "{goals}");
-        assert!(goals.contains("Came: lateness, missed"), "{goals}");
+        assert!(goals.contains("Measured: lateness, missed"), "{goals}");
     }
 }
