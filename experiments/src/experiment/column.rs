@@ -1,10 +1,10 @@
-//! The numbers of a run by name, and its verdict on itself.
+//! The numbers of a run by name, its verdict on itself, and the points that several runs make.
 
+use super::interval::Estimate;
+use super::measured::{Measured, RunSummary};
 use super::plan::Number;
-use anyhow::{Context, Result};
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A number that each run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -16,7 +16,8 @@ pub enum Column {
     Offered,
     /// Attempts to connect in a second.
     Attempts,
-    /// SYNs in a second: the attempts, and those that the kernel sent again.
+    /// SYNs in a second: the attempts, times the SYNs that the kernel counted for each over the whole run,
+    /// connections begun and SYNs sent again.
     Syns,
     /// Replies in a second that completed with success.
     Completed,
@@ -35,6 +36,8 @@ pub enum Column {
     Little,
     /// Bodies, in megabits a second.
     Body,
+    /// The bodies of a second divided by its completed replies, in kilobytes.
+    Size,
     /// The 99th percentile of how late the generator acted, in milliseconds.
     Lateness,
     /// The 99th percentile of how late packets left the emulated network for the server, in milliseconds.
@@ -56,81 +59,52 @@ pub enum Column {
     FailedPages,
     /// Sessions begun in a second, where these arrive.
     Sessions,
+    /// Processors that the server took.
+    ServerCpu,
+    /// Processors that the load generator took.
+    GeneratorCpu,
+    /// The server's processes, in the mean.
+    Processes,
+    /// The most processes that the server had.
+    ProcessesMost,
+    /// The most memory that the server's processes had resident; what they share counts for each.
+    Memory,
+    /// The most connections that waited to be accepted.
+    Queue,
+    /// Connections that were established at the server, in the mean.
+    Established,
+    /// The mean time of requests by packets, from the first byte of the request to the last of the reply.
+    Actual,
+    /// The mean time of requests that the load generator reports.
+    Reported,
+    /// The difference of that mean from the one that packets have for it.
+    Error,
+    /// The largest error of a single request, where the load generator keeps them.
+    ErrorMax,
+    /// The difference of the median that is reported from that of packets.
+    MedianError,
+    /// Connections by packets.
+    Connections,
+    /// The most of them open at once.
+    OpenMost,
+    /// The most requests on one of them.
+    RequestsMost,
 }
 
-/// One run: a point of a curve.
+/// The least number of valid repeats with which a point has an interval, and claims on it are judged.
+pub const VALID_MIN: usize = 3;
+
+/// A point of a curve: its repeats, each with a server that was started anew.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The place of its curve.
     pub curve: usize,
     /// The value of the varied key.
     pub value: Number,
-    /// The measurements.
-    pub measured: Measured,
-    /// The measurements of each class of clients, by name.
-    pub classes: BTreeMap<String, Measured>,
-    /// The checks that failed, by name, of the run's verdict on itself; none if it is valid.
-    pub doubts: Vec<String>,
-    /// The number of runs; all before the last one were invalid.
-    pub tries: u32,
-}
-
-/// The parts of a run's summary that an experiment reads.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunSummary {
-    /// The measurements.
-    pub measured: Measured,
-    /// The measurements of each class of clients, by name.
-    pub classes: BTreeMap<String, Measured>,
-    /// The checks that failed of the run's verdict on itself.
-    pub doubts: Vec<String>,
-}
-
-/// The numbers of a run's steady part, of all clients or of a class. A class lacks the numbers that there are
-/// of all clients alone, such as those of the generator.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Measured {
-    /// Requests due in a second.
-    pub offered_per_s: f64,
-    /// Attempts to connect in a second.
-    pub attempts_per_s: f64,
-    /// SYNs that the kernel sent again in a second, over the whole run; absent where it is not the clients'
-    /// TCP.
-    pub syns_again_per_s: Option<f64>,
-    /// Replies in a second that completed with success.
-    pub completed_per_s: f64,
-    /// The share of requests whose attempt to connect was abandoned.
-    pub abandoned: f64,
-    /// The share of requests that went wrong; absent if no end was seen.
-    pub errors: Option<f64>,
-    /// The mean response time; absent if nothing succeeded.
-    pub response_ms: Option<f64>,
-    /// Its median.
-    pub median_ms: Option<f64>,
-    /// The mean number of requests in the system.
-    pub open: Option<f64>,
-    /// Bodies.
-    pub body_mbit_per_s: f64,
-    /// The 99th percentile of lateness; absent if nothing was scheduled.
-    pub lateness_ms: Option<f64>,
-    /// That of packets that left for the server; absent on a plane without a network.
-    pub departure_ms: Option<f64>,
-    /// That of packets that reached clients.
-    pub arrival_ms: Option<f64>,
-    /// The share of packets lost on the wire.
-    pub lost: Option<f64>,
-    /// Packets that found a queue full, of all that the server sent, over the whole run.
-    pub overflow: Option<f64>,
-    /// The busiest worker's share of time.
-    pub busy: Option<f64>,
-    /// The mean response time of pages; absent where requests have no pages, or none was completed.
-    pub page_ms: Option<f64>,
-    /// Their mean HTML latency.
-    pub latency_ms: Option<f64>,
-    /// The share of them with a failure.
-    pub failed_pages: Option<f64>,
-    /// Sessions begun; absent where none arrives.
-    pub sessions_per_s: Option<f64>,
+    /// Every run of the point, in the order in which they were made.
+    pub repeats: Vec<RunSummary>,
+    /// Why the point is unknown in spite of its repeats, such as that of another curve on which it rests.
+    pub unknown: Option<String>,
 }
 
 impl Column {
@@ -149,6 +123,7 @@ impl Column {
             Column::Open => "requests open",
             Column::Little => "response by Little's law",
             Column::Body => "bodies, Mbit/s",
+            Column::Size => "mean body",
             Column::Lateness => "lateness p99",
             Column::Departure => "departures late p99",
             Column::Arrival => "arrivals late p99",
@@ -159,18 +134,53 @@ impl Column {
             Column::Latency => "HTML latency",
             Column::FailedPages => "pages failed",
             Column::Sessions => "sessions, 1/s",
+            Column::ServerCpu => "server, processors",
+            Column::GeneratorCpu => "generator, processors",
+            Column::Processes => "server processes",
+            Column::ProcessesMost => "most processes",
+            Column::Memory => "server memory",
+            Column::Queue => "longest accept queue",
+            Column::Established => "connections established",
+            Column::Actual => "mean by packets",
+            Column::Reported => "mean reported",
+            Column::Error => "error of the mean",
+            Column::ErrorMax => "largest error",
+            Column::MedianError => "error of the median",
+            Column::Connections => "connections",
+            Column::OpenMost => "most open",
+            Column::RequestsMost => "most requests on one",
         };
         head.to_owned()
     }
 
-    /// The number, where the run has one: a rate, a share or milliseconds.
-    pub fn of(self, row: &Row) -> Option<f64> {
-        let measured = &row.measured;
+    /// The numbers of a point's valid repeats if it is valid, and else of all: a rate, a share or
+    /// milliseconds of each. Absent if one of them lacks the number, since the mean of the others would be
+    /// that of survivors.
+    pub fn numbers(self, row: &Row) -> Option<Vec<f64>> {
+        let counted = row.repeats.iter().filter(|run| run.doubts.is_empty() || !row.is_valid());
+        counted.map(|run| self.of(row.value, &run.measured)).collect()
+    }
+
+    /// The mean over a point's repeats, with its interval where the point is valid.
+    pub fn estimate(self, row: &Row) -> Option<Estimate> {
+        if self == Column::Value {
+            return Some(Estimate::constant(row.value.as_f64()));
+        }
+        let numbers = self.numbers(row)?;
+        let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+        match row.is_valid() {
+            true => Estimate::of(&numbers),
+            false => (!numbers.is_empty()).then_some(Estimate::constant(mean)),
+        }
+    }
+
+    /// The number of a run, where it has one: a rate, a share or milliseconds.
+    fn of(self, value: Number, measured: &Measured) -> Option<f64> {
         match self {
-            Column::Value => Some(row.value.as_f64()),
+            Column::Value => Some(value.as_f64()),
             Column::Offered => Some(measured.offered_per_s),
             Column::Attempts => Some(measured.attempts_per_s),
-            Column::Syns => measured.syns_again_per_s.map(|again| measured.attempts_per_s + again),
+            Column::Syns => measured.syns_per_s,
             Column::Completed => Some(measured.completed_per_s),
             Column::Abandoned => Some(measured.abandoned),
             Column::Errors => measured.errors,
@@ -182,6 +192,10 @@ impl Column {
             }
             Column::Little => None,
             Column::Body => Some(measured.body_mbit_per_s),
+            Column::Size if measured.completed_per_s > 0.0 => {
+                Some(measured.body_mbit_per_s * 1e3 / 8.0 / measured.completed_per_s)
+            }
+            Column::Size => None,
             Column::Lateness => measured.lateness_ms,
             Column::Departure => measured.departure_ms,
             Column::Arrival => measured.arrival_ms,
@@ -192,18 +206,31 @@ impl Column {
             Column::Latency => measured.latency_ms,
             Column::FailedPages => measured.failed_pages,
             Column::Sessions => measured.sessions_per_s,
+            Column::ServerCpu => measured.server.server_cpu,
+            Column::GeneratorCpu => measured.server.generator_cpu,
+            Column::Processes => measured.server.processes,
+            Column::ProcessesMost => measured.server.processes_most,
+            Column::Memory => measured.server.memory_mb,
+            Column::Queue => measured.server.queue_most,
+            Column::Established => measured.server.established,
+            Column::Actual => measured.packets.actual_ms,
+            Column::Reported => measured.packets.reported_ms,
+            Column::Error => measured.packets.error_ms(),
+            Column::ErrorMax => measured.packets.error_max_ms,
+            Column::MedianError => measured.packets.median_error_ms,
+            Column::Connections => measured.packets.connections,
+            Column::OpenMost => measured.packets.open_most,
+            Column::RequestsMost => measured.packets.requests_most,
         }
     }
 
-    /// A number of this column, as the table has it.
-    pub fn written(self, number: f64) -> String {
-        match self {
-            Column::Value => number.to_string(),
-            Column::Abandoned | Column::Errors | Column::Lost | Column::FailedPages => {
-                format!("{:.1} %", number * 100.0)
-            }
-            Column::Overflow => format!("{:.3} %", number * 100.0),
-            Column::Busy => format!("{:.0} %", number * 100.0),
+    /// A number of this column, as the table has it, with half the width of its interval behind `±`.
+    pub fn written(self, number: f64, half_width: Option<f64>) -> String {
+        let (times, decimals, unit) = match self {
+            Column::Value => return number.to_string(),
+            Column::Abandoned | Column::Errors | Column::Lost | Column::FailedPages => (100.0, 1, " %"),
+            Column::Overflow => (100.0, 3, " %"),
+            Column::Busy => (100.0, 0, " %"),
             Column::Response
             | Column::Median
             | Column::Little
@@ -211,183 +238,107 @@ impl Column {
             | Column::Departure
             | Column::Arrival
             | Column::Page
-            | Column::Latency => {
-                let decimals = if number < 10.0 { 2 } else { 0 };
-                format!("{number:.decimals$} ms")
+            | Column::Latency => (1.0, if number < 10.0 { 2 } else { 0 }, " ms"),
+            Column::Actual | Column::Reported | Column::Error | Column::ErrorMax | Column::MedianError => {
+                (1.0, 3, " ms")
             }
-            Column::Sessions => format!("{number:.2}"),
-            _ => format!("{number:.1}"),
-        }
+            Column::Size => (1.0, 2, " kB"),
+            Column::Memory => (1.0, 0, " MB"),
+            Column::ServerCpu | Column::GeneratorCpu => (1.0, 2, ""),
+            Column::Connections | Column::OpenMost | Column::RequestsMost => (1.0, 0, ""),
+            Column::Sessions => (1.0, 2, ""),
+            _ => (1.0, 1, ""),
+        };
+        let digits = |number: f64| format!("{:.decimals$}", number * times);
+        let interval = half_width.map(|half_width| format!(" ± {}", digits(half_width))).unwrap_or_default();
+        format!("{}{interval}{unit}", digits(number))
     }
 }
 
 impl Row {
-    /// Whether the run says of itself that it may be believed.
+    /// The runs that say of themselves that they may be believed.
+    pub fn valid(&self) -> usize {
+        self.repeats.iter().filter(|run| run.doubts.is_empty()).count()
+    }
+
+    /// Whether the point has enough valid repeats for an interval, and claims on it can be judged.
     pub fn is_valid(&self) -> bool {
-        self.doubts.is_empty()
-    }
-}
-
-impl RunSummary {
-    /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
-    pub fn read(summary: &Value, syns_again: Option<u64>) -> Result<RunSummary> {
-        let classes = summary.pointer("/classes").and_then(Value::as_array);
-        let class = |class: &Value| {
-            let name = class["name"].as_str().context("a class without a name")?;
-            Ok((name.to_owned(), Measured::of(class)?))
-        };
-        Ok(RunSummary {
-            measured: Measured::read(summary, syns_again)?,
-            classes: classes.into_iter().flatten().map(class).collect::<Result<_>>()?,
-            doubts: doubts(summary),
-        })
-    }
-}
-
-impl Measured {
-    /// Reads a run's summary; the kernel sent `syns_again` SYNs again in the course of it.
-    fn read(summary: &Value, syns_again: Option<u64>) -> Result<Measured> {
-        let phases = ["warm_up_ns", "steady_ns", "drain_ns"].map(|phase| format!("/phases/{phase}"));
-        let lasted_ns = phases.iter().map(|phase| number(summary, phase)).sum::<Result<f64>>()?;
-        let sessions = summary.pointer("/generator/arrivals/begun").and_then(Value::as_f64);
-        let steady_s = number(summary, "/phases/steady_ns")? / 1e9;
-        Ok(Measured {
-            syns_again_per_s: syns_again.map(|count| count as f64 / (lasted_ns / 1e9)),
-            open: summary.pointer("/generator/in_system_mean").and_then(Value::as_f64),
-            lateness_ms: quantile_ms(summary, "/generator/lateness", "p99"),
-            departure_ms: quantile_ms(summary, "/network/departure_lateness", "p99"),
-            arrival_ms: quantile_ms(summary, "/network/arrival_lateness", "p99"),
-            lost: lost(summary),
-            overflow: overflow(summary),
-            busy: busiest(summary),
-            sessions_per_s: sessions.map(|begun| begun / steady_s),
-            ..Measured::of(summary)?
-        })
+        self.unknown.is_none() && self.valid() >= VALID_MIN
     }
 
-    /// Reads the numbers of requests and pages from a summary, or from a class's part of it.
-    fn of(part: &Value) -> Result<Measured> {
-        let per_s = |rate: &str| number(part, &format!("/steady/rates/{rate}_per_s"));
-        let ms = |pointer: &str| Some(part.pointer(pointer)?.as_f64()? / 1e6);
-        let requests = number(part, "/steady/requests")?;
-        let pages = |counted: &str| part.pointer(&format!("/pages/{counted}")).and_then(Value::as_f64);
-        let failed = || Some(pages("failed")? / (pages("completed")? + pages("failed")?).max(1.0));
-        Ok(Measured {
-            offered_per_s: per_s("offered")?,
-            attempts_per_s: per_s("connects")?,
-            completed_per_s: per_s("completed")?,
-            abandoned: ended(part, "connect-abandoned") / requests.max(1.0),
-            errors: part.pointer("/steady/error_share").and_then(Value::as_f64),
-            response_ms: ms("/steady/times/response/mean_ns"),
-            median_ms: quantile_ms(part, "/steady/times/response", "p50"),
-            body_mbit_per_s: per_s("body_bytes")? * 8.0 / 1e6,
-            page_ms: ms("/pages/response/mean_ns"),
-            latency_ms: ms("/pages/html_latency/mean_ns"),
-            failed_pages: failed(),
-            ..Measured::default()
-        })
+    /// The checks that failed in its repeats, by name, each once.
+    pub fn doubts(&self) -> Vec<&str> {
+        let doubts: BTreeSet<&str> =
+            self.repeats.iter().flat_map(|run| &run.doubts).map(String::as_str).collect();
+        doubts.into_iter().collect()
     }
-}
 
-/// The checks that failed of the verdict in a run's summary, by name.
-fn doubts(summary: &Value) -> Vec<String> {
-    let checks = summary.pointer("/verdict/checks").and_then(Value::as_array);
-    let failed = checks.into_iter().flatten().filter(|check| check["state"] == "failed");
-    failed.filter_map(|check| check["name"].as_str().map(str::to_owned)).collect()
-}
-
-fn number(summary: &Value, pointer: &str) -> Result<f64> {
-    let number = summary.pointer(pointer).and_then(Value::as_f64);
-    number.with_context(|| format!("no number at {pointer} of the summary"))
-}
-
-/// Requests of the steady part with this outcome.
-fn ended(summary: &Value, outcome: &str) -> f64 {
-    let outcomes = summary.pointer("/steady/outcomes").and_then(Value::as_array);
-    let mut named = outcomes.into_iter().flatten().filter(|counted| counted["name"] == outcome);
-    named.next().and_then(|counted| counted["count"].as_f64()).unwrap_or(0.0)
-}
-
-/// The percentile `name` of the times at `pointer`, in milliseconds.
-fn quantile_ms(summary: &Value, pointer: &str, name: &str) -> Option<f64> {
-    let quantiles = summary.pointer(pointer)?["quantiles"].as_array()?;
-    Some(quantiles.iter().find(|quantile| quantile["name"] == name)?["value_ns"].as_f64()? / 1e6)
-}
-
-/// The share of packets lost on the wire, of those and of all that reached the server or were taken from it.
-fn lost(summary: &Value) -> Option<f64> {
-    let network = summary.get("network")?;
-    let lost = network.pointer("/drops/lost")?.as_f64()?;
-    // Those lost on the way up are not among the packets up; those lost on the way down are among those down.
-    let all = network["packets_up"].as_f64()? + network["packets_down"].as_f64()? + lost / 2.0;
-    Some(lost / all.max(1.0))
-}
-
-fn overflow(summary: &Value) -> Option<f64> {
-    let network = summary.get("network")?;
-    let full = network.pointer("/drops/queue_full")?.as_f64()?;
-    Some(full / network["packets_down"].as_f64()?.max(1.0))
-}
-
-fn busiest(summary: &Value) -> Option<f64> {
-    let shares = summary.pointer("/generator/worker_busy")?.as_array()?;
-    shares.iter().filter_map(Value::as_f64).reduce(f64::max)
+    /// The validity of the point: how many of its runs count, and why others do not.
+    pub fn verdict(&self) -> String {
+        let (valid, all) = (self.valid(), self.repeats.len());
+        match (&self.unknown, valid == all) {
+            (Some(reason), _) => format!("**not known**: {reason}"),
+            (None, true) if self.is_valid() => format!("{valid} valid"),
+            (None, true) => format!("**{valid} valid**, too few"),
+            (None, false) => {
+                let count = format!("{valid} of {all} valid");
+                let count = if self.is_valid() { count } else { format!("**{count}**") };
+                format!("{count}: {}", self.doubts().join(", "))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::experiment::measured::Syns;
+    use crate::experiment::measured::tests::summary;
+    use std::collections::BTreeMap;
 
-    /// A row of curve `curve` that completed and attempted so many requests a second.
+    /// A point of three valid repeats, all of which completed and attempted so many requests a second.
     pub fn row(curve: usize, value: u32, attempts_per_s: f64, completed_per_s: f64) -> Row {
-        let measured = Measured {
-            offered_per_s: attempts_per_s,
-            attempts_per_s,
-            syns_again_per_s: Some(0.0),
-            completed_per_s,
-            abandoned: 0.25,
-            ..Measured::default()
-        };
-        let (classes, doubts) = (BTreeMap::new(), Vec::new());
-        Row { curve, value: Number::Whole(value), measured, classes, doubts, tries: 1 }
+        spread_row(curve, value, attempts_per_s, [completed_per_s; 3])
     }
 
-    fn summary() -> Value {
-        serde_json::json!({
-            "phases": { "warm_up_ns": 1e9, "steady_ns": 8e9, "drain_ns": 1e9 },
-            "verdict": { "checks": [
-                { "name": "completed", "state": "passed" }, { "name": "send-lateness", "state": "failed" } ] },
-            "steady": {
-                "requests": 200, "error_share": 0.5,
-                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "completed_per_s": 12.5,
-                    "body_bytes_per_s": 125_000.0 },
-                "times": { "response": { "mean_ns": 12e6, "quantiles": [ { "name": "p50", "value_ns": 3_000_000 } ] } },
-                "outcomes": [ { "name": "ok", "count": 100 }, { "name": "connect-abandoned", "count": 50 } ] },
-            "generator": { "lateness": { "quantiles": [ { "name": "p99", "value_ns": 1_500_000 } ] },
-                "in_system_mean": 7.5, "worker_busy": [0.25, 0.5], "arrivals": { "begun": 20 } },
-            "pages": { "completed": 30, "failed": 10, "response": { "mean_ns": 2_500_000_000u64 },
-                "html_latency": { "mean_ns": 8_000_000 } },
-            "classes": [ { "name": "modem",
-                "steady": { "requests": 4, "rates": { "offered_per_s": 0.5, "connects_per_s": 0.5, "completed_per_s": 0.25,
-                    "body_bytes_per_s": 0.0 } },
-                "pages": { "completed": 1, "failed": 0, "response": { "mean_ns": 7_000_000_000u64 } } } ],
-            "network": {
-                "packets_up": 480, "packets_down": 500, "drops": { "lost": 40, "queue_full": 6 },
-                "departure_lateness": { "quantiles": [ { "name": "p99", "value_ns": 20_000 } ] },
-                "arrival_lateness": null },
-        })
+    /// A point of valid repeats, each of which completed its number of requests a second.
+    pub fn spread_row<const N: usize>(curve: usize, value: u32, attempts: f64, completed: [f64; N]) -> Row {
+        let repeat = |completed_per_s| {
+            let measured = Measured {
+                offered_per_s: attempts,
+                attempts_per_s: attempts,
+                syns_per_s: Some(attempts),
+                completed_per_s,
+                abandoned: 0.25,
+                ..Measured::default()
+            };
+            RunSummary { measured, classes: BTreeMap::new(), doubts: Vec::new(), lines: BTreeMap::new() }
+        };
+        let repeats = completed.into_iter().map(repeat).collect();
+        Row { curve, value: Number::Whole(value), repeats, unknown: None }
+    }
+
+    /// The point with its first repeats invalid, as many as `count`.
+    pub fn doubted(mut row: Row, count: usize) -> Row {
+        for run in &mut row.repeats[..count] {
+            run.doubts = vec!["send-lateness".to_owned()];
+        }
+        row
     }
 
     #[test]
     fn a_summary_is_read() {
-        let RunSummary { measured, classes, doubts } = RunSummary::read(&summary(), Some(30)).unwrap();
-        let row = Row { measured, classes, doubts, ..row(0, 64, 0.0, 0.0) };
-        let of = |column: Column| column.of(&row).map(|number| column.written(number));
+        let run = RunSummary::read(&summary(), Some(Syns { first: 225, again: 30 })).unwrap();
+        let of = |column: Column| {
+            let number = column.of(Number::Whole(64), &run.measured);
+            number.map(|number| column.written(number, None))
+        };
         for (column, expected) in [
             (Column::Value, Some("64")),
             (Column::Offered, Some("25.0")),
             (Column::Attempts, Some("24.0")),
-            (Column::Syns, Some("27.0")),
+            // Of 216 attempts there were 225 first SYNs, and 27 again in the 9 s in which users begin.
+            (Column::Syns, Some("28.0")),
             (Column::Completed, Some("12.5")),
             (Column::Abandoned, Some("25.0 %")),
             (Column::Errors, Some("50.0 %")),
@@ -396,6 +347,7 @@ pub mod tests {
             (Column::Open, Some("7.5")),
             (Column::Little, Some("600 ms")),
             (Column::Body, Some("1.0")),
+            (Column::Size, Some("10.00 kB")),
             (Column::Lateness, Some("1.50 ms")),
             (Column::Departure, Some("0.02 ms")),
             (Column::Arrival, None),
@@ -409,18 +361,44 @@ pub mod tests {
         ] {
             assert_eq!(of(column).as_deref(), expected, "{column:?}");
         }
-        let modem = row.classes["modem"];
+        let modem = run.classes["modem"];
         assert_eq!((modem.page_ms, modem.latency_ms, modem.failed_pages), (Some(7000.0), None, Some(0.0)));
         assert_eq!((modem.completed_per_s, modem.open, modem.sessions_per_s), (0.25, None, None));
-        assert_eq!(row.doubts, ["send-lateness"]);
-        assert!(!row.is_valid());
+        assert_eq!(run.doubts, ["send-lateness"]);
     }
 
     #[test]
-    fn what_is_missing_is_named() {
-        let mut summary = summary();
-        summary["steady"]["rates"] = Value::Null;
-        let error = RunSummary::read(&summary, None).unwrap_err().to_string();
-        assert!(error.contains("/steady/rates/offered_per_s"), "{error}");
+    fn a_point_needs_three_valid_repeats() {
+        let four = spread_row(0, 1, 50.0, [40.0, 10.0, 20.0, 30.0]);
+        assert_eq!(four.verdict(), "4 valid");
+        let three = doubted(four.clone(), 1);
+        assert_eq!((three.is_valid(), three.verdict().as_str()), (true, "3 of 4 valid: send-lateness"));
+        assert_eq!(
+            Column::Completed.numbers(&three),
+            Some(vec![10.0, 20.0, 30.0]),
+            "the invalid one is left out"
+        );
+        let estimate = Column::Completed.estimate(&three).unwrap();
+        assert_eq!(Column::Completed.written(estimate.mean, Some(estimate.half_width())), "20.0 ± 16.9");
+        let two = doubted(four, 2);
+        assert_eq!((two.is_valid(), two.verdict().as_str()), (false, "**2 of 4 valid**: send-lateness"));
+        let estimate = Column::Completed.estimate(&two).unwrap();
+        assert_eq!((estimate.mean, estimate.half_width()), (25.0, 0.0), "of all, and without an interval");
+        assert_eq!(spread_row(0, 1, 50.0, [1.0]).verdict(), "**1 valid**, too few");
+        let unknown = Row { unknown: Some("others".to_owned()), ..row(0, 1, 50.0, 40.0) };
+        assert_eq!((unknown.is_valid(), unknown.verdict().as_str()), (false, "**not known**: others"));
+    }
+
+    /// A mean of the repeats in which something succeeded is one of survivors.
+    #[test]
+    fn a_number_that_a_repeat_lacks_is_missing() {
+        let mut row = row(0, 1, 50.0, 40.0);
+        assert_eq!(Column::Response.numbers(&row), None);
+        row.repeats[1].measured.response_ms = Some(7.0);
+        assert_eq!(Column::Response.numbers(&row), None);
+        row.repeats[0].doubts = vec!["late".to_owned()];
+        row.repeats[2].measured.response_ms = Some(9.0);
+        row.repeats.push(row.repeats[2].clone());
+        assert_eq!(Column::Response.numbers(&row), Some(vec![7.0, 9.0, 9.0]));
     }
 }

@@ -31,6 +31,9 @@ pub struct Curve {
     /// The rate at which that server's interface sends, one packet after another, as tc(8) writes it; at once
     /// if absent.
     pub sends_at: Option<String>,
+    /// The command of another load generator, which is audited in the place of a run of farfield; on the
+    /// sockets plane, with the stand-ins of [`tool`](super::tool).
+    pub tool: Option<String>,
     /// Keys that replace those of the scenario.
     #[serde(default)]
     pub scenario: Table,

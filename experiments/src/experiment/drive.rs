@@ -6,7 +6,11 @@
 //! processor as well. On the simulated plane there is no server, and it matters to nothing but the time it
 //! takes what else the processors do.
 
-use super::column::{Row, RunSummary};
+use super::detail::{self, Detail};
+use super::measured::{self, RunSummary, Syns};
+use super::monitored::Monitors;
+use super::origin::Origin;
+use super::packets::{self, Packets};
 use super::plan::Number;
 use super::server::ServerKind;
 use anyhow::{Context, Result, bail};
@@ -15,10 +19,9 @@ use nix::unistd::Pid;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use toml::{Table, Value};
 use xtask::{hold, process};
@@ -28,6 +31,12 @@ const MEASURED_BUT_INVALID: i32 = 3;
 
 /// Seconds after which a run that does not end is ended.
 const LIMIT_S: u32 = 900;
+
+/// The directory of the last run, in the runner's folder.
+const RUN: &str = "run";
+
+/// The seed of a scenario that has none, as farfield has it.
+const SEED: i64 = 1;
 
 /// Runs farfield and its server, each on a processor of its own.
 #[derive(Debug)]
@@ -53,6 +62,12 @@ pub struct Point {
     pub server: Option<ServerKind>,
     /// The rate at which its interface sends; at once if absent.
     pub sends_at: Option<String>,
+    /// The charts that look inside of its runs.
+    pub details: Vec<Detail>,
+    /// The command of another load generator in the place of farfield.
+    pub tool: Option<String>,
+    /// The folder of the figure.
+    pub folder: PathBuf,
 }
 
 impl Runner {
@@ -80,69 +95,112 @@ impl Runner {
 
     /// Lets farfield read the point's scenario, so that a mistake is found before hours have gone by.
     pub fn check(&self, point: &Point) -> Result<()> {
-        let mut command = self.command(point, &point.scenario)?;
+        let mut command = self.command("run", point, &point.scenario)?;
         process::output(command.arg("--show-scenario")).map(drop)
     }
 
-    /// Runs the point until a run is valid, but at most so many times; the last run counts.
-    pub fn measure(&self, point: &Point, tries_max: u32) -> Result<Row> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let RunSummary { measured, classes, doubts } = self.run(point)?;
-            if doubts.is_empty() || tries >= tries_max {
-                let Point { curve, value, .. } = *point;
-                return Ok(Row { curve, value, measured, classes, doubts, tries });
-            }
+    /// Runs the point once, with a server that is started for it; `number` counts the runs of the point from
+    /// 0, and shifts the seed of the scenario, so that no two repeats draw the same numbers.
+    pub fn run(&self, point: &Point, number: u32) -> Result<RunSummary> {
+        let plane = Plane::of(&point.scenario);
+        if plane != Plane::Sockets {
+            // farfield starts the server itself, and does the clients' TCP: the kernel's counters have none
+            // of them.
+            return self.driven(self.repeat(point, &point.scenario, number)?, point, None);
         }
+        if let Some(tool) = &point.tool {
+            return self.audited(point, tool, number);
+        }
+        let (scenario, origin) = Origin::taken_from(&point.scenario)?;
+        let mut command = self.repeat(point, &scenario, number)?;
+        let origin = self.origin(&origin)?;
+        command.arg("--target").arg(format!("http://{}/", origin.address));
+        self.driven(command, point, Some(syns_sent()?))
+    }
+
+    /// An origin with the settings of `table`, on the server's processor.
+    pub fn origin(&self, table: &Table) -> Result<Origin> {
+        Origin::start(&self.farfield, table, self.server_cpu)
+    }
+
+    /// The executable of farfield.
+    pub fn farfield(&self) -> &Path {
+        &self.farfield
+    }
+
+    /// The folder for what a run needs and leaves.
+    pub fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The processor of load generators.
+    pub fn generator_cpu(&self) -> usize {
+        self.generator_cpu
+    }
+
+    /// The command of repeat `number` of a point, counted from 0.
+    fn repeat(&self, point: &Point, scenario: &Table, number: u32) -> Result<Command> {
+        self.scenario_command("run", point, scenario, number)
+    }
+
+    /// The command `farfield TASK` of repeat `number` of a point.
+    pub fn scenario_command(
+        &self,
+        task: &str,
+        point: &Point,
+        scenario: &Table,
+        number: u32,
+    ) -> Result<Command> {
+        let seed = scenario.get("seed").and_then(Value::as_integer).unwrap_or(SEED);
+        let mut command = self.command(task, point, scenario)?;
+        command.arg("--seed").arg((seed + i64::from(number)).to_string());
+        Ok(command)
     }
 
     /// A line on the machine, from the last run's environment, with the priority of the run.
     pub fn machine(&self) -> Result<String> {
-        let text = fs::read(self.scratch.path().join("run/environment.json"))
+        let text = fs::read(self.scratch.path().join(RUN).join("environment.json"))
             .context("no run has left its environment")?;
         let machine = machine(&serde_json::from_slice(&text)?);
         let niceness = niceness(&fs::read_to_string("/proc/self/stat")?).unwrap_or(0);
         Ok(if niceness == 0 { machine } else { format!("{machine}, at niceness {niceness}") })
     }
 
-    fn run(&self, point: &Point) -> Result<RunSummary> {
-        let plane = Plane::of(&point.scenario);
-        if plane != Plane::Sockets {
-            // farfield starts the server itself, and does the clients' TCP: the kernel's counter has none of
-            // them.
-            return self.driven(self.command(point, &point.scenario)?, plane, None);
+    /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs.
+    fn driven(&self, mut command: Command, point: &Point, syns_before: Option<Syns>) -> Result<RunSummary> {
+        let directory = self.fresh_directory(RUN)?;
+        let samples = if point.details.iter().any(|detail| detail.needs_samples()) { "all" } else { "none" };
+        command.args(["--quiet", "--format", "json", "--out"]).arg(&directory);
+        if Packets::are_verified(&point.scenario) {
+            // Samples are held against packets.
+            command.args(["--samples", "all"]);
+        } else {
+            command.args(["--samples", samples]);
         }
-        let mut scenario = point.scenario.clone();
-        let Some(Value::Table(origin)) = scenario.remove("origin") else {
-            bail!("the scenario of an experiment must say in `[scenario.origin]` what the server can do");
-        };
-        let mut command = self.command(point, &scenario)?;
-        let origin = Origin::start(&self.farfield, &origin, self.server_cpu)?;
-        command.arg("--target").arg(format!("http://{}/", origin.address));
-        self.driven(command, plane, Some(syns_sent_again()?))
-    }
-
-    /// Runs `command` and reads what it measured; before it, the kernel had sent so many SYNs again.
-    fn driven(&self, mut command: Command, plane: Plane, syns_before: Option<u64>) -> Result<RunSummary> {
-        let directory = self.scratch.path().join("run");
-        if directory.exists() {
-            fs::remove_dir_all(&directory)
-                .with_context(|| format!("cannot remove {}", directory.display()))?;
-        }
-        command.args(["--quiet", "--format", "json", "--samples", "none", "--out"]).arg(directory);
-        let output = self.output(&command, plane)?;
-        let syns_again = match syns_before {
-            Some(before) => Some(syns_sent_again()?.saturating_sub(before)),
+        let output = self.output(&command, Plane::of(&point.scenario))?;
+        let syns = match syns_before {
+            Some(before) => Some(syns_sent()?.since(before)),
             None => None,
         };
         let summary: Json = serde_json::from_str(&output)
             .with_context(|| format!("`{}` printed no summary:\n{output}", process::words(&command)))?;
-        RunSummary::read(&summary, syns_again)
+        let mut run = RunSummary::read(&summary, syns)?;
+        inside(&mut run, &summary, &directory, &point.details)?;
+        Ok(run)
     }
 
-    /// `farfield run` of `scenario` at the point.
-    fn command(&self, point: &Point, scenario: &Table) -> Result<Command> {
+    /// Where the next run or audit writes, with nothing of the one before.
+    pub fn fresh_directory(&self, name: &str) -> Result<PathBuf> {
+        let directory = self.scratch.path().join(name);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)
+                .with_context(|| format!("cannot remove {}", directory.display()))?;
+        }
+        Ok(directory)
+    }
+
+    /// `farfield TASK` of `scenario` at the point.
+    fn command(&self, task: &str, point: &Point, scenario: &Table) -> Result<Command> {
         let file = self.scratch.path().join("scenario.toml");
         let mut scenario = scenario.clone();
         if let Some(server) = point.server {
@@ -151,7 +209,7 @@ impl Runner {
         }
         fs::write(&file, scenario.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let mut command = Command::new(&self.farfield);
-        command.arg("run").arg(file);
+        command.arg(task).arg(file);
         for (key, value) in &point.sets {
             command.arg("--set").arg(format!("{key}={value}"));
         }
@@ -163,7 +221,7 @@ impl Runner {
 
     /// The output of `command`. Unless its time is virtual, it runs on the generator's processor, and not
     /// while another experiment of this machine runs a point, for they would share the processors.
-    fn output(&self, command: &Command, plane: Plane) -> Result<String> {
+    pub fn output(&self, command: &Command, plane: Plane) -> Result<String> {
         let is_timed = plane != Plane::Simulated;
         let turn = std::env::temp_dir().join("farfield-experiment.lock");
         let turn = File::create(&turn).with_context(|| format!("cannot write {}", turn.display()))?;
@@ -186,42 +244,29 @@ impl Runner {
     }
 }
 
-/// farfield's origin in a process of its own; it ends with this value.
-#[derive(Debug)]
-struct Origin {
-    child: Child,
-    address: String,
-    /// Kept open: what the origin says at its end must find a reader.
-    _says: BufReader<ChildStdout>,
-}
-
-impl Origin {
-    /// Starts one on processor `cpu` and a free port, with the settings of `table`.
-    fn start(farfield: &Path, table: &Table, cpu: usize) -> Result<Origin> {
-        let mut serve = Command::new(farfield);
-        serve.args(["serve", "127.0.0.1:0"]).args(knobs(table));
-        let mut child = hold::held(&serve, cpu, None)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", process::words(&serve)))?;
-        let mut says = BufReader::new(child.stdout.take().context("stdout is piped")?);
-        let mut line = String::new();
-        says.read_line(&mut line)?;
-        let Some(address) = address_in(&line) else {
-            let status = child.kill().and_then(|()| child.wait())?;
-            bail!("`{}` does not say where it serves ({status}): {line}", process::words(&serve));
-        };
-        Ok(Origin { child, address, _says: says })
+/// Adds to `run` what its directory has beside the summary.
+fn inside(run: &mut RunSummary, summary: &Json, directory: &Path, details: &[Detail]) -> Result<()> {
+    let file = |name: &str| Some(directory.join(name)).filter(|file| file.is_file());
+    let mut add = |detail, lines: Vec<detail::Line>| {
+        run.lines.entry(detail).or_default().extend(lines);
+    };
+    if let Some(file) = file("monitors.parquet") {
+        let monitors = Monitors::read(&file)?;
+        run.measured.server = monitors.within(measured::steady(summary)?);
+        details.iter().for_each(|&detail| add(detail, monitors.lines(detail)));
     }
-}
-
-impl Drop for Origin {
-    fn drop(&mut self) {
-        // Both fail only if it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    if let Some(file) = file("verify.json") {
+        let verification: Json = serde_json::from_slice(&fs::read(file)?).context("in verify.json")?;
+        run.measured.packets = Packets::of_run(&verification);
+        details.iter().for_each(|&detail| add(detail, packets::lines_of_run(&verification, detail)));
     }
+    if let Some(detail) = details.iter().find(|detail| detail.needs_samples()) {
+        let file = directory.join("samples.parquet");
+        let samples =
+            farfield_measure::samples::read_samples(&fs::read(file)?).context("in samples.parquet")?;
+        add(*detail, vec![detail::sessions_begun(&samples)]);
+    }
+    Ok(())
 }
 
 /// The plane of a scenario.
@@ -246,29 +291,20 @@ impl Plane {
     }
 }
 
-/// The flags of `farfield serve` for the server's table of a scenario: each key has one of its name.
-fn knobs(table: &Table) -> Vec<String> {
-    let flag = |(key, value): (&String, &Value)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        [format!("--{key}"), value]
+/// SYNs that this machine's kernel has sent so far, on behalf of any program: connections begun (RFC 4022,
+/// tcpActiveOpens), and SYNs sent again.
+fn syns_sent() -> Result<Syns> {
+    let count = |file: &str, group: &str, name: &str| {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+        counter(&text, group, name).with_context(|| format!("no {name} in {file}"))
     };
-    table.iter().flat_map(flag).collect()
+    Ok(Syns {
+        first: count("/proc/net/snmp", "Tcp:", "ActiveOpens")?,
+        again: count("/proc/net/netstat", "TcpExt:", "TCPSynRetrans")?,
+    })
 }
 
-/// The address in `serving http://127.0.0.1:8080/ (…`.
-fn address_in(line: &str) -> Option<String> {
-    let (address, _) = line.split_once("http://")?.1.split_once('/')?;
-    Some(address.to_owned())
-}
-
-/// SYNs that this machine's kernel has sent again so far, on behalf of any program.
-fn syns_sent_again() -> Result<u64> {
-    const FILE: &str = "/proc/net/netstat";
-    let text = fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
-    counter(&text, "TcpExt:", "TCPSynRetrans").with_context(|| format!("no TCPSynRetrans in {FILE}"))
-}
-
-/// A counter of `/proc/net/netstat`, where a line of names is followed by one of values.
+/// A counter of `/proc/net/netstat` or `/proc/net/snmp`, where a line of names is followed by one of values.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with(group));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -298,21 +334,6 @@ fn machine(environment: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_table_becomes_flags() {
-        let table: Table = "service-time = '30ms'\nservers = 4".parse().unwrap();
-        let mut knobs = knobs(&table);
-        knobs.sort();
-        assert_eq!(knobs, ["--servers", "--service-time", "30ms", "4"]);
-    }
-
-    #[test]
-    fn the_address_is_found() {
-        let line = "serving http://127.0.0.1:40123/ (its index lists what there is); Ctrl-C ends it";
-        assert_eq!(address_in(line).as_deref(), Some("127.0.0.1:40123"));
-        assert_eq!(address_in("error"), None);
-    }
 
     #[test]
     fn counters_are_read_by_name() {
