@@ -23,20 +23,24 @@ pub enum ServerKind {
     /// Apache with a process for each connection, 128 of them from the start, as Williamson, Simmonds and
     /// Arlitt had it.
     ApachePrefork,
-    /// Apache with as many processes as a wide area needs to keep a processor of today busy.
-    ApachePrefork2048,
+    /// Apache with as many processes as a wide area needs to keep a fifth of a processor of today busy.
+    ApachePrefork1024,
     /// Apache with 150 processes, as Liu et al. 1999 had it, which wait for a next
     /// request for as long as `KEEP_ALIVE_TIMEOUT` in `server.environment` says, 15 s unless it does.
     ApachePrefork150,
+    /// Apache with its default pool of processes, 15 of them at first as Hashemian et al. 2011 had it, which
+    /// grows to 150, and 2 s for a next request.
+    ApachePreforkGrowing,
+    /// lighttpd with two processes that wait for events, as Hashemian et al. 2011 had it.
+    Lighttpd,
 }
 
 impl ServerKind {
     fn program(self) -> &'static str {
         match self {
             ServerKind::Nginx => "nginx",
-            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => {
-                "apache2"
-            }
+            ServerKind::Lighttpd => "lighttpd",
+            _ => "apache2",
         }
     }
 
@@ -62,9 +66,8 @@ impl ServerKind {
             ServerKind::Nginx => {
                 vec![program, "-p".into(), home, "-c".into(), file, "-e".into(), "stderr".into()]
             }
-            ServerKind::ApachePrefork | ServerKind::ApachePrefork2048 | ServerKind::ApachePrefork150 => {
-                vec![program, "-f".into(), file, "-DFOREGROUND".into()]
-            }
+            ServerKind::Lighttpd => vec![program, "-D".into(), "-f".into(), file],
+            _ => vec![program, "-f".into(), file, "-DFOREGROUND".into()],
         };
         if let Some(rate) = sends_at {
             words = [vec!["/bin/sh".into(), "-c".into(), paced(rate), "sh".into()], words].concat();
@@ -88,9 +91,15 @@ impl ServerKind {
     fn config(self, home: &Path) -> String {
         match self {
             ServerKind::Nginx => nginx::config(home, "80", BACKLOG),
-            ServerKind::ApachePrefork => apache(home, 128, "15"),
-            ServerKind::ApachePrefork2048 => apache(home, 2048, "15"),
-            ServerKind::ApachePrefork150 => apache(home, 150, &format!("${{{KEEP_ALIVE_TIMEOUT}}}")),
+            ServerKind::ApachePrefork => apache(home, &Pool::fixed(128), "15"),
+            ServerKind::ApachePrefork1024 => apache(home, &Pool::fixed(1024), "15"),
+            ServerKind::ApachePrefork150 => {
+                apache(home, &Pool::fixed(150), &format!("${{{KEEP_ALIVE_TIMEOUT}}}"))
+            }
+            ServerKind::ApachePreforkGrowing => {
+                apache(home, &Pool { start: 15, spare_min: 5, spare_max: 10, most: 150 }, "2")
+            }
+            ServerKind::Lighttpd => lighttpd(home),
         }
     }
 }
@@ -104,10 +113,27 @@ fn paced(rate: &str) -> String {
     )
 }
 
-/// So many processes from first to last, which wait so long for a next request, no log, files mapped into
-/// memory, and connections handed over before their request is there.
-fn apache(home: &Path, processes: u32, keep_alive: &str) -> String {
+/// Apache's processes: how many there are at first, how many without a connection there may be, and the most.
+#[derive(Debug, Clone, Copy)]
+struct Pool {
+    start: u32,
+    spare_min: u32,
+    spare_max: u32,
+    most: u32,
+}
+
+impl Pool {
+    /// As many processes from first to last.
+    fn fixed(processes: u32) -> Pool {
+        Pool { start: processes, spare_min: processes, spare_max: processes, most: processes }
+    }
+}
+
+/// A pool of processes, which wait so long for a next request, no log, files mapped into memory, and
+/// connections handed over before their request is there.
+fn apache(home: &Path, pool: &Pool, keep_alive: &str) -> String {
     let home = home.display();
+    let &Pool { start, spare_min, spare_max, most } = pool;
     format!(
         "ServerRoot {home}
 ServerName localhost
@@ -128,12 +154,32 @@ EnableSendfile Off
 KeepAlive On
 KeepAliveTimeout {keep_alive}
 MaxKeepAliveRequests 0
-ServerLimit {processes}
-StartServers {processes}
-MinSpareServers {processes}
-MaxSpareServers {processes}
-MaxRequestWorkers {processes}
+ServerLimit {most}
+StartServers {start}
+MinSpareServers {spare_min}
+MaxSpareServers {spare_max}
+MaxRequestWorkers {most}
 MaxConnectionsPerChild 0
+"
+    )
+}
+
+/// Two processes, no log, and connections that wait for a next request for as long as nginx's do.
+fn lighttpd(home: &Path) -> String {
+    let home = home.display();
+    format!(
+        "server.document-root = \"{home}/site\"
+server.port = 80
+server.bind = \"0.0.0.0\"
+server.errorlog = \"{home}/lighttpd.log\"
+server.max-worker = 2
+server.max-fds = 65536
+server.max-connections = 30000
+server.listen-backlog = {BACKLOG}
+server.max-keep-alive-requests = 65535
+server.max-keep-alive-idle = 3600
+server.max-read-idle = 3600
+mimetype.assign = (\"\" => \"application/octet-stream\")
 "
     )
 }
@@ -188,7 +234,9 @@ mod tests {
 
     #[test]
     fn configurations_name_their_folder() {
-        for text in [ServerKind::Nginx, ServerKind::ApachePrefork].map(|kind| kind.config(Path::new("/a"))) {
+        for text in [ServerKind::Nginx, ServerKind::ApachePrefork, ServerKind::Lighttpd]
+            .map(|kind| kind.config(Path::new("/a")))
+        {
             assert!(text.contains("/a/site") && text.contains("16384"), "{text}");
         }
     }
