@@ -7,16 +7,18 @@
 //!
 //! - [`experiment`]: reads questions, makes runs, judges claims;
 //! - [`study`]: the list of studies, and what several of them use;
-//! - [`page`]: the results of both, written down.
+//! - [`page`]: the results of both, written down;
+//! - [`index`]: the list of claims that do not hold, from all pages.
 
 mod experiment;
+mod index;
 mod page;
 mod study;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
-use std::path::Path;
 use std::process::ExitCode;
+use xtask::task::enter_repository;
 use xtask::{hold, process};
 
 /// The folder of all figures, from the root of the repository.
@@ -32,22 +34,15 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Task::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("experiments: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    xtask::task::main("experiments", run)
 }
 
 fn run(task: Task) -> Result<ExitCode> {
     if let Task::Hold(args) = task {
+        // Its paths are those of the program that started it.
         return hold::run(&args);
     }
-    // Paths are relative to the repository's root, wherever the command was typed.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("experiments/ lies in a repository")?;
-    std::env::set_current_dir(root).with_context(|| format!("cannot enter {}", root.display()))?;
+    enter_repository()?;
     match task {
         Task::Experiment(args) => experiment::run(&args),
         Task::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),

@@ -46,31 +46,50 @@ pub struct Claim {
     pub says: String,
     /// The numbers that it was judged by, in a few words.
     pub seen: String,
-    /// Whether it holds; absent if no number speaks of it.
-    pub holds: Option<bool>,
-    /// Runs that it was judged by; 0 for a study.
-    pub runs: usize,
-    /// The number of them that are, or are compared with, invalid runs.
-    pub invalid: usize,
+    /// The judgement.
+    pub state: State,
+    /// The points that it follows from, and why they are not judged if they are not; may be empty.
+    pub because: String,
+}
+
+/// The judgement of a claim, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// The numbers show it.
+    Holds,
+    /// The interval of a number contains its bound.
+    Undecided,
+    /// It rests on too few valid runs.
+    NotJudged,
+    /// The numbers show its opposite.
+    Fails,
+}
+
+impl State {
+    /// The words of the page, the first of a claim's last cell.
+    pub fn words(self) -> &'static str {
+        match self {
+            State::Holds => "holds",
+            State::Undecided => "**undecided**",
+            State::NotJudged => "**not judged**",
+            State::Fails => "**does not hold**",
+        }
+    }
 }
 
 impl Claim {
     /// A claim of a study: `says`, judged by what was `seen`.
     pub fn new(says: impl Into<String>, seen: impl Into<String>, holds: bool) -> Claim {
-        Claim { says: says.into(), seen: seen.into(), holds: Some(holds), runs: 0, invalid: 0 }
+        let state = if holds { State::Holds } else { State::Fails };
+        Claim { says: says.into(), seen: seen.into(), state, because: String::new() }
     }
 
     fn row(&self) -> String {
-        let verdict = match self.holds {
-            Some(true) => "holds",
-            Some(false) => "**does not hold**",
-            None => "not judged",
+        let because = match self.because.as_str() {
+            "" => String::new(),
+            because => format!(": {because}"),
         };
-        let doubt = match self.invalid {
-            0 => String::new(),
-            invalid => format!(", by {invalid} invalid of {} runs", self.runs),
-        };
-        format!("| {} | {} | {verdict}{doubt} |\n", self.says, self.seen)
+        format!("| {} | {} | {}{because} |\n", self.says, self.seen, self.state.words())
     }
 }
 
@@ -148,8 +167,7 @@ impl Page {
              {}\
              ## What the paper saw\n\n{}\n\n\
              ## What was seen here\n\n{}{}\n\
-             ## How it was done\n\n{}\n\n{}\n\n\
-             ## The numbers\n\n{}",
+             ## How it was done\n\n{}\n\n{}\n{}",
             self.title,
             self.source,
             self.charts_named(),
@@ -158,7 +176,10 @@ impl Page {
             paragraph(&self.noticed),
             self.here.trim(),
             origin.trim(),
-            tables.join("\n"),
+            match tables.as_slice() {
+                [] => String::new(),
+                tables => format!("\n## The numbers\n\n{}", tables.join("\n")),
+            },
         )
     }
 
@@ -180,6 +201,7 @@ impl Page {
         let mut files = vec![("page.md".to_owned(), self.markdown(name, method, origin))];
         let charts = self.charts.iter().enumerate();
         files.extend(charts.map(|(number, chart)| (file_of(number), chart.svg())));
+        remove_charts(&folder)?;
         for (name, text) in files {
             let file = folder.join(name);
             fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -187,6 +209,19 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Removes the charts of an earlier page, which may have had more of them.
+fn remove_charts(folder: &Path) -> Result<()> {
+    let cannot = || format!("cannot remove the charts in {}", folder.display());
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let file = entry.with_context(cannot)?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("chart") && name.ends_with(".svg") {
+            fs::remove_file(&file).with_context(cannot)?;
+        }
+    }
+    Ok(())
 }
 
 /// The file of chart `number`, counted from 0.
@@ -235,8 +270,8 @@ mod tests {
             here: "Another line.".to_owned(),
             claims: vec![
                 Claim::new("it grows", "1 to 2", true),
-                Claim { runs: 2, invalid: 1, ..Claim::new("it falls", "1 to 2", false) },
-                Claim { holds: None, ..Claim::new("it stays", "nothing", true) },
+                Claim { because: "a at 2".to_owned(), ..Claim::new("it falls", "1 to 2", false) },
+                Claim { state: State::NotJudged, ..Claim::new("it stays", "nothing", true) },
             ],
             noticed: "More.".to_owned(),
             tables: vec![table],
@@ -250,8 +285,8 @@ mod tests {
         for part in [
             "# Title\n\nPaper, figure 1. The study is [study.rs](study.rs); `cargo xtask study wagon/figure-1` runs",
             "![A chart](chart.svg)\n\n![A chart](chart-2.svg)\n\n## What the paper saw\n\nA line.\n\n",
-            "| it grows | 1 to 2 | holds |\n| it falls | 1 to 2 | **does not hold**, by 1 invalid of 2 runs |\n",
-            "| it stays | nothing | not judged |\n\nMore.\n\n## How it was done\n\nAnother line.\n\nFrom seeds.\n\n",
+            "| it grows | 1 to 2 | holds |\n| it falls | 1 to 2 | **does not hold**: a at 2 |\n",
+            "| it stays | nothing | **not judged** |\n\nMore.\n\n## How it was done\n\nAnother line.\n\nFrom seeds.\n\n",
             "## The numbers\n\nRows.\n\n| distribution | mean |\n| --- | ---: |\n| weibull | 3.00 |\n",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");

@@ -1,4 +1,4 @@
-//! `cargo xtask study`: figures of processes, computed, held against the paper, and kept as pages.
+//! `cargo xtask study`: figures of processes, computed, compared with the paper, and kept as pages.
 //!
 //! All random numbers follow from seeds and all time is virtual: a study writes the same page on every
 //! machine.
@@ -82,6 +82,9 @@ pub fn run(args: &StudyArgs) -> Result<()> {
         println!("## {}\n\n{}", page.title, page.claims_table());
         if let Some(folder) = folder {
             page.keep(folder, name, Method::Study, &origin(args.quick))?;
+        }
+        if args.out.is_none() && !args.quick {
+            crate::index::write(Path::new("."))?;
         }
     }
     Ok(())

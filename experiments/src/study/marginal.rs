@@ -3,7 +3,7 @@
 use crate::page::{Table, digits, percent};
 use farfield_base::random::{Purpose, Seed};
 use farfield_fit::{Model, Points, Ranking, Trials, rank};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 /// The single distributions of whole numbers, those of 0 left out, the best first. `None` if nearly all are
 /// alike.
@@ -58,9 +58,9 @@ pub fn chart(title: &str, values: &[f64], ranking: &Ranking) -> Chart {
     let curves = distributions.filter_map(|(_, candidate)| {
         let distribution = candidate.model()?;
         let points = shares.iter().map(|share| (quantile(&distribution, *share, most), data(*share)));
-        Some(Series::new(candidate.name.clone(), Look::Line, points))
+        Some(Series::new(candidate.name.clone(), Mark::Line, points))
     });
-    let equal = Series::new("equal", Look::Dashes, vec![(least, least), (most, most)]);
+    let equal = Series::new("equal", Mark::Dashes, vec![(least, least), (most, most)]);
     Chart::new(
         title,
         Axis::linear("quantile of the distribution"),

@@ -5,7 +5,7 @@ use farfield_fit::series::hurst::{
     HurstEstimate, aggregated_variance, local_whittle, local_whittle_bandwidth, wavelet,
 };
 use farfield_fit::series::{aggregated, variance};
-use farfield_report::chart::{Look, Series};
+use farfield_report::chart::{Mark, Series};
 
 /// H of one series by three estimators.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,13 +60,13 @@ pub fn variance_curve(name: &str, series: &[f64], slot_s: f64) -> Series {
     let variances = variances(series);
     let first = variances.first().map_or(1.0, |first| first.1);
     let points = variances.iter().map(|(scale, variance)| (*scale as f64 * slot_s, variance / first));
-    Series::new(name, Look::Marked, points)
+    Series::new(name, Mark::Marked, points)
 }
 
 /// The line that a self-similar series with H has in such a figure, from 1 at `from_s` to `to_s`.
 pub fn line_of(hurst: f64, from_s: f64, to_s: f64) -> Series {
     let at = |scale: f64| (scale, (scale / from_s).powf(2.0 * hurst - 2.0));
-    Series::new(format!("H = {hurst}"), Look::Dashes, vec![at(from_s), at(to_s)])
+    Series::new(format!("H = {hurst}"), Mark::Dashes, vec![at(from_s), at(to_s)])
 }
 
 /// H between two scales: what the fall of the variance from `from` to `to` values says, if it were a power of

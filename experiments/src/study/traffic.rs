@@ -47,16 +47,16 @@ impl Traffic {
     /// The distribution of clicks, as a scenario has it.
     fn clicks(&self) -> &'static str {
         match self.is_constant {
-            true => "{ law = \"constant\", value = 5 }",
-            false => "{ law = \"inverse-gaussian\", mean = 5, shape = 3 }",
+            true => "{ distribution = \"constant\", value = 5 }",
+            false => "{ distribution = \"inverse-gaussian\", mean = 5, shape = 3 }",
         }
     }
 
     /// The distribution of think times: the constant is exp(3 + 1.1² / 2) s.
     fn think(&self) -> &'static str {
         match self.is_constant {
-            true => "{ law = \"constant\", value = 36.78 }",
-            false => "{ law = \"lognormal\", mu = 3, sigma = 1.1 }",
+            true => "{ distribution = \"constant\", value = 36.78 }",
+            false => "{ distribution = \"lognormal\", mu = 3, sigma = 1.1 }",
         }
     }
 }

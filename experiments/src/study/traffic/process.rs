@@ -32,8 +32,8 @@ impl Process {
         let site = site(1)?;
         let mean = 1.0 / traffic.rate;
         let gap = match traffic.is_constant {
-            true => distribution(&format!("{{ law = \"constant\", value = {mean} }}"))?,
-            false => distribution(&format!("{{ law = \"exponential\", mean = {mean} }}"))?,
+            true => distribution(&format!("{{ distribution = \"constant\", value = {mean} }}"))?,
+            false => distribution(&format!("{{ distribution = \"exponential\", mean = {mean} }}"))?,
         };
         Ok(Process {
             walk: Walk::new(&site),

@@ -125,9 +125,9 @@ impl Run {
         if self.has_packets {
             let mut reader = Reader::new(BufReader::new(File::open(directory.join("capture.pcapng"))?));
             while let Some(block) = reader.next_block()? {
-                let Block::Packet { facts, .. } = block else { continue };
+                let Block::Packet { metadata, .. } = block else { continue };
                 // In virtual time a capture's clock begins with the run.
-                let at = Instant::from_ns(facts.at_unix_ns);
+                let at = Instant::from_ns(metadata.at_unix_ns);
                 if (from..until).contains(&at) {
                     ran.packets.push(at);
                 }
