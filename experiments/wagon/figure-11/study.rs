@@ -10,7 +10,7 @@ use farfield_base::random::{Purpose, Seed};
 use farfield_fit::locality::StackDistances;
 use farfield_fit::popularity::{Popularity, ZipfFit};
 use farfield_fit::{Points, Ranking, Trials, rank};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 /// At most so many stack distances are fitted.
 const DISTANCES_MAX: usize = 100_000;
@@ -249,13 +249,13 @@ fn chart(asked: &Asked) -> Chart {
         Axis::logarithmic("rank"),
         Axis::logarithmic("requests"),
         vec![
-            curve("pages, as users walk", Look::Line, whole(&asked.pages)),
+            curve("pages, as users walk", Mark::Line, whole(&asked.pages)),
             curve(
                 "pages, as the site's popularity says: slope −1",
-                Look::Dashes,
+                Mark::Dashes,
                 points(&mut asked.expected.iter().copied()),
             ),
-            curve("files", Look::Line, whole(&asked.files)),
+            curve("files", Mark::Line, whole(&asked.files)),
         ],
     )
 }
@@ -263,6 +263,7 @@ fn chart(asked: &Asked) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
 
     fn ranking(first: u32) -> Ranking {
         // Geometric or lognormal values, by their seed.
@@ -289,7 +290,7 @@ mod tests {
 
     fn judged(asked: &Asked) -> Vec<bool> {
         let [pages, files] = [&asked.pages, &asked.files].map(|counts| Popularity::of(counts));
-        claims(asked, &pages, &files).iter().map(|claim| claim.holds == Some(true)).collect()
+        claims(asked, &pages, &files).iter().map(|claim| claim.state == State::Holds).collect()
     }
 
     #[test]

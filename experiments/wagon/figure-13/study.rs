@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use farfield_base::Duration;
 use farfield_fit::Ranking;
 use farfield_fit::series::{autocorrelation, white_noise_band};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 const RATE: f64 = 8.0;
 const LAGS: usize = 100;
@@ -236,11 +236,11 @@ fn charts(constant: &Seen, random: &Seen, band: f64) -> Vec<Chart> {
     let correlation = |seen: &Seen| {
         Series::new(
             format!("{} traffic", seen.name),
-            Look::Line,
+            Mark::Line,
             (1..=LAGS).map(|lag| (lag as f64, seen.correlation(lag))),
         )
     };
-    let level = |name: &str, at: f64| Series::new(name, Look::Dashes, vec![(1.0, at), (LAGS as f64, at)]);
+    let level = |name: &str, at: f64| Series::new(name, Mark::Dashes, vec![(1.0, at), (LAGS as f64, at)]);
     vec![
         Chart::new(
             "Correlation of requests a second",
@@ -270,6 +270,7 @@ fn charts(constant: &Seen, random: &Seen, band: f64) -> Vec<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
     use farfield_base::random::{Purpose, Seed};
     use farfield_fit::series::hurst::{HurstEstimate, Method};
     use farfield_fit::{Component, Family};
@@ -302,7 +303,7 @@ mod tests {
         let random = seen(0.73, 0.5, distributions(Family::Weibull, [0.6, 0.01]));
         claims(&seen(hurst, correlation, constant_gaps), &random)
             .iter()
-            .map(|claim| claim.holds == Some(true))
+            .map(|claim| claim.state == State::Holds)
             .collect()
     }
 

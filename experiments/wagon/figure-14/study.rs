@@ -8,7 +8,7 @@ use crate::study::traffic::Traffic;
 use crate::study::traffic::run::{Ran, Run};
 use anyhow::Result;
 use farfield_base::Duration;
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 /// The link that everything passes.
 const LINK: &str = "10Mbit";
@@ -180,9 +180,9 @@ fn chart(narrow: &[Row], wide: &[Row]) -> Chart {
         Axis::linear("sessions/s"),
         Axis::linear("H, variance of averages"),
         vec![
-            means("packets, 10 Mb/s", Look::Marked, narrow, |row| row.packets.aggregated),
-            means("packets, 1 Gb/s", Look::Marked, wide, |row| row.packets.aggregated),
-            means("requests, 10 Mb/s", Look::Dashes, narrow, |row| row.requests.aggregated),
+            means("packets, 10 Mb/s", Mark::Marked, narrow, |row| row.packets.aggregated),
+            means("packets, 1 Gb/s", Mark::Marked, wide, |row| row.packets.aggregated),
+            means("requests, 10 Mb/s", Mark::Dashes, narrow, |row| row.requests.aggregated),
         ],
     )
 }
@@ -190,6 +190,7 @@ fn chart(narrow: &[Row], wide: &[Row]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
     use farfield_fit::series::hurst::{HurstEstimate, Method};
 
     fn rows(hurst: impl Fn(f64) -> f64) -> Vec<Row> {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     fn judged(narrow: impl Fn(f64) -> f64, wide: impl Fn(f64) -> f64) -> Vec<bool> {
-        claims(&rows(narrow), &rows(wide)).iter().map(|claim| claim.holds == Some(true)).collect()
+        claims(&rows(narrow), &rows(wide)).iter().map(|claim| claim.state == State::Holds).collect()
     }
 
     #[test]

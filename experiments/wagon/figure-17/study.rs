@@ -6,7 +6,7 @@ use crate::study::setting::Setting;
 use anyhow::Result;
 use farfield_fit::keepalive::KeepAlive;
 use farfield_fit::{Component, Family, Model};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 /// The results for one δ. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,9 +65,9 @@ pub fn study(_: &Setting) -> Result<Page> {
         Axis::linear("δ, s"),
         Axis::linear("timeout Δ, s"),
         vec![
-            curve("theorem 1, lognormal(3, 1.1)", Look::Line, &|row| row.printed),
-            curve("theorem 1, Weibull(0.33, 11.34)", Look::Dashes, &|row| row.printed_weibull),
-            curve("the corrected equation, lognormal(3, 1.1)", Look::Marked, &|row| row.least),
+            curve("theorem 1, lognormal(3, 1.1)", Mark::Line, &|row| row.printed),
+            curve("theorem 1, Weibull(0.33, 11.34)", Mark::Dashes, &|row| row.printed_weibull),
+            curve("the corrected equation, lognormal(3, 1.1)", Mark::Marked, &|row| row.least),
         ],
     );
     Ok(Page {
@@ -93,7 +93,7 @@ const HERE: &str = "\
 `farfield_fit::keepalive` has both equations: theorem 1 as it is printed, and the work of a session as it follows from the
 model that the paper describes (docs/models.md, \"Advice\"). In the printed one two integrals are exchanged with a slip, and the
 time that is waited for in vain is missing. Timeouts from 1 ms to 10,000 s are searched, and the printed equation is solved
-by bisection. The corrected model is held against a simulated server with m processes in
+by bisection. The corrected model is compared with a simulated server with m processes in
 `crates/farfield-emulator/tests/keepalive.rs`.";
 
 fn think(family: Family, theta: [f64; 2]) -> Model {
@@ -187,9 +187,10 @@ fn noticed() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
 
     fn judged(rows: &[Row]) -> Vec<bool> {
-        claims(rows).iter().map(|claim| claim.holds == Some(true)).collect()
+        claims(rows).iter().map(|claim| claim.state == State::Holds).collect()
     }
 
     /// Solved by bisection elsewhere: 1.079 s at 0.4 s and 2.174 s at 1 s.

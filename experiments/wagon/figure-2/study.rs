@@ -6,7 +6,7 @@ use crate::study::memory::mean;
 use crate::study::setting::Setting;
 use crate::study::traffic;
 use anyhow::Result;
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 use farfield_traffic::Site;
 use farfield_traffic::site::{ObjectKind, SiteFigures};
 
@@ -139,9 +139,9 @@ fn chart(sites: &[Site]) -> Chart {
         Axis::logarithmic("bytes"),
         Axis::linear("share up to that size"),
         vec![
-            curve("pages with what they embed, seed 1", Look::Line, &pages),
-            curve("the same, seed 2", Look::Dashes, &others),
-            curve("files, seed 1", Look::Line, &files),
+            curve("pages with what they embed, seed 1", Mark::Line, &pages),
+            curve("the same, seed 2", Mark::Dashes, &others),
+            curve("files, seed 1", Mark::Line, &files),
         ],
     )
 }
@@ -149,6 +149,7 @@ fn chart(sites: &[Site]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
 
     #[test]
     fn only_the_printed_total_is_missed() {
@@ -156,7 +157,7 @@ mod tests {
             (1..=10).map(|seed| SiteFigures::of(&traffic::site(seed).unwrap())).collect();
         let missed: Vec<String> = claims(&figures)
             .into_iter()
-            .filter(|claim| claim.holds != Some(true))
+            .filter(|claim| claim.state != State::Holds)
             .map(|claim| claim.says)
             .collect();
         assert!(missed.len() == 1 && missed[0].starts_with("total size"), "{missed:?}");
@@ -167,7 +168,7 @@ mod tests {
         let figures = SiteFigures { embedded_mean: 5.3, ..SiteFigures::of(&traffic::site(1).unwrap()) };
         let claims = claims(&[figures]);
         let embedded = claims.iter().find(|claim| claim.says.starts_with("embedded")).unwrap();
-        assert!(embedded.holds == Some(false) && embedded.seen.contains("+6.0 %"), "{embedded:?}");
+        assert!(embedded.state == State::Fails && embedded.seen.contains("+6.0 %"), "{embedded:?}");
     }
 
     #[test]

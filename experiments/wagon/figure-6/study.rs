@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use farfield_base::Duration;
 use farfield_fit::Ranking;
 use farfield_fit::series::{autocorrelation, white_noise_band};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 
 /// Sessions a second: the paper's λ = 0.008 in a millisecond.
 const RATE: f64 = 8.0;
@@ -269,12 +269,12 @@ fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
         vec![
             Series::new(
                 "requests a second, seed 1",
-                Look::Line,
+                Mark::Line,
                 seen.correlations[0].iter().enumerate().skip(1).map(lag),
             ),
             Series::new(
                 "independent counts: 95 % below",
-                Look::Dashes,
+                Mark::Dashes,
                 vec![(1.0, seen.band), (LAGS as f64, seen.band)],
             ),
         ],
@@ -296,7 +296,7 @@ fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
             title,
             Axis::linear(x),
             Axis::linear("packets"),
-            vec![Series::new("packets, seed 1", Look::Line, points)],
+            vec![Series::new("packets, seed 1", Mark::Line, points)],
         ));
     }
     Ok(charts)
@@ -305,6 +305,7 @@ fn charts(ran: &Ran, long: &[f64], seen: &Seen) -> Result<Vec<Chart>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
     use farfield_base::random::{Purpose, Seed};
     use farfield_fit::series::hurst::{HurstEstimate, Method};
     use farfield_fit::{Component, Family};
@@ -337,7 +338,7 @@ mod tests {
     }
 
     fn judged(seen: &Seen) -> Vec<bool> {
-        claims(seen).iter().map(|claim| claim.holds == Some(true)).collect()
+        claims(seen).iter().map(|claim| claim.state == State::Holds).collect()
     }
 
     #[test]

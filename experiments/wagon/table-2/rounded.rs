@@ -11,9 +11,9 @@ pub struct Rounded {
     pub size: usize,
     /// Before rounding.
     pub exact: Statistics,
-    /// Rounded, held against the continuous distribution.
+    /// Rounded, compared with the continuous distribution.
     pub naive: Statistics,
-    /// Rounded, held against the rounded distribution.
+    /// Rounded, compared with the rounded distribution.
     pub aware: Statistics,
     /// Mean and shape of the inverse Gaussia distribution of the mixture's draws, rounded as well.
     pub of_mixture: [f64; 2],

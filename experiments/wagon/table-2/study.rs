@@ -1,6 +1,6 @@
 //! WAGON's table 2: distributions of clicks, think times and transfer times, single and mixed. The data
 //! behind it is not to be had, so the printed distributions are drawn from, and what the fitting makes of the
-//! draws is held against the table.
+//! draws is compared with the table.
 //!
 //! - [`printed`]: the table, and what its numbers say of each other;
 //! - [`back`]: each printed distribution drawn from, and fitted again;
@@ -14,7 +14,7 @@ use crate::page::{Claim, Page, digits};
 use crate::study::setting::Setting;
 use anyhow::Result;
 use back::{Back, MixtureBack};
-use farfield_report::chart::{Axis, Chart, Look, Series};
+use farfield_report::chart::{Axis, Chart, Mark, Series};
 use printed::{Printed, Variable};
 use rounded::Rounded;
 
@@ -180,7 +180,7 @@ fn chart(variables: &[Variable]) -> Chart {
         let curve = |distribution: &Printed, look, kind: &str| {
             Series::new(format!("{}, {kind}", variable.name), look, tail(distribution))
         };
-        [curve(&variable.single.0, Look::Line, "single"), curve(&variable.mixture.0, Look::Dashes, "mixture")]
+        [curve(&variable.single.0, Mark::Line, "single"), curve(&variable.mixture.0, Mark::Dashes, "mixture")]
     });
     Chart::new(
         "The printed distributions: share of values above",
@@ -193,6 +193,7 @@ fn chart(variables: &[Variable]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::State;
     use farfield_fit::Family;
     use printed::Statistics;
 
@@ -210,7 +211,7 @@ mod tests {
 
     fn judged(first: usize, off: f64, own: Statistics, passed: f64) -> Vec<bool> {
         let claims = claims(&printed::variables(), &[single(first, vec![off])], &[mixture(own, passed)]);
-        claims.iter().map(|claim| claim.holds == Some(true)).collect()
+        claims.iter().map(|claim| claim.state == State::Holds).collect()
     }
 
     #[test]
