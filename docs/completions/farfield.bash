@@ -19,8 +19,14 @@ _farfield() {
             farfield,advise)
                 cmd="farfield__subcmd__advise"
                 ;;
+            farfield,audit)
+                cmd="farfield__subcmd__audit"
+                ;;
             farfield,doctor)
                 cmd="farfield__subcmd__doctor"
+                ;;
+            farfield,export)
+                cmd="farfield__subcmd__export"
                 ;;
             farfield,fit)
                 cmd="farfield__subcmd__fit"
@@ -46,6 +52,9 @@ _farfield() {
             farfield,try)
                 cmd="farfield__subcmd__try"
                 ;;
+            farfield,verify)
+                cmd="farfield__subcmd__verify"
+                ;;
             farfield__subcmd__advise,help)
                 cmd="farfield__subcmd__advise__subcmd__help"
                 ;;
@@ -70,6 +79,9 @@ _farfield() {
             farfield__subcmd__generate,schema)
                 cmd="farfield__subcmd__generate__subcmd__schema"
                 ;;
+            farfield__subcmd__generate,verify-schema)
+                cmd="farfield__subcmd__generate__subcmd__verify__subcmd__schema"
+                ;;
             farfield__subcmd__generate__subcmd__help,completions)
                 cmd="farfield__subcmd__generate__subcmd__help__subcmd__completions"
                 ;;
@@ -82,11 +94,20 @@ _farfield() {
             farfield__subcmd__generate__subcmd__help,schema)
                 cmd="farfield__subcmd__generate__subcmd__help__subcmd__schema"
                 ;;
+            farfield__subcmd__generate__subcmd__help,verify-schema)
+                cmd="farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema"
+                ;;
             farfield__subcmd__help,advise)
                 cmd="farfield__subcmd__help__subcmd__advise"
                 ;;
+            farfield__subcmd__help,audit)
+                cmd="farfield__subcmd__help__subcmd__audit"
+                ;;
             farfield__subcmd__help,doctor)
                 cmd="farfield__subcmd__help__subcmd__doctor"
+                ;;
+            farfield__subcmd__help,export)
+                cmd="farfield__subcmd__help__subcmd__export"
                 ;;
             farfield__subcmd__help,fit)
                 cmd="farfield__subcmd__help__subcmd__fit"
@@ -112,6 +133,9 @@ _farfield() {
             farfield__subcmd__help,try)
                 cmd="farfield__subcmd__help__subcmd__try"
                 ;;
+            farfield__subcmd__help,verify)
+                cmd="farfield__subcmd__help__subcmd__verify"
+                ;;
             farfield__subcmd__help__subcmd__advise,keepalive)
                 cmd="farfield__subcmd__help__subcmd__advise__subcmd__keepalive"
                 ;;
@@ -123,6 +147,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help__subcmd__generate,schema)
                 cmd="farfield__subcmd__help__subcmd__generate__subcmd__schema"
+                ;;
+            farfield__subcmd__help__subcmd__generate,verify-schema)
+                cmd="farfield__subcmd__help__subcmd__generate__subcmd__verify__subcmd__schema"
                 ;;
             farfield__subcmd__help__subcmd__site,crawl)
                 cmd="farfield__subcmd__help__subcmd__site__subcmd__crawl"
@@ -173,7 +200,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve report doctor fit advise site generate help"
+            opts="-h -V --help --version run try serve report verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -243,7 +270,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__advise__subcmd__keepalive)
-            opts="-h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-laws --seed --workers --rtt --gain --page --timeout --leavers-close --help"
+            opts="-h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-distributions --seed --workers --rtt --gain --page --timeout --leavers-close --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -300,6 +327,88 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__audit)
+            opts="-o -h --server --origin --rate --as --report --tolerance --out --page --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --origin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --tolerance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --page)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__doctor)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -314,8 +423,83 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__export)
+            opts="-d -h --wsesslog --gaps --csv --duration --seed --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --wsesslog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --gaps)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --csv)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__fit)
-            opts="-o -h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-laws --seed --out --target --speed --course --objects --help"
+            opts="-o -h --format --transfer --field --t-min --t-max --keep-query --stamped-at-end --single-distributions --seed --out --target --speed --course --objects --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -373,7 +557,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__generate)
-            opts="-h --help completions man schema help"
+            opts="-h --help completions man schema verify-schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -401,7 +585,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__generate__subcmd__help)
-            opts="completions man schema help"
+            opts="completions man schema verify-schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -470,6 +654,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__generate__subcmd__man)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -498,8 +696,22 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__generate__subcmd__verify__subcmd__schema)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help)
-            opts="run try serve report doctor fit advise site generate help"
+            opts="run try serve report verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -540,7 +752,35 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -569,7 +809,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__generate)
-            opts="completions man schema"
+            opts="completions man schema verify-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -611,6 +851,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__generate__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__generate__subcmd__verify__subcmd__schema)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -764,6 +1018,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__report)
             opts="-h --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -783,7 +1051,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --format --quiet --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --cacert --insecure --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -846,7 +1114,7 @@ _farfield() {
                     return 0
                     ;;
                 --policy)
-                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close shared-pool" -- "${cur}"))
                     return 0
                     ;;
                 --parallel)
@@ -891,6 +1159,21 @@ _farfield() {
                     ;;
                 --gateway)
                     COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --cacert)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --http)
@@ -971,7 +1254,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__serve)
-            opts="-t -h --threads --service-time --servers --error-rate --accept-limit --backlog --keep-alive-timeout --keep-alive-requests --seed --config --help"
+            opts="-t -h --tls --threads --service-time --servers --error-rate --stall --hiccup --slow-tail --slow-start --accept-limit --backlog --keep-alive-timeout --keep-alive-requests --seed --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -994,6 +1277,22 @@ _farfield() {
                     return 0
                     ;;
                 --error-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stall)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hiccup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slow-tail)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slow-start)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1227,6 +1526,39 @@ _farfield() {
                     ;;
                 --set)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__verify)
+            opts="-h --capture --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --capture)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 *)
