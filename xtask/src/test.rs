@@ -4,6 +4,10 @@
 //! A test that cannot run here appends a line `name: reason` to the file that `FARFIELD_SKIPS` names and
 //! passes; it is counted as skipped. Under `--strict`, and in CI, a skip is a failure. So is a process or a
 //! network namespace that outlives the tests.
+//!
+//! Tests of real kernels and real servers run beside each other. The few that fail are run again, one at a
+//! time, and those that then pass are named in the closing lines: a defect of the test or of the product that
+//! somebody has to find, not a broken build.
 
 use crate::leftovers::Watch;
 use crate::python;
@@ -57,8 +61,18 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     // Built first, so that a compiler's daemons are not taken for something the tests left behind.
     process::run(cargo_test(args, skips.path(), python.as_deref()).arg("--no-run"))?;
     let watch = Watch::begin()?;
-    let (mut tally, all_well) =
-        stream(&mut cargo_test(args, skips.path(), python.as_deref()), &mut io::stdout().lock())?;
+    let mut test = cargo_test(args, skips.path(), python.as_deref());
+    let mut ran = stream(&mut test, &mut io::stdout().lock())?;
+    let mut passed_alone = Vec::new();
+    if args.cargo_args.is_empty() && ran.may_run_again() {
+        println!("Failed beside others, and run again alone: {}", ran.failed.join(", "));
+        test.args(["--lib", "--bins", "--tests", "--", "--exact", "--test-threads", "1"]).args(&ran.failed);
+        let again = stream(&mut test, &mut io::stdout().lock())?;
+        if again.all_well && again.tally.passed >= ran.tally.failed {
+            passed_alone = ran.pass();
+        }
+    }
+    let Ran { mut tally, all_well, .. } = ran;
     let left = watch.finish();
 
     let skipped = skipped(&fs::read_to_string(skips.path())?);
@@ -68,6 +82,9 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     }
     for what in &left {
         println!("LEFT BEHIND {what}");
+    }
+    for test in &passed_alone {
+        println!("PASSED ALONE {test}: it failed beside others, by a defect of the test or of the product");
     }
     println!(
         "It took {} min; {} holds {}.",
@@ -144,20 +161,62 @@ fn cargo_test(args: &TestArgs, skips: &Path, python: Option<&Path>) -> Command {
     command
 }
 
-/// Runs `command`, passes on every line to `out` as it comes, and sums the runners' closing lines.
-fn stream(command: &mut Command, out: &mut impl Write) -> Result<(Tally, bool)> {
+/// What came of running tests.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ran {
+    tally: Tally,
+    /// The names of those that failed.
+    failed: Vec<String>,
+    /// Test programs that began and did not close with their counts: they crashed.
+    crashed: i64,
+    /// The command itself reported success.
+    all_well: bool,
+}
+
+impl Ran {
+    /// More than these fail for a reason of their own.
+    const FEW: usize = 6;
+
+    /// Whether all that went wrong is a few tests whose names are known.
+    fn may_run_again(&self) -> bool {
+        (1..=Ran::FEW).contains(&self.failed.len())
+            && self.failed.len() as u64 == self.tally.failed
+            && self.crashed == 0
+    }
+
+    /// Counts those that failed as passed, and returns their names.
+    fn pass(&mut self) -> Vec<String> {
+        self.tally.passed += std::mem::take(&mut self.tally.failed);
+        self.all_well = true;
+        std::mem::take(&mut self.failed)
+    }
+
+    fn add(&mut self, line: &str) {
+        self.tally.add(line);
+        match line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            Some(name) => self.failed.push(name.to_owned()),
+            None if line.starts_with("running ") && line.ends_with(['t', 's']) => self.crashed += 1,
+            None if line.starts_with("test result: ") => self.crashed -= 1,
+            None => {}
+        }
+    }
+}
+
+/// Runs `command`, passes on every line to `out` as it comes, and adds up what the runners print.
+fn stream(command: &mut Command, out: &mut impl Write) -> Result<Ran> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {}", process::words(command)))?;
     let lines = BufReader::new(child.stdout.take().context("stdout is piped")?);
-    let mut tally = Tally::default();
+    let mut ran = Ran::default();
     for line in lines.split(b'\n') {
         let line = line.context("cannot read the tests' output")?;
         out.write_all(&line).and_then(|()| out.write_all(b"\n"))?;
-        tally.add(&String::from_utf8_lossy(&line));
+        ran.add(&String::from_utf8_lossy(&line));
     }
-    Ok((tally, child.wait()?.success()))
+    ran.all_well = child.wait()?.success();
+    Ok(ran)
 }
 
 impl Tally {
@@ -241,13 +300,37 @@ mod tests {
         assert_eq!(tally, Tally { passed: 3, failed: 0, skipped: 3 });
     }
 
+    /// What tests print that ran in a shell.
+    fn printed(script: &str) -> Ran {
+        stream(Command::new("/bin/sh").args(["-c", script]), &mut io::sink()).unwrap()
+    }
+
     #[test]
     fn streams_and_reports_failure() {
         let script = "echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
         let mut out = Vec::new();
-        let (tally, all_well) = stream(Command::new("/bin/sh").args(["-c", script]), &mut out).unwrap();
-        assert_eq!((tally, all_well), (Tally { passed: 1, failed: 1, skipped: 0 }, false));
-        assert_eq!(out, b"test result: FAILED. 1 passed; 1 failed; 0 ignored\n");
+        let script = format!("echo 'running 2 tests'; {script}");
+        let ran = stream(Command::new("/bin/sh").args(["-c", &script]), &mut out).unwrap();
+        assert_eq!((ran.tally, ran.all_well), (Tally { passed: 1, failed: 1, skipped: 0 }, false));
+        assert_eq!(out, b"running 2 tests\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n");
+    }
+
+    #[test]
+    fn a_few_that_failed_may_run_again() {
+        let begun = "echo 'running 2 tests'; echo 'test a ... FAILED'; echo 'test b::c ... ok'";
+        let closed = "echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
+        let mut ran = printed(&format!("{begun}; {closed}"));
+        assert!(ran.may_run_again());
+        assert_eq!(ran.pass(), ["a"]);
+        assert_eq!((ran.tally, ran.all_well), (Tally { passed: 2, failed: 0, skipped: 0 }, true));
+        // A program that crashed names nobody.
+        assert!(!printed(&format!("{begun}; {begun}; {closed}")).may_run_again());
+        assert!(!printed("echo 'running 1 test'; exit 101").may_run_again());
+        // Many, and none.
+        let many = "for i in 1 2 3 4 5 6 7; do echo \"test $i ... FAILED\"; done";
+        let closed = "echo 'test result: FAILED. 0 passed; 7 failed; 0 ignored'; exit 101";
+        assert!(!printed(&format!("echo 'running 7 tests'; {many}; {closed}")).may_run_again());
+        assert!(!printed("echo 'running 0 tests'; echo 'test result: ok. 0 passed'").may_run_again());
     }
 
     #[test]

@@ -176,7 +176,16 @@ enum Answer {
     Refused(u16),
 }
 
+/// Fetches `url`; a second time if the connection was closed, since a server may close one that waits just as
+/// a request leaves for it (RFC 9112 section 9.3.1).
 fn fetch(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
+    match fetch_once(agent, url, authorization) {
+        Err(ureq::Error::Io(_)) => fetch_once(agent, url, authorization),
+        ended => ended,
+    }
+}
+
+fn fetch_once(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
     let request = agent.get(url);
     let mut response = match authorization {
         Some(value) => request.header(header::AUTHORIZATION, value).call()?,
