@@ -73,6 +73,8 @@ pub struct Sample {
     pub tcp: Option<TcpStats>,
     /// The session of TLS that it opened, with its connection, once the handshake was done.
     pub tls: Option<TlsStats>,
+    /// Its stream, where its connection speaks HTTP/2.
+    pub http2: Option<Http2Stats>,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -159,6 +161,17 @@ pub struct TlsStats {
     pub version: TlsVersion,
     /// Whether an earlier session of the user's was resumed.
     pub resumed: bool,
+}
+
+/// The stream of a request over HTTP/2 (RFC 9113 section 5). The struct is packed to keep samples small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(Rust, packed(2))]
+pub struct Http2Stats {
+    /// The stream's number: odd, and greater than those of earlier requests on the connection.
+    pub stream: NonZeroU32,
+    /// Microseconds for which the request's body waited for the server to allow more of it (flow control,
+    /// RFC 9113 section 5.2), at most 2^32-1.
+    pub stalled_us: u32,
 }
 
 /// A version of TLS.
@@ -334,11 +347,21 @@ pub enum Outcome {
     TlsTruncated = 35,
     /// TLS: the server wants a certificate of the client's, or does not accept the one that it has.
     TlsCertificateRefused = 36,
+    /// HTTP/2: the server reset the request's stream.
+    StreamReset = 37,
+    /// HTTP/2: the server refused the request's stream without processing it, as often as it was sent.
+    StreamRefused = 38,
+    /// HTTP/2: the server ended the connection with an error code in GOAWAY.
+    GoneAway = 39,
+    /// HTTP/2: a frame, header block or window that the protocol forbids.
+    BadFrame = 40,
+    /// HTTP/2 was asked for, and the server answered in another protocol, such as HTTP/1.1.
+    NotHttp2 = 41,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 37] = {
+    pub const ALL: [Outcome; 42] = {
         use Outcome::*;
         [
             Ok,
@@ -378,6 +401,11 @@ impl Outcome {
             BadRecord,
             TlsTruncated,
             TlsCertificateRefused,
+            StreamReset,
+            StreamRefused,
+            GoneAway,
+            BadFrame,
+            NotHttp2,
         ]
     };
 
@@ -397,7 +425,8 @@ impl Outcome {
 
     /// Whether the server's TLS, or the lack of it, ended the connection.
     pub const fn is_of_tls(self) -> bool {
-        self.code() >= Outcome::TlsUntrusted.code()
+        let (first, last) = (Outcome::TlsUntrusted.code(), Outcome::TlsCertificateRefused.code());
+        first <= self.code() && self.code() <= last
     }
 
     /// The party at fault.
@@ -418,11 +447,16 @@ impl Outcome {
             | TlsAlpnRefused
             | TlsIncompatible
             | TlsAlert
-            | TlsCertificateRefused => Fault::Server,
+            | TlsCertificateRefused
+            | StreamReset
+            | StreamRefused
+            | GoneAway => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge
-            | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated => Fault::Protocol,
+            | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated | BadFrame | NotHttp2 => {
+                Fault::Protocol
+            }
         }
     }
 
@@ -467,6 +501,11 @@ impl Outcome {
             BadRecord => "bad-record",
             TlsTruncated => "tls-truncated",
             TlsCertificateRefused => "tls-certificate-refused",
+            StreamReset => "stream-reset",
+            StreamRefused => "stream-refused",
+            GoneAway => "gone-away",
+            BadFrame => "bad-frame",
+            NotHttp2 => "not-http2",
         }
     }
 }
@@ -501,6 +540,6 @@ mod tests {
 
     #[test]
     fn a_sample_stays_small() {
-        assert!(size_of::<Sample>() <= 112, "{} bytes", size_of::<Sample>());
+        assert!(size_of::<Sample>() <= 120, "{} bytes", size_of::<Sample>());
     }
 }

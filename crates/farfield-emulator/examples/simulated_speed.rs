@@ -20,12 +20,12 @@ use farfield_emulator::{
     ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, SharedLinkId,
     Simulated, Simulation, simulate,
 };
-use farfield_http::http1::Version;
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
+use farfield_user::HttpVersion;
 use farfield_user::{Itinerary, Policy, Target};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -104,7 +104,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
     let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/bytes/1024'").expect("requests");
     let requests = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
     let target =
-        Target { host: "server".into(), version: Version::Http11, authorization: None, secure: false };
+        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
     let count = |count| NonZeroU32::new(count).expect("above zero");
     let end = Instant::ZERO + length;
     let server = ServerPlan {

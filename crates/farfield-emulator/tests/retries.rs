@@ -4,8 +4,8 @@ mod scene;
 
 use farfield_base::{Duration, Outcome};
 use farfield_emulator::simulate;
-use farfield_http::http1::Version;
 use farfield_traffic::request::RequestSetSpec;
+use farfield_user::HttpVersion;
 use farfield_user::{Itinerary, Target};
 use scene::{Scene, ms, with};
 
@@ -23,7 +23,7 @@ fn what_is_sent_again_goes_where_nobody_is_closing() {
     let page: RequestSetSpec = toml::from_str(page).expect("requests");
     let page = page.resolve(&mut |_| unreachable!("no files"), simulation.seed).expect("requests");
     let target =
-        Target { host: "server".into(), version: Version::Http11, authorization: None, secure: false };
+        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
     simulation.itinerary = Itinerary::pages(page, &target).expect("requests that can be written");
     let played = simulate(&simulation).expect("a network");
     assert!(played.tally.resent > 1000, "{} sent again of {}", played.tally.resent, played.samples.len());

@@ -4,9 +4,9 @@ mod scene;
 
 use farfield_base::{Duration, Outcome};
 use farfield_emulator::ServerPlan;
-use farfield_http::http1::Version;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::{Config, InitialWindow};
+use farfield_user::HttpVersion;
 use scene::{Scene, count, link, ms, ok, with};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ fn overload_fills_the_accept_queue_and_not_the_server() {
 #[test]
 fn http_1_0_closes_and_says_so() {
     let mut scene = Scene::at(ms(10));
-    scene.version = Version::Http10;
+    scene.version = HttpVersion::Http10;
     scene.server.keep_alive = None;
     scene.length = Duration::from_secs(1);
     let played = scene.play();

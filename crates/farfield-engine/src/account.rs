@@ -34,6 +34,7 @@ pub(crate) fn add_up(
         arrivals.begun += worker.tally.begun;
         arrivals.dropped += worker.tally.dropped;
         stats.resent += worker.tally.resent;
+        stats.refused += worker.tally.refused;
         stats.samples_lost += worker.tally.missed_without_row();
         stats.unasked += worker.tally.unasked;
         stats.coded_bytes += worker.tally.coded_bytes;

@@ -126,7 +126,7 @@ fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
 
 /// Whether each user has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
-    let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined);
+    let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
     settings.load.holds_connections(kept)
 }
 

@@ -37,4 +37,14 @@ impl StreamId {
     pub const fn number(self) -> u32 {
         self.0
     }
+
+    /// The stream of a connection's request `number`, counted from 0 in the order of sending, below 2^30.
+    pub const fn of_request(number: u32) -> StreamId {
+        StreamId(2 * number + 1)
+    }
+
+    /// Which request of its connection it is, from 0.
+    pub const fn request(self) -> u32 {
+        self.0 / 2
+    }
 }

@@ -17,7 +17,7 @@ pub mod model;
 mod session;
 
 pub use encrypted::{
-    Identities, IdentityError, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem,
+    Alpn, Identities, IdentityError, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem,
 };
 pub use failure::{TlsFailure, answers_plaintext};
 pub use farfield_base::TlsVersion as Version;

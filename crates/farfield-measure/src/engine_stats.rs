@@ -33,6 +33,9 @@ pub struct EngineStats {
     /// Requests that were sent again because their connection closed without a word about them, over the
     /// whole run. Each is one sample; the server may have seen it more often.
     pub resent: u64,
+    /// Times that a server refused a request over HTTP/2 without processing it and it was sent again, over
+    /// the whole run.
+    pub refused: u64,
     /// Connections that users gave up because bytes came on them that no request had asked for, over the
     /// whole run.
     pub unasked: u64,

@@ -19,6 +19,7 @@ pub mod fold;
 pub mod handshakes;
 pub mod histogram;
 pub mod hlog;
+pub mod http2;
 pub mod kaplan_meier;
 pub mod monitor;
 pub mod outcomes;

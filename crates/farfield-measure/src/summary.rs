@@ -24,6 +24,7 @@ use crate::engine_stats::{CaptureStats, EngineStats, RunClock, ServerLimits};
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::handshakes::HandshakesSummary;
+use crate::http2::Http2Summary;
 use crate::reuse::ReuseClass;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
@@ -227,6 +228,9 @@ pub struct Summary {
     /// Handshakes of TLS in the measured part; null if there were none.
     #[serde(default)]
     pub handshakes: Option<HandshakesSummary>,
+    /// Requests over HTTP/2; null if there were none.
+    #[serde(default)]
+    pub http2: Option<Http2Summary>,
     /// Content that was decoded; null if none was.
     #[serde(default)]
     pub content: Option<ContentSummary>,
@@ -306,6 +310,7 @@ impl Summary {
             drained_requests: fold.drained(),
             connections: connections(fold, stats),
             handshakes: fold.handshakes().summary(Duration::from_ns(phases.steady_ns), &stats.workers),
+            http2: fold.steady().events.http2.summary(stats),
             content: (stats.coded_bytes > 0).then_some(ContentSummary {
                 coded_bytes: stats.coded_bytes,
                 decoded_bytes: stats.decoded_bytes,

@@ -293,6 +293,7 @@ fn ended(summary: &Summary) -> Vec<String> {
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.push(connections(summary));
     lines.extend(handshakes(summary));
+    lines.extend(http2(summary));
     lines
 }
 
@@ -348,6 +349,21 @@ fn handshakes(summary: &Summary) -> Vec<String> {
         labelled("", &format!("{each} of CPU each, at most {share} of a worker's time"))
     });
     [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(cpu).collect()
+}
+
+/// Requests over HTTP/2, if there were any.
+fn http2(summary: &Summary) -> Option<String> {
+    let http2 = summary.http2.as_ref()?;
+    let refused = match http2.refused {
+        0 => String::new(),
+        refused => format!("; {} refused and sent again", count(refused)),
+    };
+    let stalled = http2.stalled_mean_ns.map_or(String::new(), |mean| {
+        let waited = time(mean as u64);
+        format!("; {} waited {waited} on average for the server's windows", count(http2.stalled_requests))
+    });
+    let line = format!("{} requests over HTTP/2{stalled}{refused}", count(http2.requests));
+    Some(labelled("http/2", &fit(&line, COLUMNS - LABEL)))
 }
 
 fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {

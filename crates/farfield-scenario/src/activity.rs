@@ -1,10 +1,10 @@
 //! The activity of users: sessions of states, a recording, or pages of a set of requests.
 
 use super::mistake::Mistake;
-use super::{HttpVersion, Scenario, Url};
+use super::{Scenario, Url};
 use farfield_base::random::Seed;
 use farfield_engine::PlaneKind;
-use farfield_http::http1::{RequestError, Version};
+use farfield_http::http1::RequestError;
 use farfield_origin::Site as OriginSite;
 use farfield_traffic::file::Load;
 use farfield_traffic::request::RequestSet;
@@ -148,12 +148,8 @@ impl Scenario {
 
     /// The target of requests at `host`.
     pub fn http_target(&self, host: String) -> Target {
-        let version = match self.http {
-            HttpVersion::Http10 => Version::Http10,
-            HttpVersion::Http11 => Version::Http11,
-        };
         let authorization = self.target.as_ref().and_then(Url::authorization);
-        Target { host, version, authorization, secure: self.is_secure() }
+        Target { host, version: self.http.of_users(), authorization, secure: self.is_secure() }
     }
 
     /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with

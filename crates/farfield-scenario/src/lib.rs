@@ -7,6 +7,7 @@
 mod activity;
 mod document;
 mod error;
+mod http;
 pub mod inputs;
 mod mistake;
 mod monitor;
@@ -30,13 +31,14 @@ mod tls;
 mod values;
 
 pub use error::ScenarioError;
+pub use http::HttpVersion;
 pub use mistake::in_user_words;
 pub use monitor::{MonitorPrometheus, MonitorSpec, MonitorTable, MonitorTier};
 pub use overlay::Overlay;
 pub use plan::RunPlan;
 pub use prepare::Prepared;
 pub use read::{from_file, from_flags, from_text, from_url, read};
-pub use scenario::{HttpVersion, OutputSpec, RunSpec, Scenario, SocketsSpec, Unfinished};
+pub use scenario::{OutputSpec, RunSpec, Scenario, SocketsSpec, Unfinished};
 pub use tls::{GroupName, TlsSpec, TlsVersion};
 pub use values::{Samples, Url};
 

@@ -104,6 +104,7 @@ impl Parts {
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
         scenario.check_sessions()?;
+        scenario.check_http()?;
         let load = scenario.load.resolve(load_file).map_err(|error| Mistake::in_file("load", &error))?;
         let site = scenario.asked_site(load_file)?;
         let plane = scenario.plan_plane(load_file, site.as_ref())?;

@@ -3,6 +3,7 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
+use crate::http::HttpVersion;
 use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
 use crate::server::ServerSpec;
@@ -31,7 +32,7 @@ pub struct Scenario {
     /// The server to drive; the built-in one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Url>,
-    /// The version that requests announce.
+    /// The version of HTTP that users speak.
     pub http: HttpVersion,
     /// The plane that carries the bytes.
     pub plane: PlaneKind,
@@ -85,18 +86,6 @@ pub struct Scenario {
 
 /// The tables that are about clients on a network, or about a server before them.
 pub(crate) const OF_A_NETWORK: [&str; 3] = ["network", "server", "simulated"];
-
-/// The version that requests announce.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum HttpVersion {
-    /// HTTP/1.0.
-    #[serde(rename = "1.0")]
-    Http10,
-    /// HTTP/1.1.
-    #[default]
-    #[serde(rename = "1.1")]
-    Http11,
-}
 
 /// `[run]`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

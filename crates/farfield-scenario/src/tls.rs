@@ -7,7 +7,7 @@ use farfield_engine::plane::ModelTls;
 use farfield_engine::{PlaneKind, tls as machine};
 use farfield_http::tls::model::Offer;
 use farfield_http::tls::{
-    Group, Identities, Pin, Settings, SettingsError, Trust, Version, certificates_of_pem,
+    Alpn, Group, Identities, Pin, Settings, SettingsError, Trust, Version, certificates_of_pem,
 };
 use farfield_traffic::file::{FileError, Load};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,7 @@ pub(crate) struct PlannedTls {
     groups: Vec<Group>,
     identities: Option<Identities>,
     resumption: bool,
+    alpn: Alpn,
 }
 
 impl Scenario {
@@ -188,6 +189,7 @@ impl Scenario {
             groups: spec.groups()?,
             identities: spec.identities(load)?,
             resumption: spec.resumption,
+            alpn: self.http.alpn(),
         };
         // All but the system's roots is checked now.
         let trust = planned.trust.clone().unwrap_or(Trust::Anyone);
@@ -320,7 +322,7 @@ impl PlannedTls {
     fn settings(&self, trust: Trust) -> Result<Settings, SettingsError> {
         let provider = machine::provider(&self.groups);
         let settings = Settings::new(&self.name, trust, &self.versions, self.resumption, provider)?;
-        Ok(settings.with_identities(self.identities.clone()))
+        Ok(settings.with_identities(self.identities.clone()).speaking(self.alpn))
     }
 }
 

@@ -10,9 +10,9 @@
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
-use farfield_http::http1::Version;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::HttpVersion;
 use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
 use std::collections::VecDeque;
 
@@ -73,7 +73,7 @@ const DONE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: mirror\r\nDate: Sun, 06 Nov 199
 fn itinerary(kind: &str) -> Itinerary {
     let target = Target {
         host: "127.0.0.1:8080".into(),
-        version: Version::Http11,
+        version: HttpVersion::Http11,
         authorization: None,
         secure: false,
     };

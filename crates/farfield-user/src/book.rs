@@ -2,15 +2,41 @@
 
 use bytes::Bytes;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
-use farfield_traffic::request::RequestSet;
+use farfield_http::http2::{self, CommonFields, RequestBlock};
+use farfield_traffic::request::{Request, RequestSet};
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2: over TLS as ALPN agrees (RFC 9113 section 3.2), else by prior knowledge (section 3.3).
+    Http2,
+}
+
+impl HttpVersion {
+    /// The version of HTTP/1 that heads announce.
+    ///
+    /// # Errors
+    /// HTTP/2, which what asks for this does not speak.
+    pub(crate) fn of_http1(self) -> Result<Version, RequestError> {
+        match self {
+            HttpVersion::Http10 => Ok(Version::Http10),
+            HttpVersion::Http11 => Ok(Version::Http11),
+            HttpVersion::Http2 => Err(RequestError::NotOverHttp2),
+        }
+    }
+}
 
 /// The server that requests are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The Host field: name or address, with the port where it is not the scheme's own.
     pub host: String,
-    /// The version that requests announce.
-    pub version: Version,
+    /// The version that is spoken.
+    pub version: HttpVersion,
     /// The Authorization field of requests that say none of their own.
     pub authorization: Option<String>,
     /// Whether the scheme is https.
@@ -37,69 +63,165 @@ pub struct Book {
 /// One request: its bytes, and what may answer it.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    /// Sent where more may follow on the connection.
-    pub persistent: Bytes,
-    /// Sent where the policy allows no further request on the connection.
-    pub last: Bytes,
+    form: Form,
     pub answering: Answering,
     /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
 }
 
+/// The bytes of a request.
+#[derive(Debug, Clone)]
+enum Form {
+    Http1 {
+        /// Sent where more may follow on the connection.
+        persistent: Bytes,
+        /// Sent where the policy allows no further request on the connection.
+        last: Bytes,
+    },
+    Http2(Box<Http2Request>),
+}
+
+/// A request for a stream of HTTP/2.
+#[derive(Debug, Clone)]
+pub(crate) struct Http2Request {
+    pub block: RequestBlock,
+    pub body: Bytes,
+}
+
 impl Book {
-    /// Encodes all of `set` for `target`. Refuses a request that cannot be written as HTTP.
+    /// Encodes all of `set` for `target`.
+    ///
+    /// # Errors
+    /// A request that cannot be written as HTTP of the target's version.
     pub fn encode(set: &RequestSet, target: &Target) -> Result<Book, RequestError> {
-        let mut entries = Vec::with_capacity(set.requests().len());
-        for request in set.requests() {
-            let headers = request.headers.iter().map(|(name, value)| {
-                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-            });
-            let mut headers: Vec<(String, String)> = headers.collect();
-            headers
-                .extend(target.authorization_beside(request.headers.iter().map(|(name, _)| name.as_str())));
-            let carries_body =
-                !request.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
-            let encode = |persistent| {
-                let head = RequestHead {
-                    method: request.method.as_str(),
-                    target: &request.path,
-                    host: &target.host,
-                    version: target.version,
-                    persistent,
-                    headers: &headers,
-                    body_length: carries_body.then_some(request.body.len() as u64),
+        let headers: Vec<_> = set.requests().iter().map(|request| headers(request, target)).collect();
+        let requests = || set.requests().iter().zip(&headers);
+        let forms: Vec<Form> = match target.version.of_http1() {
+            Ok(version) => {
+                let form = |(request, headers): (&Request, &Vec<_>)| {
+                    let encode = |persistent| http1_bytes(request, headers, target, version, persistent);
+                    Ok(Form::Http1 { persistent: encode(true)?, last: encode(false)? })
                 };
-                let mut bytes = head.encode()?;
-                bytes.extend_from_slice(&request.body);
-                Ok::<_, RequestError>(Bytes::from(bytes))
-            };
-            entries.push(Entry {
-                persistent: encode(true)?,
-                last: encode(false)?,
-                answering: Answering::method(request.method.as_str()),
-                idempotent: request.method.is_idempotent(),
-            });
-        }
-        Ok(Book { entries })
+                requests().map(form).collect::<Result<_, RequestError>>()?
+            }
+            Err(_) => {
+                let heads: Vec<_> =
+                    requests().map(|(request, headers)| http2_head(request, headers, target)).collect();
+                let common = CommonFields::of(&heads)?;
+                let form = |(request, head): (&Request, &http2::RequestHead<'_>)| {
+                    let body = Bytes::copy_from_slice(&request.body);
+                    Ok(Form::Http2(Http2Request { block: head.encode(&common)?, body }.into()))
+                };
+                set.requests().iter().zip(&heads).map(form).collect::<Result<_, RequestError>>()?
+            }
+        };
+        let entry = |(request, form): (&Request, Form)| Entry {
+            form,
+            answering: Answering::method(request.method.as_str()),
+            idempotent: request.method.is_idempotent(),
+        };
+        Ok(Book { entries: set.requests().iter().zip(forms).map(entry).collect() })
     }
 
     /// A copy in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Book {
-        let own = |entry: &Entry| Entry {
-            persistent: Bytes::copy_from_slice(&entry.persistent),
-            last: Bytes::copy_from_slice(&entry.last),
-            ..entry.clone()
+        let own = |entry: &Entry| {
+            let form = match &entry.form {
+                Form::Http1 { persistent, last } => Form::Http1 {
+                    persistent: Bytes::copy_from_slice(persistent),
+                    last: Bytes::copy_from_slice(last),
+                },
+                // The blocks are read only where they are; a connection keeps a handle of the body.
+                Form::Http2(request) => {
+                    let body = Bytes::copy_from_slice(&request.body);
+                    Form::Http2(Http2Request { block: request.block.clone(), body }.into())
+                }
+            };
+            Entry { form, ..entry.clone() }
         };
         Book { entries: self.entries.iter().map(own).collect() }
     }
 
-    /// The bytes of a request, for a connection that is kept or not.
+    /// Whether the requests are for connections of HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self.entries.first(), Some(Entry { form: Form::Http2(_), .. }))
+    }
+
+    /// The bytes of a request of HTTP/1, for a connection that is kept or not.
     pub(crate) fn bytes(&self, request: u32, persistent: bool) -> &Bytes {
-        let entry = self.entry(request);
-        if persistent { &entry.persistent } else { &entry.last }
+        match &self.entry(request).form {
+            Form::Http1 { persistent: bytes, .. } if persistent => bytes,
+            Form::Http1 { last, .. } => last,
+            Form::Http2(_) => unreachable!("connections of HTTP/2 send blocks"),
+        }
+    }
+
+    /// A request for a stream of HTTP/2.
+    pub(crate) fn http2(&self, request: u32) -> &Http2Request {
+        match &self.entry(request).form {
+            Form::Http2(request) => request,
+            Form::Http1 { .. } => unreachable!("connections of HTTP/1 send bytes"),
+        }
     }
 
     pub(crate) fn entry(&self, request: u32) -> &Entry {
         &self.entries[request as usize]
+    }
+}
+
+/// The fields of a request that are its own or the target's.
+fn headers(request: &Request, target: &Target) -> Vec<(String, String)> {
+    let own = request.headers.iter();
+    let mut headers: Vec<(String, String)> = own
+        .clone()
+        .map(|(name, value)| {
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
+        .collect();
+    headers.extend(target.authorization_beside(own.map(|(name, _)| name.as_str())));
+    headers
+}
+
+/// Bytes of the body, if the request has one or its method is expected to have one.
+fn body_length(request: &Request) -> Option<u64> {
+    let carries_body =
+        !request.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
+    carries_body.then_some(request.body.len() as u64)
+}
+
+/// Head and body in HTTP/1.
+fn http1_bytes(
+    request: &Request,
+    headers: &[(String, String)],
+    target: &Target,
+    version: Version,
+    persistent: bool,
+) -> Result<Bytes, RequestError> {
+    let head = RequestHead {
+        method: request.method.as_str(),
+        target: &request.path,
+        host: &target.host,
+        version,
+        persistent,
+        headers,
+        body_length: body_length(request),
+    };
+    let mut bytes = head.encode()?;
+    bytes.extend_from_slice(&request.body);
+    Ok(Bytes::from(bytes))
+}
+
+fn http2_head<'a>(
+    request: &'a Request,
+    headers: &'a [(String, String)],
+    target: &'a Target,
+) -> http2::RequestHead<'a> {
+    http2::RequestHead {
+        method: request.method.as_str(),
+        scheme: if target.secure { "https" } else { "http" },
+        authority: &target.host,
+        target: &request.path,
+        headers,
+        body_length: body_length(request),
     }
 }

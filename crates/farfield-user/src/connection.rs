@@ -1,9 +1,10 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
+use crate::http2::Multiplexer;
 use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
 use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats};
-use farfield_http::http1::{Answering, ReplyReader};
+use farfield_http::http1::{Answering, Reply, ReplyReader};
 use farfield_http::tls::Session;
 use smallvec::SmallVec;
 
@@ -16,6 +17,8 @@ pub(crate) struct Job {
     pub due: Instant,
     /// Sent before, on a connection that closed before its reply: not pipelined, and not sent a third time.
     pub again: bool,
+    /// How often it was sent over HTTP/2 and refused without being processed.
+    pub refusals: u8,
     /// The request that its page begins with.
     pub first: bool,
 }
@@ -28,7 +31,7 @@ impl Job {
 
     /// A request of the same page that this one led to.
     pub fn led_to(self, request: u32, pending: Option<PendingSlot>, now: Instant) -> Job {
-        Job { request, pending, due: now, again: false, first: false }
+        Job { request, pending, due: now, again: false, refusals: 0, first: false }
     }
 }
 
@@ -99,8 +102,11 @@ pub(crate) struct Connection {
     pub requests: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
     pub repeats: bool,
+    /// The reader of replies over HTTP/1.
     pub reader: ReplyReader,
-    /// In the order of their sending, which is the order of the replies (RFC 9112 section 9.3.2).
+    /// The streams, once it can send requests over HTTP/2.
+    pub http2: Option<Box<Multiplexer>>,
+    /// In the order of their sending; over HTTP/1 this is the order of the replies (RFC 9112 section 9.3.2).
     pub in_flight: SmallVec<[Exchange; 1]>,
     /// Its place among the connections that a time limit runs on.
     pub limit: Link,
@@ -123,6 +129,7 @@ impl Connection {
             requests: 0,
             repeats: true,
             reader: ReplyReader::new(),
+            http2: None,
             in_flight: SmallVec::new(),
             limit: Link::OUT,
         }
@@ -143,6 +150,29 @@ impl Connection {
         exchange.number > 0 && exchange.first_byte == Stamp::NEVER && !exchange.job.again
     }
 
+    /// Whether the protocol allows no further request on it.
+    pub fn is_over(&self) -> bool {
+        self.http2.as_ref().is_some_and(|streams| streams.is_over())
+    }
+
+    /// The outcome of an `exchange` whose connection ended with `outcome`.
+    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
+        match &self.http2 {
+            None => outcome,
+            Some(streams) => streams.outcome_of(exchange, outcome),
+        }
+    }
+
+    /// What came of the reply to `exchange`.
+    fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
+        if let Some(streams) = &self.http2 {
+            return streams.so_far(exchange.number);
+        }
+        // Replies come in the order of requests, so what was read is the first's.
+        let first = self.in_flight.first()?;
+        (first.number == exchange.number).then(|| self.reader.so_far())
+    }
+
     /// The sample of an `exchange` that ended with `outcome` before its reply did, with what came of that.
     pub fn sample_unfinished(
         &self,
@@ -154,9 +184,7 @@ impl Connection {
         // What ended it may have been read before it was sent, and handed on behind that.
         let done = exchange.sent.instant().map_or(done, |sent| done.max(sent));
         let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
-        // Replies come in the order of requests, so what was read is the first's.
-        if self.in_flight.first().is_some_and(|first| first.number == exchange.number) {
-            let so_far = self.reader.so_far();
+        if let Some(so_far) = self.so_far(exchange) {
             (sample.status, sample.body_bytes) = (so_far.status, so_far.body_bytes);
             sample.reply_bytes = so_far.reply_bytes;
         }
@@ -184,6 +212,7 @@ impl Connection {
             outcome: Outcome::Ok,
             tcp: self.tcp,
             tls: if first { self.secured } else { None },
+            http2: self.http2.as_ref().and_then(|streams| streams.stats(exchange.number, done)),
             page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }

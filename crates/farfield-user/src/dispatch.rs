@@ -12,11 +12,26 @@ impl Population {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
     /// where it pipelines, behind other requests.
     pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
+        self.dispatch(transport, now, slot);
+        let mut place = 0;
+        while self.http2
+            && let Some(connection) =
+                self.users.get(slot.index()).and_then(|user| user.connections.get(place))
+        {
+            self.flush_frames(transport, *connection);
+            place += 1;
+        }
+    }
+
+    fn dispatch<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.get_mut(slot.index()) {
             let Some(&job) = user.waiting.front() else { return };
             let parallel = usize::from(self.policy.parallel.get());
-            let open = user.connections.len();
+            let open = match self.http2 {
+                true => user.connections.iter().filter(|at| !self.table.at(**at).is_over()).count(),
+                false => user.connections.len(),
+            };
             let at_once = |at: &ConnectionSlot| open >= parallel || self.table.at(*at).in_flight.is_empty();
             if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
                 self.bind(connection, now, job);
@@ -47,13 +62,16 @@ impl Population {
     /// is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the
     /// other one failed: the server may be closing that as well. It takes a new one, or one that has answered
     /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
-    /// closes for (section 9.3.2).
+    /// closes for (section 9.3.2); over HTTP/2 replies do not wait for each other.
     fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
-        let (depth, max) = (self.policy.depth(), self.policy.requests_max());
+        let (depth, max) = (self.depth(), self.policy.requests_max());
         let takes_more = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            let alone = connection.in_flight.iter().any(|exchange| exchange.job.again);
-            let open = connection.state == State::Open && !connection.ending && !alone;
+            let takes_more = match &connection.http2 {
+                Some(streams) => streams.has_room(),
+                None => connection.in_flight.iter().all(|exchange| !exchange.job.again),
+            };
+            let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
             open && suits && connection.in_flight.len() < depth && connection.requests < max
         };
@@ -74,7 +92,9 @@ impl Population {
         let answering = self.itinerary.answering(&job);
         let bound = self.table.at_mut(connection);
         bound.bind(job, answering);
-        if bound.in_flight.len() == 1 {
+        if bound.http2.is_some() {
+            self.table.watch(connection, now);
+        } else if bound.in_flight.len() == 1 {
             self.table.start_limit(connection, now);
         }
     }
@@ -111,8 +131,11 @@ impl Population {
         key
     }
 
-    /// Sends the request that was bound last.
+    /// Sends the request that was bound last; over HTTP/2 it leaves with what else becomes due now.
     pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        if self.http2 {
+            return self.write_request(slot);
+        }
         let key = self.table.key(slot);
         let max = self.policy.requests_max();
         let connection = self.table.at_mut(slot);
@@ -122,7 +145,8 @@ impl Population {
             None => transport.send(key, bytes),
             Some(session) => {
                 session.seal(bytes);
-                send_of(session, transport, key, &mut self.sealed).expect("a sealed request has bytes")
+                send_of(session, transport, key, &mut self.sealed, &mut self.outgoing)
+                    .expect("a sealed request has bytes")
             }
         });
     }
@@ -176,19 +200,23 @@ impl Population {
     /// Ends the requests whose time limit has come.
     pub(crate) fn end_overdue<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         self.deadline_armed = false;
-        while let Some((slot, from)) = self.table.oldest_limit() {
-            let deadline = from + self.policy.request_timeout();
-            if deadline > now {
-                self.deadline_armed = true;
-                transport.wake_at(deadline, Wake::Deadline);
-                return;
-            }
+        let timeout = self.policy.request_timeout();
+        while let Some((slot, from)) = self.table.oldest_limit()
+            && from + timeout <= now
+        {
             self.lose(transport, now, slot, Outcome::TimedOut);
         }
+        while let Some((slot, from)) = self.table.oldest_watched()
+            && from + timeout <= now
+        {
+            self.end_overdue_streams(transport, now, slot);
+        }
+        let limits = [self.table.oldest_limit(), self.table.oldest_watched()];
+        let next = limits.into_iter().flatten().map(|(_, from)| from).min();
         if self.table.len() > 0 {
             // A limit that begins from now on ends after this wake.
             self.deadline_armed = true;
-            transport.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
+            transport.wake_at(next.unwrap_or(now) + timeout, Wake::Deadline);
         }
     }
 

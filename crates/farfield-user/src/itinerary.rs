@@ -4,7 +4,7 @@
 //! Whether pages come from a set, with bytes that were encoded before the run, or from sessions that depend
 //! on replies, is decided here and nowhere else.
 
-use crate::book::{Book, Target};
+use crate::book::{Book, Http2Request, Target};
 use crate::connection::Job;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
@@ -253,6 +253,16 @@ impl Itinerary {
             Itinerary::Replays(replays) => replays.pages.book.bytes(job.request, persistent),
             Itinerary::Sessions(sessions) => sessions.bytes(job.written(), persistent),
         }
+    }
+
+    /// A request for a stream of HTTP/2.
+    pub(crate) fn http2(&self, job: &Job) -> &Http2Request {
+        self.book().expect("pages and recordings have encoded requests").http2(job.request)
+    }
+
+    /// Whether requests are for connections of HTTP/2.
+    pub fn is_http2(&self) -> bool {
+        self.book().is_some_and(Book::is_http2)
     }
 
     pub(crate) fn answering(&self, job: &Job) -> Answering {

@@ -22,6 +22,9 @@ pub enum Reuse {
     /// Pipelined within a page; the client closes once the page is complete: HTTP/1.1 with early close as Liu
     /// et al. 1999 compare it, section 5.3.
     PipelinedEarlyClose,
+    /// Persistent, over HTTP/2, with up to `streams` requests at once on a connection. A user whose pages
+    /// hold one object asks for that many pages at a time.
+    Multiplexed,
     /// Persistent, and shared: a connection on which nothing is asked is any user's of the same machine, up
     /// to `pool-idle` of them for `pool-keep-alive` (Java's HttpURLConnection).
     SharedPool,
@@ -49,6 +52,9 @@ pub struct Policy {
     pub parallel: NonZeroU16,
     /// Requests on the way at most on one connection; matters to the pipelined policies alone.
     pub pipeline_depth: NonZeroU16,
+    /// Requests on the way at most on one connection of HTTP/2, if the server allows as many; browsers send
+    /// up to 100.
+    pub streams: NonZeroU16,
     /// Idle connections that a machine keeps for its users at most; matters to a shared pool alone.
     pub pool_idle: u16,
     /// The time after which an idle connection of a shared pool is closed.
@@ -82,6 +88,7 @@ impl Default for Policy {
             policy: Reuse::default(),
             parallel: NonZeroU16::MIN,
             pipeline_depth: NonZeroU16::new(8).expect("8 is not 0"),
+            streams: NonZeroU16::new(100).expect("100 is not 0"),
             pool_idle: 5,
             pool_keep_alive: Duration::from_secs(5),
             requests_per_connection: None,
@@ -119,7 +126,7 @@ impl Policy {
         }
     }
 
-    /// Requests on the way at most on one connection.
+    /// Requests on the way at most on one connection of HTTP/1.
     pub fn depth(&self) -> usize {
         if self.policy.pipelines() { usize::from(self.pipeline_depth.get()) } else { 1 }
     }

@@ -8,8 +8,10 @@ use crate::connection::State;
 use crate::gauge::Gauge;
 use crate::itinerary::Itinerary;
 use crate::load::{Model, Worker, model_of};
+use crate::outgoing::Outgoing;
 use crate::policy::Policy;
 use crate::pool::Pools;
+use crate::slots::ConnectionSlot;
 use crate::table::Table;
 use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use crate::unmade::MISSED_ROWS;
@@ -18,6 +20,7 @@ use crate::visits::own_sessions;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
+use farfield_http::http2::Heads;
 use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
@@ -74,6 +77,9 @@ pub struct Tally {
     /// Requests sent again, on another connection, over the whole run: the connection they were first sent on
     /// closed without a word about them. The server may have seen them more than once.
     pub resent: u64,
+    /// Requests that the server refused without processing them, and that were sent again, over the whole
+    /// run; each time counts.
+    pub refused: u64,
     /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
     pub missed: u64,
     /// Connections given up because bytes came on them that no request had asked for, over the whole run:
@@ -105,6 +111,7 @@ impl Tally {
         self.begun_later += other.begun_later;
         self.newcomers_later += other.newcomers_later;
         self.resent += other.resent;
+        self.refused += other.refused;
         self.missed += other.missed;
         self.unasked += other.unasked;
         self.coded_bytes += other.coded_bytes;
@@ -125,6 +132,12 @@ pub struct Population {
     pub(crate) plain: Vec<u8>,
     /// Buffer for records on their way to the transport.
     pub(crate) sealed: Vec<u8>,
+    /// Buffer for what the transport may keep.
+    pub(crate) outgoing: Outgoing,
+    /// Whether users speak HTTP/2.
+    pub(crate) http2: bool,
+    /// Buffers for heads of replies over HTTP/2.
+    pub(crate) heads: Heads,
     pub(crate) seed: Seed,
     pub(crate) worker: Worker,
     pub(crate) window: Window,
@@ -138,7 +151,7 @@ pub struct Population {
     pub(crate) finished: bool,
     pub(crate) table: Table,
     pub(crate) pools: Pools,
-    limits: Limits,
+    pub(crate) limits: Limits,
     known_head: KnownHead,
     pub(crate) connections_begun: u32,
     pub(crate) requests_left: u64,
@@ -186,11 +199,14 @@ impl Population {
             in_system: Gauge::new(window),
             deadline_armed: false,
             unanswered: VecDeque::new(),
+            http2: itinerary.is_http2(),
             itinerary,
             policy,
             tls: tls.as_ref().map(tls::Client::new),
             plain: Vec::new(),
             sealed: Vec::new(),
+            outgoing: Outgoing::default(),
+            heads: Heads::default(),
             seed,
             worker,
             window,
@@ -276,12 +292,25 @@ impl Population {
         self.table.start_limit(key.slot, now);
         match self.tls.is_some() {
             true => self.begin_securing(transport, now, key),
-            false => self.send_last_bound(transport, key.slot),
+            false => self.begin_requests(transport, now, key.slot),
         }
         if let Some(descriptor) = descriptor {
             self.handle_answered(transport, now, descriptor);
         }
         self.pump(transport, now, user);
+    }
+
+    /// Sends the first request of a connection that is ready for it.
+    pub(crate) fn begin_requests<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: ConnectionSlot,
+    ) {
+        if self.http2 {
+            self.begin_http2(now, slot);
+        }
+        self.send_last_bound(transport, slot);
     }
 
     /// Bytes came on the connection.
@@ -310,6 +339,9 @@ impl Population {
         key: ConnectionKey,
         bytes: &[u8],
     ) {
+        if self.http2 {
+            return self.handle_frames(transport, now, key, bytes);
+        }
         let mut rest = bytes;
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
@@ -396,7 +428,11 @@ impl Population {
     /// The peer closed in good order.
     pub fn handle_closed<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
-        let ended = connection.reader.finish();
+        let ended = match &connection.http2 {
+            None => connection.reader.finish(),
+            // No reply ends with the connection.
+            Some(_) => Ok(None),
+        };
         if let Some(session) = &connection.tls {
             // Without the peer's word, the end of the connection may not be the end of the reply.
             let cut = matches!(ended, Ok(Some(_))) && !session.is_closed_by_peer();

@@ -2,14 +2,13 @@
 //! comes sealed.
 //!
 //! A request waits for the handshake as it waits for the connection, within the same time limit. Sealing
-//! takes one allocation for each request, for the buffer that the transport keeps, beside those of the
-//! library.
+//! allocates nothing beside what the library does.
 
 use crate::connection::State;
+use crate::outgoing::Outgoing;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_http::tls::{Session, TlsFailure};
 
@@ -20,9 +19,10 @@ pub(crate) fn send_of<T: Transport>(
     transport: &mut T,
     key: ConnectionKey,
     sealed: &mut Vec<u8>,
+    outgoing: &mut Outgoing,
 ) -> Option<Instant> {
     session.take_to_send(sealed);
-    let sent = (!sealed.is_empty()).then(|| transport.send(key, &Bytes::copy_from_slice(sealed)));
+    let sent = (!sealed.is_empty()).then(|| transport.send(key, &outgoing.keep(sealed)));
     sealed.clear();
     sent
 }
@@ -42,7 +42,7 @@ impl Population {
         if self.window.contains(now) {
             self.tally.handshake_cpu = self.tally.handshake_cpu + session.take_spent();
         }
-        send_of(session, transport, key, &mut self.sealed);
+        send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
     }
 
     /// Bytes came on a connection with a session.
@@ -64,14 +64,14 @@ impl Population {
         connection.ending |= closed;
         let secured = received.is_ok() && session.is_secured() && connection.state == State::Securing;
         if !secured {
-            send_of(session, transport, key, &mut self.sealed);
+            send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
         } else {
             // The end of the handshake goes with the request.
             connection.state = State::Open;
             connection.secured = Some(session.stats(now));
             let user = connection.user;
             self.table.start_limit(key.slot, now);
-            self.send_last_bound(transport, key.slot);
+            self.begin_requests(transport, now, key.slot);
             self.pump(transport, now, user);
         }
         if !plain.is_empty() {
@@ -100,9 +100,10 @@ impl Population {
         }
     }
 
-    /// Says on a connection that is about to be closed that nothing more is sent (RFC 8446 section 6.1),
-    /// unless the server has closed already.
+    /// Says on a connection that is about to be closed that nothing more is asked, and that nothing more is
+    /// sent (RFC 8446 section 6.1), unless the server has closed already.
     pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        self.send_goaway(transport, slot);
         if self.tls.is_none() {
             return;
         }
@@ -110,7 +111,7 @@ impl Population {
         let connection = self.table.at_mut(slot);
         if let (Some(session), false) = (&mut connection.tls, connection.ending) {
             session.close();
-            send_of(session, transport, key, &mut self.sealed);
+            send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
         }
     }
 

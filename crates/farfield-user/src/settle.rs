@@ -20,7 +20,7 @@ impl Population {
     ) {
         let clients = self.clients();
         let pages = match self.policy.policy {
-            Reuse::Pipelined => self.itinerary.pages_at_once(self.policy.depth()),
+            Reuse::Pipelined | Reuse::Multiplexed => self.itinerary.pages_at_once(self.depth()),
             _ => 1,
         };
         self.note_begin(transport, due, slot);
@@ -31,7 +31,7 @@ impl Population {
             user.turn += 1;
             self.requests_left -= 1;
             let pending = written.unwrap_or_default();
-            let job = Job { request, pending, due, again: false, first: true };
+            let job = Job { request, pending, due, again: false, refusals: 0, first: true };
             match written {
                 Ok(_) => {
                     user.queue(job);
@@ -70,7 +70,7 @@ impl Population {
     ) -> ConnectionKey {
         let user = &mut self.users[slot.index()];
         let request = self.itinerary.first_page(user.number, &mut user.rng);
-        let job = Job { request, pending: None, due, again: false, first: true };
+        let job = Job { request, pending: None, due, again: false, refusals: 0, first: true };
         user.unfinished += 1;
         self.in_system.enter(now, due);
         self.requests_left = self.requests_left.saturating_sub(1);
@@ -110,8 +110,21 @@ impl Population {
         } else {
             self.table.start_limit(slot, now);
         }
-        let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
-        (sample.outcome, sample.page) = self.led_to(now, user, exchange.job, Some(reply.status), outcome);
+        sample.outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
+        self.settle(transport, now, (user, exchange.job), Some(reply.status), sample);
+    }
+
+    /// A user's request is over, as its `sample` says, with a complete reply of `status` or without one: goes
+    /// on with what follows from it.
+    pub(crate) fn settle<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        (user, job): (UserSlot, Job),
+        status: Option<u16>,
+        mut sample: Sample,
+    ) {
+        (sample.outcome, sample.page) = self.led_to(now, user, job, status, sample.outcome);
         sample.session = self.users[user.index()].session;
         record(transport, sample);
         self.hand_notes(transport);
@@ -134,9 +147,11 @@ impl Population {
         }
         let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
         let (itinerary, first) = (&self.itinerary, lost.in_flight.first().map(|first| first.number));
+        // Over HTTP/1 only the first can have been answered in part; over HTTP/2 any of them.
+        let only_first = lost.http2.is_none();
         let goes_again = |exchange: &Exchange| {
             itinerary.is_idempotent(&exchange.job)
-                && (Some(exchange.number) != first || (unread && lost.may_repeat(exchange)))
+                && (only_first && Some(exchange.number) != first || unread && lost.may_repeat(exchange))
         };
         let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
         self.put_back(lost.user, &again);
@@ -165,6 +180,7 @@ impl Population {
     ) {
         let number = self.users[gone.user.index()].number;
         for exchange in &gone.in_flight {
+            let outcome = gone.outcome_of(exchange, outcome);
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             let done = sample.done;
             (_, sample.page) = self.led_to(done, gone.user, exchange.job, None, outcome);
@@ -221,7 +237,8 @@ impl Population {
         let user = &mut self.users[slot.index()];
         user.failed |= outcome.fault() == Fault::Network
             || outcome.is_of_tls()
-            || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered);
+            || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered)
+            || matches!(outcome, Outcome::GoneAway | Outcome::NotHttp2 | Outcome::StreamRefused);
         if user.unfinished == 0 {
             if self.policy.policy.closes_early() {
                 self.close_all(transport, slot);
@@ -293,6 +310,7 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         outcome,
         tcp: None,
         tls: None,
+        http2: None,
         page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

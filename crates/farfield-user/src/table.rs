@@ -3,23 +3,30 @@
 //! All requests have the same time limit, so the order in which limits begin is the order in which they end:
 //! a list linked through the connections themselves keeps it, and costs a few words a connection and nothing
 //! a request. A timer for each request would leave millions of dead ones behind in the wheel.
+//!
+//! Over HTTP/2 each request on a connection has its own limit, and they do not end in the order in which they
+//! began. Such a connection is watched instead: it lies in a set by an instant no later than the oldest of
+//! its requests was sent, and is looked at when the limit from there is over. That costs a request nothing.
 
 use crate::connection::{Connection, Link};
 use crate::slots::ConnectionSlot;
 use crate::transport::ConnectionKey;
 use farfield_base::Instant;
 use slab::Slab;
+use std::collections::BTreeSet;
 
 #[derive(Debug)]
 pub(crate) struct Table {
     connections: Slab<Connection>,
     first: Option<ConnectionSlot>,
     last: Option<ConnectionSlot>,
+    /// Connections of HTTP/2 that are watched, by the instant that their limit counts from.
+    watched: BTreeSet<(Instant, ConnectionSlot)>,
 }
 
 impl Table {
     pub fn new() -> Table {
-        Table { connections: Slab::new(), first: None, last: None }
+        Table { connections: Slab::new(), first: None, last: None, watched: BTreeSet::new() }
     }
 
     pub fn insert(&mut self, connection: Connection) -> ConnectionKey {
@@ -46,6 +53,7 @@ impl Table {
 
     pub fn remove(&mut self, slot: ConnectionSlot) -> Connection {
         self.stop_limit(slot);
+        self.unwatch(slot);
         self.connections.remove(slot.index())
     }
 
@@ -60,6 +68,28 @@ impl Table {
     /// The connection whose time limit began first, and when.
     pub fn oldest_limit(&self) -> Option<(ConnectionSlot, Instant)> {
         self.first.map(|first| (first, self.at(first).limit.from))
+    }
+
+    /// The watched connection to be looked at first, and the instant that its limit counts from.
+    pub fn oldest_watched(&self) -> Option<(ConnectionSlot, Instant)> {
+        self.watched.first().map(|(from, slot)| (*slot, *from))
+    }
+
+    /// Watches a connection of HTTP/2 whose oldest request was sent at `from` or later, unless it is watched.
+    pub fn watch(&mut self, slot: ConnectionSlot, from: Instant) {
+        if let Some(streams) = &mut self.at_mut(slot).http2
+            && streams.watched.is_none()
+        {
+            streams.watched = Some(from);
+            self.watched.insert((from, slot));
+        }
+    }
+
+    /// Watches a connection no longer.
+    pub fn unwatch(&mut self, slot: ConnectionSlot) {
+        if let Some(from) = self.at_mut(slot).http2.as_mut().and_then(|streams| streams.watched.take()) {
+            self.watched.remove(&(from, slot));
+        }
     }
 
     /// Begins the time limit of a connection anew. `now` never goes back, so the list stays in order.

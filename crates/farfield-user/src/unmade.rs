@@ -81,7 +81,7 @@ impl Population {
     ) {
         let mut rng = self.seed.stream(Purpose::User, u64::from(number));
         let request = self.itinerary.first_page(number, &mut rng);
-        let job = Job { request, pending: None, due, again: false, first: true };
+        let job = Job { request, pending: None, due, again: false, refusals: 0, first: true };
         transport.record(never_begun(job, number, now, outcome));
     }
 }

@@ -182,6 +182,7 @@ mod tests {
                 outcome: Outcome::Ok,
                 tcp: None,
                 tls: None,
+                http2: None,
                 page: PagePart::Whole,
                 session: Sample::NO_SESSION,
             }

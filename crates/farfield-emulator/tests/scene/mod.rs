@@ -7,13 +7,13 @@ use farfield_emulator::{
     ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, SharedLinkId,
     Simulated, Simulation, simulate,
 };
-use farfield_http::http1::Version;
 use farfield_http::tls::model::Offer;
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::{RequestSet, RequestSetSpec};
+use farfield_user::HttpVersion;
 use farfield_user::{Itinerary, Policy, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -31,7 +31,7 @@ pub struct Scene {
     pub load: String,
     pub policy: Policy,
     pub path: String,
-    pub version: Version,
+    pub version: HttpVersion,
     pub length: Duration,
     pub drain: Duration,
     pub shards: u32,
@@ -67,7 +67,7 @@ impl Scene {
             load: "{ model = 'closed', users = 1 }".into(),
             policy: Policy::default(),
             path: "/bytes/1024".into(),
-            version: Version::Http11,
+            version: HttpVersion::Http11,
             length: Duration::from_secs(10),
             drain: Duration::from_secs(2),
             shards: 1,

@@ -13,12 +13,12 @@ use farfield_engine::os::clock::Readings;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
 use farfield_engine::testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
-use farfield_http::http1::Version;
 use farfield_measure::samples::{Keep, read_samples};
 use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
 use farfield_net::LinkModel;
 use farfield_tcp::Config;
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
+use farfield_user::HttpVersion;
 use farfield_user::{Itinerary, Policy, Target};
 use std::fs;
 use std::net::Ipv4Addr;
@@ -161,7 +161,7 @@ impl Scene {
         let requests = RequestSetSpec::one(request).resolve(nothing, Seed(1)).expect("requests");
         let target = Target {
             host: "far.test".to_owned(),
-            version: Version::Http11,
+            version: HttpVersion::Http11,
             authorization: None,
             secure: false,
         };

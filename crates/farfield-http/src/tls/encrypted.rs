@@ -9,7 +9,7 @@ mod tickets;
 
 pub use identity::{Identities, IdentityError};
 pub(super) use session::Session;
-pub use settings::{Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem};
+pub use settings::{Alpn, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem};
 
 use farfield_base::Instant;
 use rustls::client::Resumption;
@@ -21,9 +21,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tickets::Tickets;
 
-/// The protocol that is offered (RFC 7301 section 6).
-const HTTP_1_1: &[u8] = b"http/1.1";
-
 /// What the sessions of one worker have in common: the time, and the tickets.
 #[derive(Debug)]
 pub struct Client {
@@ -33,6 +30,7 @@ pub struct Client {
     tickets: Arc<Tickets>,
     started_unix_s: u64,
     clock: Option<ProcessorClock>,
+    alpn: Alpn,
 }
 
 impl Client {
@@ -48,7 +46,7 @@ impl Client {
             Some(own) => builder.with_client_cert_resolver(own.resolver(Arc::clone(&tickets))),
             None => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+        config.alpn_protocols = vec![settings.alpn.id().to_vec()];
         config.resumption = match settings.resumption {
             true => Resumption::store(tickets.clone()),
             false => Resumption::disabled(),
@@ -57,8 +55,8 @@ impl Client {
             config.key_log = Arc::clone(keys);
         }
         let (name, config) = (settings.name.clone(), Arc::new(config));
-        let Settings { started_unix_s, clock, .. } = *settings;
-        Client { name, config, time, tickets, started_unix_s, clock }
+        let Settings { started_unix_s, clock, alpn, .. } = *settings;
+        Client { name, config, time, tickets, started_unix_s, clock, alpn }
     }
 
     /// A session of `user`, whose first message is ready to be taken.

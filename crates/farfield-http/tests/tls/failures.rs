@@ -2,7 +2,7 @@
 
 use crate::scene::{Scene, Server};
 use farfield_base::Outcome;
-use farfield_http::tls::{TlsFailure, Version, answers_plaintext};
+use farfield_http::tls::{Alpn, TlsFailure, Version, answers_plaintext};
 
 /// What a client makes of these bytes as the answer to its first message.
 fn answered(bytes: &[u8]) -> Result<(), TlsFailure> {
@@ -59,6 +59,17 @@ fn a_server_without_our_protocol_or_version_is_named() {
     let mut server = Server::default();
     server.config_mut().alpn_protocols.clear();
     assert_eq!(Scene { server, ..Scene::default() }.begin().shake_hands(), Ok(()));
+    for (protocols, expected) in [
+        (vec![b"h2".to_vec(), b"http/1.1".to_vec()], Ok(())),
+        (vec![b"http/1.1".to_vec()], Err(TlsFailure::AlpnRefused)),
+        // One that does not know ALPN does not speak HTTP/2.
+        (vec![], Err(TlsFailure::AlpnRefused)),
+    ] {
+        let mut server = Server::default();
+        server.config_mut().alpn_protocols = protocols;
+        let scene = Scene { server, alpn: Alpn::Http2, ..Scene::default() };
+        assert_eq!(scene.begin().shake_hands(), expected);
+    }
     for (ours, theirs) in [(Version::Tls12, Version::Tls13), (Version::Tls13, Version::Tls12)] {
         let scene = Scene { server: Server::speaking(theirs), versions: vec![ours], ..Scene::default() };
         assert_eq!(scene.begin().shake_hands(), Err(TlsFailure::Incompatible), "{ours:?} to {theirs:?}");

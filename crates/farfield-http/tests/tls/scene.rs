@@ -1,7 +1,9 @@
 //! A client's session and a server, and the bytes between them.
 
 use farfield_base::{Duration, Instant};
-use farfield_http::tls::{Client, Identities, Pin, Session, Sessions, Settings, TlsFailure, Trust, Version};
+use farfield_http::tls::{
+    Alpn, Client, Identities, Pin, Session, Sessions, Settings, TlsFailure, Trust, Version,
+};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
@@ -174,6 +176,7 @@ pub struct Scene {
     pub trust: Option<Trust>,
     pub server: Server,
     pub versions: Vec<Version>,
+    pub alpn: Alpn,
     pub resumption: bool,
     /// The client's certificates.
     pub identities: Option<Identities>,
@@ -191,6 +194,7 @@ impl Default for Scene {
             trust: None,
             server: Server::default(),
             versions: vec![Version::Tls12, Version::Tls13],
+            alpn: Alpn::Http11,
             resumption: true,
             identities: None,
             groups: Vec::new(),
@@ -211,7 +215,7 @@ impl Scene {
         let settings = Settings::new("shop.test", trust, &self.versions, self.resumption, provider);
         // Half of the time is the run's own.
         let settings = settings.expect("settings").starting_at(self.unix_s - 500);
-        let settings = settings.with_identities(self.identities.clone());
+        let settings = settings.with_identities(self.identities.clone()).speaking(self.alpn);
         Arc::new(Client::new(&Sessions::Encrypted(settings)))
     }
 

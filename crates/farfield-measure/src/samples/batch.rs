@@ -39,6 +39,8 @@ pub(super) struct Batch {
     secured: Optional<i64>,
     tls_version: Optional<i32>,
     tls_resumed: Optional<i32>,
+    stream: Optional<i32>,
+    stalled_us: Optional<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -103,6 +105,9 @@ impl Batch {
         self.secured.extend(tls().map(|tls| tls.map(|tls| tls.secured.as_ns() as i64)));
         self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
         self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
+        let http2 = || all().map(|s| s.http2);
+        self.stream.extend(http2().map(|http2| http2.map(|http2| { http2.stream }.get() as i32)));
+        self.stalled_us.extend(http2().map(|http2| http2.map(|http2| http2.stalled_us as i32)));
     }
 
     pub(super) fn clear(&mut self) {
@@ -132,6 +137,8 @@ impl Batch {
             &mut self.session,
             &mut self.tls_version,
             &mut self.tls_resumed,
+            &mut self.stream,
+            &mut self.stalled_us,
         ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
@@ -202,8 +209,9 @@ impl Encoder {
         put::<Int32Type>(&mut columns, pause, &batch.page)?;
         put_optional::<Int32Type>(&mut columns, pause, &batch.session)?;
         put_optional::<Int64Type>(&mut columns, pause, &batch.secured)?;
-        put_optional::<Int32Type>(&mut columns, pause, &batch.tls_version)?;
-        put_optional::<Int32Type>(&mut columns, pause, &batch.tls_resumed)?;
+        for column in [&batch.tls_version, &batch.tls_resumed, &batch.stream, &batch.stalled_us] {
+            put_optional::<Int32Type>(&mut columns, pause, column)?;
+        }
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }

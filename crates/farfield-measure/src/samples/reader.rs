@@ -4,7 +4,9 @@ use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
 };
 use super::{Keep, RunLabel};
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
+use farfield_base::{
+    Bytes, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
@@ -185,6 +187,8 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut secured = columns.optional::<Int64Type>()?;
         let mut tls_version = columns.optional::<Int32Type>()?;
         let mut tls_resumed = columns.optional::<Int32Type>()?;
+        let mut stream = columns.optional::<Int32Type>()?;
+        let mut stalled_us = columns.optional::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -211,6 +215,8 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 secured: secured.next()?,
                 tls_version: tls_version.next()?,
                 tls_resumed: tls_resumed.next()?,
+                stream: stream.next()?,
+                stalled_us: stalled_us.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -243,6 +249,8 @@ struct Row {
     secured: Option<i64>,
     tls_version: Option<i32>,
     tls_resumed: Option<i32>,
+    stream: Option<i32>,
+    stalled_us: Option<i32>,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -268,6 +276,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         outcome: outcome(&row.outcome)?,
         tcp: tcp(&row)?,
         tls: tls(&row)?,
+        http2: http2(&row)?,
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
@@ -313,6 +322,16 @@ fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
         secured: Instant::from_ns(secured as u64),
         version: version.ok_or_else(|| wrong("tls_version", number))?,
         resumed,
+    }))
+}
+
+fn http2(row: &Row) -> Result<Option<Http2Stats>, SamplesError> {
+    let Some(stream) = row.stream else { return Ok(None) };
+    let wrong = |column, found: String| SamplesError::Value { column, found };
+    let stalled = row.stalled_us.ok_or_else(|| wrong("stalled_us", "nothing".to_owned()))?;
+    Ok(Some(Http2Stats {
+        stream: NonZeroU32::new(stream as u32).ok_or_else(|| wrong("stream", stream.to_string()))?,
+        stalled_us: stalled as u32,
     }))
 }
 

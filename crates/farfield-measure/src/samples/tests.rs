@@ -3,7 +3,9 @@
 use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
-use farfield_base::{Bytes, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
+use farfield_base::{
+    Bytes, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::io;
@@ -55,6 +57,8 @@ fn sample(place: u64) -> Sample {
             version: TlsVersion::ALL[(place / 10 % 2) as usize],
             resumed: place.is_multiple_of(30),
         }),
+        http2: NonZeroU32::new((place % 7) as u32)
+            .map(|stream| Http2Stats { stream, stalled_us: (place % 9) as u32 }),
         page: PagePart::ALL[(place % 5) as usize],
         session: if place.is_multiple_of(11) { Sample::NO_SESSION } else { (place / 30) as u32 },
     }
@@ -77,6 +81,11 @@ fn any_tls_stats() -> impl Strategy<Value = Option<TlsStats>> {
         version,
         resumed,
     }))
+}
+
+fn any_http2_stats() -> impl Strategy<Value = Option<Http2Stats>> {
+    let stats = (any::<NonZeroU32>(), any_number());
+    prop::option::of(stats.prop_map(|(stream, stalled_us)| Http2Stats { stream, stalled_us }))
 }
 
 fn run(range: std::ops::Range<u64>) -> Vec<Sample> {
@@ -111,12 +120,13 @@ prop_compose! {
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
         tcp in any_tcp_stats(),
         tls in any_tls_stats(),
+        http2 in any_http2_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
-            user, connection, number, request, class, status, outcome, tcp, tls, page, session,
+            user, connection, number, request, class, status, outcome, tcp, tls, http2, page, session,
         }
     }
 }
@@ -465,9 +475,11 @@ fn printed(sample: &Sample) -> String {
     let tls = sample.tls.map_or(",,".to_owned(), |tls| {
         format!("{},{},{}", tls.secured.as_ns() as i64, tls.version.number(), u8::from(tls.resumed))
     });
+    let http2 =
+        sample.http2.map_or(",".to_owned(), |http2| format!("{},{}", { http2.stream }, { http2.stalled_us }));
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
-         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls}\n"
+         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http2}\n"
     )
 }
 

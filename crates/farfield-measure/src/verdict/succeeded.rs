@@ -78,6 +78,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         | Outcome::BadChunk
         | Outcome::Truncated
         | Outcome::Unasked => "see that the target speaks HTTP/1",
+        Outcome::StreamReset | Outcome::StreamRefused | Outcome::GoneAway => "the server's log may say why",
+        Outcome::BadFrame => "see that the target keeps to RFC 9113",
+        Outcome::NotHttp2 => "let the server speak HTTP/2, or write http = \"1.1\" (`--http 1.1`)",
         Outcome::BodyTooLarge => "ask for smaller objects",
         Outcome::RedirectLoop => {
             "see where the server sends its users, or follow more with `session.redirects`"
@@ -89,7 +92,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
             "name the server's CA with `--cacert` or its key with `tls.pins`, or accept any with `--insecure`"
         }
         Outcome::TlsNameMismatch => "write the name that the certificate is for in `tls.server-name`",
-        Outcome::TlsAlpnRefused => "let the server speak HTTP/1.1 over TLS",
+        Outcome::TlsAlpnRefused => {
+            "let the server speak the version of HTTP that `http` (`--http`) names over TLS"
+        }
         Outcome::TlsIncompatible => {
             "offer a version and a group that the server has in `tls.versions` and `tls.groups`"
         }

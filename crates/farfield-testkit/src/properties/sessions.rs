@@ -4,11 +4,11 @@
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
-use farfield_http::http1::Version;
 use farfield_traffic::session::data::DataSpec;
 use farfield_traffic::session::template::Template;
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::HttpVersion;
 use farfield_user::{ConnectionKey, Failure, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
 use std::collections::VecDeque;
 use std::io;
@@ -85,7 +85,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
 /// Plays a few pages, and returns the requests that were sent.
 fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
     let target =
-        Target { host: "shop:80".into(), version: Version::Http11, authorization: None, secure: false };
+        Target { host: "shop:80".into(), version: HttpVersion::Http11, authorization: None, secure: false };
     let Ok(itinerary) = Itinerary::sessions(session, &target) else { return Vec::new() };
     let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
     let mut stage = Stage::default();
@@ -219,7 +219,7 @@ fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Optio
     let requests: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
     let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
     let target =
-        Target { host: "shop:80".into(), version: Version::Http11, authorization: None, secure: false };
+        Target { host: "shop:80".into(), version: HttpVersion::Http11, authorization: None, secure: false };
     let itinerary = Itinerary::pages(requests, &target).expect("requests that can be written");
     let mut population =
         population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));

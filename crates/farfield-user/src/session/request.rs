@@ -150,7 +150,7 @@ impl Recipe {
             method: state.method.as_str(),
             target: "/",
             host: &target.host,
-            version: target.version,
+            version: target.version.of_http1()?,
             persistent: true,
             headers: &[],
             body_length: None,
@@ -208,9 +208,9 @@ fn common_lines(
         method: "GET",
         target: "/",
         host: &target.host,
-        version: target.version,
+        version: target.version.of_http1()?,
         // What its version takes for granted, so that no word is said about it.
-        persistent: target.version == Version::Http11,
+        persistent: target.version.of_http1()? == Version::Http11,
         headers: &constant,
         body_length: None,
     };
@@ -230,7 +230,7 @@ impl Writer {
         Ok(Writer {
             server: Server::of(&target.host, target.secure).ok_or_else(no_host)?,
             host: target.host.as_str().into(),
-            version: target.version,
+            version: target.version.of_http1()?,
             lines: common_lines(target, &[], &[])?,
             browser,
             arena: BytesMut::new(),

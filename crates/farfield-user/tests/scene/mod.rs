@@ -8,13 +8,13 @@
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Note, Outcome, Sample, Window};
-use farfield_http::http1::Version;
 use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::replay::{Replay, ReplaySpec};
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::HttpVersion;
 use farfield_user::{
     ConnectionKey, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Tally, Target, Transport,
     Wake,
@@ -295,7 +295,8 @@ impl Scene {
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
         let authorization = self.authorization.clone();
-        let target = Target { host: "server".into(), version: Version::Http11, authorization, secure: false };
+        let target =
+            Target { host: "server".into(), version: HttpVersion::Http11, authorization, secure: false };
         let itinerary = match (&self.itinerary, &self.session, &self.replay) {
             (Some(itinerary), _, _) => Ok(itinerary.clone()),
             (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &target),

@@ -4,7 +4,7 @@ use super::results::ends;
 use super::{ONE, line, lines, reply, scripted};
 use crate::scene::Stage;
 use farfield_base::Outcome;
-use farfield_http::http1::Version;
+use farfield_user::HttpVersion;
 use farfield_user::{Itinerary, Target};
 
 const STATES: &str = "
@@ -106,7 +106,7 @@ fn all_sessions_know_what_the_set_up_extracted() {
     let session = format!("think = '1h'\npath = ['b']\n{}", STATES.replace("/b'", "/b?${key}'"));
     let scene = scripted(ONE, &session, well);
     let target =
-        Target { host: "server".into(), version: Version::Http11, authorization: None, secure: false };
+        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
     let mut itinerary =
         Itinerary::sessions(scene.session.clone().expect("a session"), &target).expect("requests");
     itinerary.give(&[None, Some((*b"k7").into())]);

@@ -194,6 +194,7 @@ impl Scene {
             outcome: Outcome::Ok,
             tcp: None,
             tls: None,
+            http2: None,
             page: PagePart::Whole,
             session: Sample::NO_SESSION,
         });

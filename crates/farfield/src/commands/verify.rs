@@ -16,7 +16,7 @@ use farfield_measure::summary::PartSummary;
 use farfield_measure::verdict::CaptureAgreement;
 use farfield_measure::{Summary, Timing, connections};
 use farfield_report::{Look, RunDirectory};
-use farfield_scenario::{RunPlan, Scenario};
+use farfield_scenario::{HttpVersion, RunPlan, Scenario};
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
@@ -156,6 +156,14 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
     if summary.heading.target.starts_with("https://") || samples.iter().any(|sample| sample.tls.is_some()) {
         return Err(Problem::usage(
             "the run was over TLS, whose packets show no requests; compare a run over http:// instead"
+                .to_owned(),
+        ));
+    }
+    let asks_http2 = scenario.as_ref().is_ok_and(|plan| plan.scenario().http == HttpVersion::Http2);
+    if asks_http2 || samples.iter().any(|sample| sample.http2.is_some()) {
+        return Err(Problem::usage(
+            "the run was over HTTP/2, and requests are rebuilt from packets of HTTP/1 alone; compare a run with \
+             http = \"1.1\" instead"
                 .to_owned(),
         ));
     }

@@ -9,8 +9,15 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::str::FromStr;
 
-pub const POLICIES: &[&str] =
-    &["one-request", "persistent", "early-close", "pipelined", "pipelined-early-close", "shared-pool"];
+pub const POLICIES: &[&str] = &[
+    "one-request",
+    "persistent",
+    "early-close",
+    "pipelined",
+    "pipelined-early-close",
+    "multiplexed",
+    "shared-pool",
+];
 pub const PLANES: &[&str] = &["sockets", "emulated", "simulated"];
 pub const ACCESS: &[&str] = &[
     "modem-56k",
@@ -28,7 +35,7 @@ pub const ACCESS: &[&str] = &[
     "low-orbit",
 ];
 pub const GATEWAYS: &[&str] = &["auto", "tun", "packet"];
-pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1"];
+pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2"];
 pub const SAMPLES: &[&str] = &["all", "none"];
 
 /// A text, for which completions offer these.

@@ -1,7 +1,7 @@
 //! One connection's session.
 
-use super::Client;
 use super::records::Records;
+use super::{Alpn, Client};
 use crate::tls::TlsFailure;
 use farfield_base::{Duration, Instant, TlsStats, TlsVersion};
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
@@ -43,6 +43,12 @@ impl Session {
         }
         let (read, took) = client.timed(|| self.read(true, bytes, plain));
         self.spent = self.spent + took;
+        // RFC 9113, 3.2: a server that does not agree to HTTP/2 speaks something else.
+        let agreed = || self.connection.alpn_protocol() == Some(client.alpn.id());
+        if read.is_ok() && client.alpn == Alpn::Http2 && self.is_secured() && !agreed() {
+            self.failed = true;
+            return Err(TlsFailure::AlpnRefused);
+        }
         read
     }
 

@@ -15,6 +15,26 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// The protocol that a session is for (RFC 7301).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Alpn {
+    /// HTTP/1.1; a server that does not know ALPN is one of it.
+    #[default]
+    Http11,
+    /// HTTP/2, which the server must agree to (RFC 9113 section 3.2).
+    Http2,
+}
+
+impl Alpn {
+    /// The protocol's identifier.
+    pub const fn id(self) -> &'static [u8] {
+        match self {
+            Alpn::Http11 => b"http/1.1",
+            Alpn::Http2 => b"h2",
+        }
+    }
+}
+
 /// Returns the processor time that the calling thread has used.
 pub type ProcessorClock = fn() -> Duration;
 
@@ -26,6 +46,7 @@ pub struct Settings {
     pub(super) verifier: Arc<dyn ServerCertVerifier>,
     pub(super) versions: &'static [&'static SupportedProtocolVersion],
     pub(super) resumption: bool,
+    pub(super) alpn: Alpn,
     pub(super) started_unix_s: u64,
     pub(super) keys: Option<Arc<dyn KeyLog>>,
     pub(super) identities: Option<Identities>,
@@ -90,6 +111,7 @@ impl Settings {
             verifier,
             versions,
             resumption,
+            alpn: Alpn::default(),
             started_unix_s: 0,
             keys: None,
             identities: None,
@@ -101,6 +123,11 @@ impl Settings {
     /// dates.
     pub fn starting_at(self, unix_s: u64) -> Settings {
         Settings { started_unix_s: unix_s, ..self }
+    }
+
+    /// The settings for sessions of `alpn`; without this, of HTTP/1.1.
+    pub fn speaking(self, alpn: Alpn) -> Settings {
+        Settings { alpn, ..self }
     }
 
     /// The settings with certificates for users, which they have for servers that ask for one.

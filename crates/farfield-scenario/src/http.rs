@@ -1,0 +1,117 @@
+//! `http`: the version that users speak, and what it leaves out.
+
+use crate::mistake::Mistake;
+use crate::scenario::Scenario;
+use farfield_engine::PlaneKind;
+use farfield_http::tls::Alpn;
+use farfield_user::Reuse;
+use serde::{Deserialize, Serialize};
+
+/// The version of HTTP that users speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+    /// HTTP/2: over TLS if the server agrees to it (ALPN), else by prior knowledge.
+    #[serde(rename = "2")]
+    Http2,
+}
+
+impl HttpVersion {
+    /// The version as users have it.
+    pub(crate) fn of_users(self) -> farfield_user::HttpVersion {
+        match self {
+            HttpVersion::Http10 => farfield_user::HttpVersion::Http10,
+            HttpVersion::Http11 => farfield_user::HttpVersion::Http11,
+            HttpVersion::Http2 => farfield_user::HttpVersion::Http2,
+        }
+    }
+
+    /// The protocol that sessions of TLS are for.
+    pub(crate) fn alpn(self) -> Alpn {
+        match self {
+            HttpVersion::Http10 | HttpVersion::Http11 => Alpn::Http11,
+            HttpVersion::Http2 => Alpn::Http2,
+        }
+    }
+}
+
+impl Scenario {
+    /// Refuses HTTP/2 before servers of farfield's own, which speak HTTP/1, and policies of the other
+    /// version.
+    pub(crate) fn check_http(&self) -> Result<(), Mistake> {
+        let policy = self.connections.policy;
+        if self.http != HttpVersion::Http2 {
+            let sentence = "`multiplexed` is about streams, which HTTP/1 does not have; write http = \"2\" (--http 2), or \
+                            `pipelined`";
+            return match policy {
+                Reuse::Multiplexed => Err(Mistake::at("connections.policy", sentence)),
+                _ => Ok(()),
+            };
+        }
+        if policy.pipelines() {
+            let sentence = "HTTP/2 has streams in place of pipelining; write `multiplexed` or `persistent`, and `streams`";
+            return Err(Mistake::at("connections.policy", sentence));
+        }
+        let is_built_in = self.target.is_none() && !self.is_started();
+        let server = match self.plane {
+            PlaneKind::Simulated => "the model of a server of the simulated plane",
+            PlaneKind::Sockets | PlaneKind::Emulated if is_built_in => "the built-in server",
+            PlaneKind::Sockets | PlaneKind::Emulated => return Ok(()),
+        };
+        let sentence =
+            format!("{server} speaks HTTP/1; name a target that speaks HTTP/2, or write http = \"1.1\"");
+        Err(Mistake::at("http", sentence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_text;
+    use crate::overlay::Overlay;
+    use std::path::Path;
+
+    #[test]
+    fn what_http2_leaves_out_is_refused_by_name() {
+        let check = |text: &str, parts: &[&str]| {
+            let text = format!("{text}\n");
+            let read = from_text(&text, Some(Path::new("s.toml")), &Overlay::default());
+            let sentence = read.expect_err(&text).to_string();
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        let url = "target = 'http://10.0.0.1/'\nhttp = '2'\n";
+        check("http = '2'", &["s.toml:1: http: ", "the built-in server speaks HTTP/1"]);
+        check("http = '2'\nplane = 'simulated'", &["s.toml:1: http: ", "simulated plane speaks HTTP/1"]);
+        for policy in ["pipelined", "pipelined-early-close"] {
+            check(
+                &format!("{url}connections.policy = '{policy}'"),
+                &["s.toml:3: connections.policy: ", "multiplexed"],
+            );
+        }
+        check("connections.policy = 'multiplexed'", &["s.toml:1: connections.policy: ", "http = \"2\""]);
+        check(
+            &format!("{url}load = {{ model = 'closed' }}\n[[session.state]]\nname = 'a'\npath = '/'"),
+            &["session: ", "sessions of states speak HTTP/1"],
+        );
+        check(
+            &format!("{url}[requests]\nrequest = [{{ path = '/', headers = {{ upgrade = 'x' }} }}]"),
+            &["requests", "upgrade"],
+        );
+        check("http = '3'", &["s.toml:1", "http"]);
+        for policy in ["multiplexed", "persistent", "one-request", "early-close", "shared-pool"] {
+            let text = format!("{url}connections.policy = '{policy}'\nconnections.streams = 7");
+            let read = from_text(&text, None, &Overlay::default()).expect("a scenario");
+            assert_eq!(read.scenario.connections.streams.get(), 7);
+            let shown =
+                from_text(&read.scenario.to_toml(), None, &Overlay::default()).expect("what is shown");
+            assert_eq!(shown.scenario, read.scenario);
+        }
+    }
+}

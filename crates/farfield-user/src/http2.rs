@@ -1,0 +1,401 @@
+//! Requests and replies over HTTP/2 (RFC 9113): streams of a user's connection.
+//!
+//! A request is a stream, and its reply is found by the stream's number, which follows from the place of the
+//! request on its connection: 2n + 1 for the request of number n. Frames are collected until what led to them
+//! is over, and handed to the transport as one: requests that become due together leave together, and so do
+//! what the protocol asks for beside them (acknowledgements, windows).
+//!
+//! A request that the server says it has not processed (REFUSED_STREAM, or above the last stream of GOAWAY)
+//! is sent again whatever its method, a few times at most (RFC 9113 section 8.7). One that ends with its
+//! connection is treated as over HTTP/1: sent again once, if it is idempotent, nothing of a reply came, and
+//! the connection had been used before.
+//!
+//! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
+//! unless nothing at all has come on it since the request was sent: then it takes no more requests.
+
+use crate::connection::{Connection, Exchange, Job};
+use crate::population::Population;
+use crate::secure::send_of;
+use crate::slots::ConnectionSlot;
+use crate::transport::{ConnectionKey, Transport};
+use farfield_base::{Duration, Http2Stats, Instant, Outcome, Stamp};
+use farfield_http::http2::{
+    self, ConnectionError, ErrorCode, Event, Limits, Reply, Settings, StreamError, StreamId,
+};
+use farfield_http::tls;
+use std::num::NonZeroU32;
+
+/// How often a request is sent again that the server refused without processing it. Clients differ: Go's
+/// sends it six times more, and curl five.
+pub(crate) const REFUSALS_MAX: u8 = 5;
+
+/// A connection's streams, and the frames that wait to be handed over.
+#[derive(Debug)]
+pub(crate) struct Multiplexer {
+    core: http2::Connection,
+    /// Frames that are not handed to the transport yet.
+    to_send: Vec<u8>,
+    /// Requests in `to_send` have this number or a greater one.
+    unsent_from: u32,
+    /// Bodies that had to wait for the server's windows, of requests that are not over.
+    stalls: Vec<Stall>,
+    /// When bytes last came.
+    heard: Option<Instant>,
+    /// No more requests are sent: the server has ended the connection, or fell silent.
+    is_retired: bool,
+    /// The server was sent its error.
+    is_broken: bool,
+    /// The code of the server's GOAWAY, if it is an error.
+    error: Option<ErrorCode>,
+    /// Its place in the list of time limits; see [`Table`](crate::table::Table).
+    pub watched: Option<Instant>,
+}
+
+/// A body that had to wait for the server's windows.
+#[derive(Debug)]
+struct Stall {
+    number: u32,
+    /// When it began to wait, if it waits.
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Multiplexer {
+    pub fn new(limits: Limits) -> Multiplexer {
+        let mut to_send = Vec::new();
+        let core = http2::Connection::new(&Settings { limits, ..Settings::default() }, &mut to_send);
+        Multiplexer {
+            core,
+            to_send,
+            unsent_from: 0,
+            stalls: Vec::new(),
+            heard: None,
+            is_retired: false,
+            is_broken: false,
+            error: None,
+            watched: None,
+        }
+    }
+
+    /// Whether a further request can be sent now.
+    pub fn has_room(&self) -> bool {
+        !self.is_retired && self.core.room() > 0
+    }
+
+    /// Whether no further request is sent on it.
+    pub fn is_over(&self) -> bool {
+        self.is_retired || self.core.is_closing()
+    }
+
+    /// The stream of request `number` on the connection, for its sample, at `now`.
+    pub fn stats(&self, number: u32, now: Instant) -> Option<Http2Stats> {
+        let stall = self.stalls.iter().find(|stall| stall.number == number);
+        let stalled = stall.map_or(Duration::ZERO, |stall| stall.until(now));
+        Some(Http2Stats {
+            stream: NonZeroU32::new(StreamId::of_request(number).number())?,
+            stalled_us: u32::try_from(stalled.as_ns() / 1000).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// What came of the reply to request `number`.
+    pub fn so_far(&self, number: u32) -> Option<Reply> {
+        self.core.so_far(StreamId::of_request(number))
+    }
+
+    /// The outcome of a request whose connection ended with `outcome`: after an error of the server's it is
+    /// that, and a reply that had begun is cut off.
+    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
+        match (outcome, self.error) {
+            (Outcome::ClosedUnanswered | Outcome::Reset, Some(_)) => Outcome::GoneAway,
+            (Outcome::ClosedUnanswered, None) if exchange.first_byte != Stamp::NEVER => Outcome::Truncated,
+            _ => outcome,
+        }
+    }
+
+    /// Appends GOAWAY to what is sent, unless the server knows already that the connection is over.
+    fn say_goodbye(&mut self) {
+        if !self.is_broken {
+            self.core.close(&mut self.to_send);
+        }
+    }
+}
+
+impl Stall {
+    fn until(&self, now: Instant) -> Duration {
+        self.total + self.since.map_or(Duration::ZERO, |since| now.max(since).since(since))
+    }
+}
+
+/// The exchange on `stream`, of those that are in the order of their numbers.
+fn exchange_on(in_flight: &mut [Exchange], stream: StreamId) -> Option<&mut Exchange> {
+    let place = place_of(in_flight, stream)?;
+    in_flight.get_mut(place)
+}
+
+fn place_of(in_flight: &[Exchange], stream: StreamId) -> Option<usize> {
+    in_flight.binary_search_by_key(&stream.request(), |exchange| exchange.number).ok()
+}
+
+/// What the failure of a stream is to its request.
+fn outcome_of_stream(error: StreamError) -> Outcome {
+    match error {
+        StreamError::Malformed(malformed) => malformed.outcome(),
+        StreamError::Reset(_) => Outcome::StreamReset,
+        StreamError::Refused => Outcome::StreamRefused,
+        StreamError::WindowExceeded | StreamError::WindowOverflow | StreamError::ZeroIncrement => {
+            Outcome::BadFrame
+        }
+    }
+}
+
+/// What the failure of a connection, on reading `bytes`, is to its requests.
+fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -> Outcome {
+    match error {
+        ConnectionError::NotHttp2 if !over_tls && tls::answers_plaintext(bytes) => Outcome::TlsExpected,
+        ConnectionError::NotHttp2 => Outcome::NotHttp2,
+        _ => Outcome::BadFrame,
+    }
+}
+
+impl Population {
+    /// Requests on the way at most on one connection.
+    pub(crate) fn depth(&self) -> usize {
+        if self.http2 { usize::from(self.policy.streams.get()) } else { self.policy.depth() }
+    }
+
+    /// Begins HTTP/2 on a connection that requests can be sent on from now on.
+    pub(crate) fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
+        self.table.stop_limit(slot);
+        self.table.at_mut(slot).http2 = Some(Box::new(Multiplexer::new(self.limits)));
+        self.table.watch(slot, now);
+    }
+
+    /// Writes the request that was bound last. It leaves with [`Population::flush_frames`].
+    pub(crate) fn write_request(&mut self, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        let Some(own) = &mut connection.http2 else { return };
+        let exchange = connection.in_flight.last().expect("a request was bound to the connection");
+        let request = self.itinerary.http2(&exchange.job);
+        let stream = own.core.request(&request.block, &request.body, &mut own.to_send);
+        debug_assert_eq!(stream.map(StreamId::request), Ok(exchange.number));
+    }
+
+    /// Hands the frames that were written to the transport, and notes when that was.
+    pub(crate) fn flush_frames<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let key = self.table.key(slot);
+        let connection = self.table.at_mut(slot);
+        let Some(own) = &mut connection.http2 else { return };
+        if own.to_send.is_empty() {
+            return;
+        }
+        let sent = match &mut connection.tls {
+            None => Some(transport.send(key, &self.outgoing.keep(&own.to_send))),
+            Some(session) => {
+                session.seal(&own.to_send);
+                send_of(session, transport, key, &mut self.sealed, &mut self.outgoing)
+            }
+        };
+        own.to_send.clear();
+        let Some(sent) = sent else { return };
+        let first = own.unsent_from;
+        for exchange in connection.in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
+            exchange.sent = Stamp::at(sent);
+            if own.core.is_stalled(StreamId::of_request(exchange.number)) {
+                let number = exchange.number;
+                own.stalls.push(Stall { number, since: Some(sent), total: Duration::ZERO });
+            }
+        }
+        own.unsent_from = connection.requests;
+    }
+
+    /// Bytes of frames came on the connection.
+    pub(crate) fn handle_frames<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
+        let mut rest = bytes;
+        let mut user = None;
+        // Every turn looks the connection up: the end of a reply may close it.
+        while let Some(connection) = self.table.find(key) {
+            let Some(own) = &mut connection.http2 else { return };
+            user = connection.idle.is_none().then_some(connection.user);
+            own.heard = Some(now);
+            let (used, event) = match own.core.read(&mut self.heads, rest, &mut own.to_send) {
+                Ok(found) => found,
+                Err(error) => {
+                    own.is_broken = true;
+                    let outcome = outcome_of_connection(error, rest, connection.tls.is_some());
+                    return self.lose(transport, now, key.slot, outcome);
+                }
+            };
+            rest = &rest[used..];
+            match event {
+                Event::NeedMore => {
+                    connection.count_stalls(now);
+                    if let Some(stream) = connection.http2.as_ref().and_then(|own| own.core.reading()) {
+                        connection.note_reply_begun(stream, now);
+                    }
+                    break;
+                }
+                // The first byte that counts is the final reply's.
+                Event::Interim(stream, _) => {
+                    if let Some(exchange) = exchange_on(&mut connection.in_flight, stream) {
+                        exchange.first_byte = Stamp::NEVER;
+                    }
+                }
+                Event::Head(stream, _) | Event::Body(stream, _) => connection.note_reply_begun(stream, now),
+                Event::Done(stream, reply) => {
+                    self.end_stream(transport, now, key, stream, reply, None);
+                }
+                Event::Failed(stream, reply, error) => {
+                    self.fail_stream(transport, now, key, stream, reply, error);
+                }
+                Event::GoingAway(code) => {
+                    own.error = own.error.or((code != ErrorCode::NO_ERROR).then_some(code));
+                    if connection.in_flight.is_empty() {
+                        self.drop_connection(transport, key.slot);
+                    }
+                }
+            }
+        }
+        if let Some(user) = user {
+            // The server's settings, or the end of a stream, may have made room.
+            self.pump(transport, now, user);
+        }
+        if self.table.find(key).is_some() {
+            self.flush_frames(transport, key.slot);
+        }
+    }
+
+    /// The request on `stream` failed. What the server has not processed is sent again.
+    fn fail_stream<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        stream: StreamId,
+        reply: Reply,
+        error: StreamError,
+    ) {
+        let connection = self.table.at_mut(key.slot);
+        let Some(place) = place_of(&connection.in_flight, stream) else { return };
+        let job = connection.in_flight[place].job;
+        if error != StreamError::Refused || job.refusals == REFUSALS_MAX {
+            return self.end_stream(transport, now, key, stream, reply, Some(outcome_of_stream(error)));
+        }
+        connection.in_flight.remove(place);
+        let user = connection.user;
+        self.tally.refused += 1;
+        self.users[user.index()].waiting.push_front(Job { refusals: job.refusals + 1, ..job });
+        self.end_if_unused(transport, now, key.slot);
+    }
+
+    /// The request on `stream` is over: with `failure`, or a complete reply.
+    fn end_stream<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        stream: StreamId,
+        reply: Reply,
+        failure: Option<Outcome>,
+    ) {
+        let connection = self.table.at_mut(key.slot);
+        let Some(place) = place_of(&connection.in_flight, stream) else { return };
+        let exchange = connection.in_flight.remove(place);
+        let user = connection.user;
+        // What ended it may have been read before it was sent, and handed on behind that.
+        let done = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+        let mut sample = connection.sample(&exchange, self.users[user.index()].number, done);
+        sample.status = reply.status;
+        sample.body_bytes = reply.body_bytes;
+        sample.reply_bytes = reply.reply_bytes;
+        sample.tcp = transport.tcp_stats(key);
+        sample.outcome = failure.unwrap_or_else(|| Outcome::of_status(reply.status));
+        if let Some(own) = &mut connection.http2 {
+            own.stalls.retain(|stall| stall.number != exchange.number);
+        }
+        self.end_if_unused(transport, done, key.slot);
+        let status = failure.is_none().then_some(reply.status);
+        self.settle(transport, done, (user, exchange.job), status, sample);
+    }
+
+    /// Closes a connection on which nothing is asked any more, or gives it to the pool if users share
+    /// connections.
+    fn end_if_unused<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
+        let connection = self.table.at(slot);
+        if !connection.in_flight.is_empty() {
+            return;
+        }
+        if connection.is_over() || connection.requests >= self.policy.requests_max() {
+            self.drop_connection(transport, slot);
+        } else {
+            self.give_back(transport, now, slot);
+        }
+    }
+
+    /// Ends the requests on a connection whose time limit has come, and watches for the next.
+    pub(crate) fn end_overdue_streams<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: ConnectionSlot,
+    ) {
+        let key = self.table.key(slot);
+        self.table.unwatch(slot);
+        while let Some(connection) = self.table.find(key) {
+            let (Some(own), Some(oldest)) = (&mut connection.http2, connection.in_flight.first()) else {
+                return;
+            };
+            let sent = oldest.sent.instant().unwrap_or(now);
+            if sent + self.policy.request_timeout() > now {
+                self.table.watch(slot, sent);
+                self.flush_frames(transport, slot);
+                return;
+            }
+            // Nothing came since: what is asked next had better go over another connection.
+            own.is_retired |= own.heard.is_none_or(|heard| heard <= sent);
+            let (number, stream) = (oldest.number, StreamId::of_request(oldest.number));
+            let reply = own.so_far(number).unwrap_or(NOTHING);
+            own.core.cancel(stream, &mut own.to_send);
+            self.end_stream(transport, now, key, stream, reply, Some(Outcome::TimedOut));
+        }
+    }
+
+    /// Tells the server, on a connection that is about to be closed, that no more is asked (RFC 9113 section
+    /// 6.8) or what is wrong.
+    pub(crate) fn send_goaway<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        if let (Some(own), false) = (&mut connection.http2, connection.ending) {
+            own.say_goodbye();
+            self.flush_frames(transport, slot);
+        }
+    }
+}
+
+/// What came of a reply of which nothing came.
+const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
+
+impl Connection {
+    /// The reply on `stream` began to come.
+    fn note_reply_begun(&mut self, stream: StreamId, now: Instant) {
+        if let Some(exchange) = exchange_on(&mut self.in_flight, stream)
+            && exchange.first_byte == Stamp::NEVER
+            && let Some(sent) = exchange.sent.instant()
+        {
+            exchange.first_byte = Stamp::at(now.max(sent));
+        }
+    }
+
+    /// Counts how long bodies have waited for windows, and which wait further.
+    fn count_stalls(&mut self, now: Instant) {
+        let Some(own) = &mut self.http2 else { return };
+        for stall in own.stalls.iter_mut().filter(|stall| stall.since.is_some()) {
+            stall.total = stall.until(now);
+            stall.since = own.core.is_stalled(StreamId::of_request(stall.number)).then_some(now);
+        }
+    }
+}
