@@ -1,0 +1,208 @@
+//! Users over HTTP/2: streams at once, what is sent again, time limits, and flow control.
+
+mod stage;
+
+use farfield_base::{Outcome, Sample};
+use h2::Reason;
+use stage::{Answer, Server, Stage, ms, play};
+
+const ROOT: &str = "[[request]]\npath = '/'";
+const PAGE: &str = "[[request]]\npath = '/'\nembedded = ['/1','/2','/3','/4','/5','/6','/7','/8','/9','/10']";
+
+fn streams(samples: &[Sample]) -> Vec<u32> {
+    samples.iter().map(|sample| sample.http2.expect("a stream").stream.get()).collect()
+}
+
+fn has_only(stage: &Stage, outcome: Outcome) {
+    let found = stage.count(outcome) + stage.count(Outcome::Unfinished);
+    assert_eq!(found, stage.samples.len(), "{:?}", stage.samples);
+    assert!(stage.count(outcome) > 0);
+}
+
+/// One connection takes a page whole: a round trip to connect, one for the page's own reply, and one for all
+/// that it embeds, which leaves in one part.
+#[test]
+fn a_page_takes_one_connection_and_two_round_trips() {
+    let stage = play("", PAGE, Server::default());
+    has_only(&stage, Outcome::Ok);
+    assert_eq!((stage.attempts, stage.streams_most), (1, 10));
+    let page = &stage.samples[..11];
+    assert_eq!(streams(page), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21]);
+    assert_eq!(page[0].response_time(), ms(10 + 15));
+    assert!(page[1..].iter().all(|object| object.due == page[0].done && object.response_time() == ms(15)));
+    assert!(page.iter().all(|own| own.connection == 0 && own.body_bytes == 2 && own.status == 200));
+    let parts = stage.sent.iter().filter(|(at, ..)| *at == page[0].done).count();
+    assert_eq!(parts, 1, "ten requests and the acknowledgement of the settings leave together");
+}
+
+/// The policy's limit and the server's hold: objects go in waves.
+#[test]
+fn streams_at_once_are_limited_by_policy_and_server() {
+    let limited = Server { streams_max: Some(3), ..Server::default() };
+    for (policy, server, most, waves) in [
+        ("streams = 4", Server::default(), 4, 3),
+        ("", limited.clone(), 3, 4),
+        ("streams = 2", limited, 2, 5),
+    ] {
+        let stage = play(policy, PAGE, server);
+        has_only(&stage, Outcome::Ok);
+        assert_eq!((stage.attempts, stage.streams_most, stage.tally.refused), (1, most, 0));
+        let page = &stage.samples[..11];
+        let last = page.iter().map(|own| own.done).max().expect("a page");
+        assert_eq!(last.since(page[0].done), ms(15 * waves));
+    }
+}
+
+/// Before the server has said how many streams it takes, more are opened than it does; it refuses the rest,
+/// and they are sent again as soon as there is room, whatever their method.
+#[test]
+fn streams_that_were_refused_are_sent_again() {
+    let server = Server { streams_max: Some(3), ..Server::default() };
+    let post = "[[request]]\npath = '/'\nmethod = 'POST'\nbody = 'x'";
+    let stage = play("policy = 'multiplexed'\nstreams = 10", post, server);
+    has_only(&stage, Outcome::Ok);
+    assert_eq!((stage.attempts, stage.streams_most, stage.tally.refused), (1, 3, 7));
+    assert_eq!(stage.tally.resent, 0, "the server has not processed any of them");
+}
+
+/// A server that refuses all that it is asked is not asked for ever.
+#[test]
+fn what_is_refused_each_time_fails() {
+    let refuses = |_: &str, _| Answer::Reset(Reason::REFUSED_STREAM);
+    let stage = play("", ROOT, Server { answer: refuses, ..Server::default() });
+    has_only(&stage, Outcome::StreamRefused);
+    // Sent six times, each of which takes 15 ms, behind 10 ms to connect; then the user pauses for 100 ms.
+    assert_eq!(stage.samples[0].response_time(), ms(10 + 6 * 15));
+    assert_eq!(stage.samples[1].due.since(stage.samples[0].done), ms(100));
+    assert_eq!(stage.tally.refused as usize, 5 * stage.samples.len());
+}
+
+/// A stream that is reset fails alone.
+#[test]
+fn a_reset_stream_leaves_the_others_alone() {
+    let answer = |path: &str, _| match path {
+        "/4" => Answer::Reset(Reason::INTERNAL_ERROR),
+        _ => Answer::Reply(200, 2),
+    };
+    let stage = play("", PAGE, Server { answer, ..Server::default() });
+    assert_eq!(stage.attempts, 1);
+    assert!(stage.count(Outcome::Ok) > 50);
+    for sample in stage.samples.iter().filter(|sample| sample.outcome != Outcome::Unfinished) {
+        assert_eq!(sample.outcome == Outcome::StreamReset, sample.request == 4);
+    }
+}
+
+/// A request that nothing answers ends at its own limit, and the others on its connection go on.
+#[test]
+fn each_request_has_its_own_time_limit() {
+    let answer = |path: &str, _| match path {
+        "/4" => Answer::Silence,
+        _ => Answer::Reply(200, 2),
+    };
+    let stage = play("request-timeout = '200ms'", PAGE, Server { answer, ..Server::default() });
+    let silent: Vec<_> = stage.samples.iter().filter(|own| own.outcome == Outcome::TimedOut).collect();
+    assert!(silent.len() >= 3 && silent.iter().all(|own| own.request == 4));
+    assert!(silent.iter().all(|own| own.service_time() == Some(ms(200))));
+    assert!(stage.samples.iter().filter(|own| own.request != 4).all(|own| own.outcome == Outcome::Ok));
+    assert_eq!(stage.attempts, 1, "the connection was heard of since");
+}
+
+/// Where nothing at all comes, the next request takes another connection.
+#[test]
+fn a_silent_connection_takes_no_more_requests() {
+    let stage = play(
+        "request-timeout = '200ms'",
+        ROOT,
+        Server {
+            answer: |_, done| if done == 3 { Answer::Silence } else { Answer::Reply(200, 2) },
+            ..Server::default()
+        },
+    );
+    assert_eq!((stage.count(Outcome::TimedOut), stage.attempts), (1, 2));
+}
+
+/// Behind GOAWAY a new connection takes what comes next, and nothing is lost.
+#[test]
+fn a_server_that_goes_away_in_good_order_loses_nothing() {
+    let answer = |_: &str, done: usize| if done % 7 == 3 { Answer::Last } else { Answer::Reply(200, 2) };
+    let stage = play("", PAGE, Server { answer, ..Server::default() });
+    has_only(&stage, Outcome::Ok);
+    assert!(stage.attempts > 2, "{} connections", stage.attempts);
+}
+
+#[test]
+fn an_error_in_goaway_is_the_outcome() {
+    let answer = |_: &str, done| match done {
+        0 => Answer::Reply(200, 2),
+        _ => Answer::GoAway(Reason::INTERNAL_ERROR),
+    };
+    let post = "[[request]]\npath = '/'\nmethod = 'POST'\nbody = 'x'";
+    let stage = play("", post, Server { answer, ..Server::default() });
+    assert_eq!(stage.count(Outcome::Ok), 1);
+    assert_eq!(stage.samples[1].outcome, Outcome::GoneAway, "{:?}", stage.samples[1]);
+}
+
+/// What may be sent twice is, once, if the connection had been used before.
+#[test]
+fn requests_on_a_connection_that_closes_are_sent_again_if_they_may_be() {
+    let answer = |_: &str, done| match done {
+        3 => Answer::Close,
+        _ => Answer::Reply(200, 2),
+    };
+    let stage = play("", ROOT, Server { answer, ..Server::default() });
+    assert_eq!(stage.count(Outcome::ClosedUnanswered), 1, "once on the second connection, its first request");
+    let post = "[[request]]\npath = '/'\nmethod = 'POST'\nbody = 'x'";
+    let stage = play("", post, Server { answer, ..Server::default() });
+    assert_eq!((stage.samples[3].outcome, stage.tally.resent), (Outcome::ClosedUnanswered, 0));
+}
+
+/// A body of 2,500 bytes through a window of 1,000: two round trips of waiting for the server's leave.
+#[test]
+fn time_spent_waiting_for_windows_is_in_the_sample() {
+    let post = format!("[[request]]\npath = '/'\nmethod = 'POST'\nbody = '{}'", "x".repeat(2500));
+    let stage = play("", &post, Server { window: 1000, ..Server::default() });
+    has_only(&stage, Outcome::Ok);
+    for (number, sample) in stage.samples.iter().enumerate().filter(|(_, own)| own.outcome == Outcome::Ok) {
+        // The first is sent before the server has said that its window is smaller than the RFC's.
+        let stalled_ms = if number == 0 { 0 } else { 20 };
+        let http2 = sample.http2.expect("a stream");
+        assert_eq!({ http2.stalled_us }, stalled_ms * 1000, "{sample:?}");
+        assert_eq!(sample.service_time(), Some(ms(15 + u64::from(stalled_ms))));
+    }
+}
+
+#[test]
+fn another_protocol_is_named() {
+    for (says, outcome) in [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".as_slice(), Outcome::NotHttp2),
+        (&[21, 3, 1, 0, 2, 2, 70], Outcome::TlsExpected),
+        (&[0, 0, 8, 6, 0, 0, 0, 0, 0], Outcome::NotHttp2),
+        (&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0], Outcome::BadFrame),
+    ] {
+        let stage = play("", ROOT, Server { says: Some(says), ..Server::default() });
+        has_only(&stage, outcome);
+        assert_eq!(stage.attempts, stage.samples.len());
+    }
+}
+
+/// A limit of requests a connection, and one request a connection, hold over HTTP/2 as well.
+#[test]
+fn connections_are_limited_in_requests() {
+    let stage = play("policy = 'one-request'", ROOT, Server::default());
+    has_only(&stage, Outcome::Ok);
+    assert!(stage.asked.values().all(|requests| *requests == 1));
+    let stage = play("requests-per-connection = 5\nparallel = 1", PAGE, Server::default());
+    has_only(&stage, Outcome::Ok);
+    let full = stage.asked.values().filter(|requests| **requests == 5).count();
+    assert!(full + 1 >= stage.asked.len(), "{:?}", stage.asked);
+}
+
+/// Users of a closed load that multiplex ask for as many pages at a time as they have streams.
+#[test]
+fn a_multiplexing_user_keeps_its_streams_busy() {
+    let stage = play("policy = 'multiplexed'\nstreams = 20", ROOT, Server::default());
+    has_only(&stage, Outcome::Ok);
+    assert_eq!((stage.attempts, stage.streams_most), (1, 20));
+    // A round trip to connect, and then one of 15 ms for each 20.
+    assert_eq!(stage.count(Outcome::Ok), 20 * (990 / 15));
+}

@@ -1,0 +1,380 @@
+//! A stage for users in virtual time before a server of HTTP/2, which is the h2 crate: what it reads is what
+//! users asked for, by another's opinion, and it enforces the protocol's rules on them.
+//!
+//! The server answers each request `service` after the last byte of it came, however many there are; the path
+//! takes `rtt` for a round trip.
+
+use bytes::Bytes;
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_net::Wheel;
+use farfield_traffic::{LoadSpec, RequestSetSpec};
+use farfield_user::{
+    ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Tally, Target, Transport, Wake,
+};
+use h2::server::{Connection, SendResponse, handshake};
+use h2::{Reason, RecvStream};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer {
+    /// A reply with this status and so many bytes of body.
+    Reply(u16, usize),
+    /// The stream is reset.
+    Reset(Reason),
+    /// Nothing.
+    Silence,
+    /// The connection ends with GOAWAY and this code.
+    GoAway(Reason),
+    /// A reply, behind which the server closes the connection in good order.
+    Last,
+    /// The connection closes without a word.
+    Close,
+}
+
+/// How the server behaves.
+#[derive(Clone)]
+pub struct Server {
+    pub rtt: Duration,
+    pub service: Duration,
+    pub streams_max: Option<u32>,
+    pub window: u32,
+    /// The answer to the request with this path, which is so many requests after the first of the run.
+    pub answer: fn(&str, usize) -> Answer,
+    /// It speaks first, and this is what it says in place of HTTP/2.
+    pub says: Option<&'static [u8]>,
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server {
+            rtt: Duration::from_ms(10),
+            service: Duration::from_ms(5),
+            streams_max: None,
+            window: 65_535,
+            answer: |_, _| Answer::Reply(200, 2),
+            says: None,
+        }
+    }
+}
+
+enum Event {
+    Wake(Wake),
+    Connected(ConnectionKey),
+    /// Bytes arrive at the server.
+    Sent(ConnectionKey, Bytes),
+    /// Bytes arrive at the user.
+    Came(ConnectionKey, Vec<u8>),
+    /// The server answers its request of this number.
+    Answers(ConnectionKey, usize),
+    Closed(ConnectionKey),
+}
+
+/// The server's end of a connection, which holds what came and what is to go.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Mutex<(VecDeque<u8>, Vec<u8>)>>);
+
+impl AsyncRead for Pipe {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let came = &mut self.0.lock().expect("one thread").0;
+        if came.is_empty() {
+            return Poll::Pending;
+        }
+        let bytes: Vec<u8> = came.drain(..came.len().min(room.remaining())).collect();
+        room.put_slice(&bytes);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Pipe {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.lock().expect("one thread").1.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+type Handshake = Pin<Box<dyn Future<Output = Result<Connection<Pipe, Bytes>, h2::Error>>>>;
+
+enum End {
+    Beginning(Handshake),
+    Open(Box<Connection<Pipe, Bytes>>),
+    Over,
+}
+
+/// A request as the server has it.
+struct Asked {
+    path: String,
+    body: Option<RecvStream>,
+    respond: SendResponse<Bytes>,
+}
+
+struct Wire {
+    pipe: Pipe,
+    end: End,
+    asked: Vec<Asked>,
+}
+
+/// What was asked, and what became of it.
+pub struct Stage {
+    pub now: Instant,
+    pub samples: Vec<Sample>,
+    pub tally: Tally,
+    /// Connections begun.
+    pub attempts: usize,
+    /// Requests that the server read, by connection.
+    pub asked: BTreeMap<u32, usize>,
+    /// The most requests that were open at once on a connection, as the server saw it.
+    pub streams_most: usize,
+    /// Parts that were handed to the transport, with when and on which connection.
+    pub sent: Vec<(Instant, u32, usize)>,
+    server: Server,
+    wheel: Wheel<Event>,
+    wires: BTreeMap<u32, Wire>,
+    /// Requests that the server read and has not answered, by connection.
+    open: BTreeMap<u32, usize>,
+}
+
+impl Transport for Stage {
+    fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
+        self.attempts += 1;
+        self.wheel.schedule(self.now + self.server.rtt, Event::Connected(key));
+        let pipe = Pipe::default();
+        let mut builder = h2::server::Builder::new();
+        builder.initial_window_size(self.server.window);
+        if let Some(streams) = self.server.streams_max {
+            builder.max_concurrent_streams(streams);
+        }
+        let future: Handshake = match self.server.says {
+            None => Box::pin(builder.handshake(pipe.clone())),
+            Some(_) => Box::pin(handshake(Pipe::default())),
+        };
+        self.wires.insert(key.serial, Wire { pipe, end: End::Beginning(future), asked: Vec::new() });
+        self.now
+    }
+
+    fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        self.sent.push((self.now, key.serial, bytes.len()));
+        self.wheel.schedule(self.now + self.half_trip(), Event::Sent(key, bytes.clone()));
+        self.now
+    }
+
+    fn close(&mut self, key: ConnectionKey) {
+        self.wires.remove(&key.serial);
+    }
+
+    fn abandon(&mut self, key: ConnectionKey) {
+        self.wires.remove(&key.serial);
+    }
+
+    fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.wheel.schedule(at, Event::Wake(wake));
+    }
+
+    fn record(&mut self, sample: Sample) {
+        assert!(sample.is_ordered(), "{sample:?}");
+        self.samples.push(sample);
+    }
+}
+
+impl Stage {
+    fn half_trip(&self) -> Duration {
+        Duration::from_ns(self.server.rtt.as_ns() / 2)
+    }
+
+    /// Lets the server do what it can, and sends what it says.
+    fn run_server(&mut self, key: ConnectionKey) {
+        let service = self.server.service;
+        let Some(wire) = self.wires.get_mut(&key.serial) else { return };
+        let mut context = Context::from_waker(Waker::noop());
+        if let End::Beginning(future) = &mut wire.end
+            && let Poll::Ready(made) = future.as_mut().poll(&mut context)
+        {
+            wire.end = End::Open(Box::new(made.expect("the client begins as the RFC says")));
+        }
+        while let End::Open(connection) = &mut wire.end {
+            match connection.poll_accept(&mut context) {
+                Poll::Ready(Some(request)) => {
+                    let (request, respond) = request.expect("the client keeps the rules");
+                    let path = request.uri().path().to_owned();
+                    wire.asked.push(Asked { path, body: Some(request.into_body()), respond });
+                    *self.asked.entry(key.serial).or_default() += 1;
+                    let open = self.open.entry(key.serial).or_default();
+                    *open += 1;
+                    self.streams_most = self.streams_most.max(*open);
+                }
+                Poll::Ready(None) => wire.end = End::Over,
+                Poll::Pending => break,
+            }
+        }
+        for (number, asked) in wire.asked.iter_mut().enumerate() {
+            while let Some(body) = &mut asked.body
+                && let Poll::Ready(piece) = body.poll_data(&mut context)
+            {
+                match piece {
+                    Some(Ok(piece)) => {
+                        body.flow_control().release_capacity(piece.len()).expect("what came is released");
+                    }
+                    Some(Err(_)) => asked.body = None,
+                    None => {
+                        asked.body = None;
+                        self.wheel.schedule(self.now + service, Event::Answers(key, number));
+                    }
+                }
+            }
+        }
+        if let End::Open(connection) = &mut wire.end {
+            // What was released above is said to the client.
+            let _ = connection.poll_closed(&mut context);
+        }
+        let is_over = matches!(wire.end, End::Over);
+        let said = std::mem::take(&mut wire.pipe.0.lock().expect("one thread").1);
+        let at = self.now + self.half_trip();
+        if !said.is_empty() {
+            self.wheel.schedule(at, Event::Came(key, said));
+        }
+        if is_over {
+            self.wheel.schedule(at, Event::Closed(key));
+        }
+    }
+
+    fn answer(&mut self, key: ConnectionKey, number: usize) {
+        let run: usize = self.samples.len();
+        let Some(wire) = self.wires.get_mut(&key.serial) else { return };
+        *self.open.entry(key.serial).or_default() -= 1;
+        let asked = &mut wire.asked[number];
+        let answer = (self.server.answer)(&asked.path, run);
+        let status = match answer {
+            Answer::Reply(status, _) => status,
+            Answer::Last => 200,
+            Answer::Reset(reason) => return asked.respond.send_reset(reason),
+            Answer::Silence => return,
+            Answer::Close => {
+                wire.end = End::Over;
+                return;
+            }
+            Answer::GoAway(reason) => {
+                if let End::Open(connection) = &mut wire.end {
+                    connection.abrupt_shutdown(reason);
+                }
+                return;
+            }
+        };
+        let bytes = if let Answer::Reply(_, bytes) = answer { bytes } else { 0 };
+        let reply = http::Response::builder().status(status).body(()).expect("a reply");
+        // The client may have given the stream up.
+        if let Ok(mut body) = asked.respond.send_response(reply, bytes == 0)
+            && bytes > 0
+        {
+            let _ = body.send_data(vec![b'x'; bytes].into(), true);
+        }
+        if let (Answer::Last, End::Open(connection)) = (answer, &mut wire.end) {
+            connection.graceful_shutdown();
+        }
+    }
+
+    fn deliver(&mut self, population: &mut Population, at: Instant, event: Event) {
+        match event {
+            Event::Wake(wake) => population.handle_wake(self, at, at, wake),
+            Event::Connected(key) => {
+                population.handle_connected(self, at, key);
+                if let Some(says) = self.server.says {
+                    self.wheel.schedule(at + self.server.rtt, Event::Came(key, says.to_vec()));
+                }
+            }
+            Event::Sent(key, bytes) => {
+                if let (Some(wire), None) = (self.wires.get_mut(&key.serial), self.server.says) {
+                    wire.pipe.0.lock().expect("one thread").0.extend(&bytes);
+                    self.run_server(key);
+                }
+            }
+            Event::Came(key, bytes) => population.handle_received(self, at, key, &bytes),
+            Event::Answers(key, number) => {
+                self.answer(key, number);
+                self.run_server(key);
+            }
+            Event::Closed(key) => {
+                population.handle_ending(key);
+                population.handle_closed(self, at, key);
+            }
+        }
+    }
+
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.samples.iter().filter(|sample| sample.outcome == outcome).count()
+    }
+}
+
+/// Plays a closed load of one user for a second.
+pub fn play(policy: &str, requests: &str, server: Server) -> Stage {
+    #[derive(serde::Deserialize)]
+    struct Document {
+        load: LoadSpec,
+    }
+    let document: Document = toml::from_str("load = { model = 'closed', users = 1 }").expect("a load");
+    let requests: RequestSetSpec = toml::from_str(requests).expect("requests");
+    let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
+    let target =
+        Target { host: "server".into(), version: HttpVersion::Http2, authorization: None, secure: false };
+    let end = Instant::ZERO + Duration::from_secs(1);
+    let mut population = Population::new(Plan {
+        load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+        itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
+        policy: toml::from_str(policy).expect("a policy"),
+        tls: None,
+        seed: Seed(1),
+        worker: 0,
+        workers: 1,
+        window: Window { measure_from: Instant::ZERO, measure_to: end },
+        requests_max: None,
+        sessions: SessionLimits::default(),
+    });
+    let mut stage = Stage {
+        now: Instant::ZERO,
+        samples: Vec::new(),
+        tally: Tally::default(),
+        attempts: 0,
+        asked: BTreeMap::new(),
+        streams_most: 0,
+        sent: Vec::new(),
+        server,
+        wheel: Wheel::new(),
+        wires: BTreeMap::new(),
+        open: BTreeMap::new(),
+    };
+    population.start(&mut stage);
+    while let Some((at, event)) = stage.wheel.pop_due(Instant::MAX) {
+        stage.now = at;
+        if at >= end {
+            population.finish();
+        }
+        if population.is_done() || at > end + Duration::from_secs(60) {
+            break;
+        }
+        stage.deliver(&mut population, at, event);
+    }
+    let cut_at = stage.now.max(end);
+    population.cut(&mut stage, cut_at);
+    stage.tally = population.tally();
+    assert_eq!(population.in_system(), 0, "every request ends as a sample");
+    assert_eq!(population.connections(), 0, "every connection is closed");
+    stage
+}
+
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_ms(ms)
+}
