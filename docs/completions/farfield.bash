@@ -1114,7 +1114,7 @@ _farfield() {
                     return 0
                     ;;
                 --policy)
-                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close shared-pool" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close multiplexed shared-pool" -- "${cur}"))
                     return 0
                     ;;
                 --parallel)
@@ -1177,7 +1177,7 @@ _farfield() {
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1 2" -- "${cur}"))
                     return 0
                     ;;
                 --method)
