@@ -49,7 +49,8 @@ fn changes(medians_ms: &[(f64, usize)], between: usize, reported: [f64; 2]) -> b
     let sides = [side(1..between), side(between + 1..medians_ms.len().min(12))];
     let middles = sides.each_ref().map(|side| side[(side.len() - 1) / 2]);
     // The series reports the lower end of a bin, which is up to 1/64 of its times wide.
-    let in_bin = |(middle, reported): (&f64, f64)| (-0.001..1.0 / 64.0 + 0.001).contains(&(1.0 - reported / middle));
+    let in_bin =
+        |(middle, reported): (&f64, f64)| (-0.001..1.0 / 64.0 + 0.001).contains(&(1.0 - reported / middle));
     let agree = middles.iter().zip(reported).all(in_bin);
     agree && sides[1][0] > 1.99 * sides[0][sides[0].len() - 1]
 }
