@@ -97,8 +97,11 @@ mod tests {
         }
         check("connections.policy = 'multiplexed'", &["s.toml:1: connections.policy: ", "http = \"2\""]);
         check(
-            &format!("{url}load = {{ model = 'closed' }}\n[[session.state]]\nname = 'a'\npath = '/'"),
-            &["session: ", "sessions of states speak HTTP/1"],
+            &format!(
+                "{url}load = {{ model = 'closed' }}\n[[session.state]]\nname = 'a'\npath = '/'\n\
+                 headers = {{ Upgrade = '${{user}}' }}"
+            ),
+            &["session: ", "no place in HTTP/2"],
         );
         check(
             &format!("{url}[requests]\nrequest = [{{ path = '/', headers = {{ upgrade = 'x' }} }}]"),

@@ -17,16 +17,18 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// The version of HTTP/1 that heads announce.
-    ///
-    /// # Errors
-    /// HTTP/2, which what asks for this does not speak.
-    pub(crate) fn of_http1(self) -> Result<Version, RequestError> {
+    /// The version of HTTP/1 that heads announce, if it is one.
+    pub(crate) fn of_http1(self) -> Option<Version> {
         match self {
-            HttpVersion::Http10 => Ok(Version::Http10),
-            HttpVersion::Http11 => Ok(Version::Http11),
-            HttpVersion::Http2 => Err(RequestError::NotOverHttp2),
+            HttpVersion::Http10 => Some(Version::Http10),
+            HttpVersion::Http11 => Some(Version::Http11),
+            HttpVersion::Http2 => None,
         }
+    }
+
+    /// The version as it is written.
+    pub(crate) fn name(self) -> &'static str {
+        self.of_http1().map_or("HTTP/2", Version::name)
     }
 }
 
@@ -44,6 +46,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// The scheme's name.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
     /// The line that a request with `own` fields gets beside these.
     pub(crate) fn authorization_beside<'a>(
         &self,
@@ -97,14 +104,14 @@ impl Book {
         let headers: Vec<_> = set.requests().iter().map(|request| headers(request, target)).collect();
         let requests = || set.requests().iter().zip(&headers);
         let forms: Vec<Form> = match target.version.of_http1() {
-            Ok(version) => {
+            Some(version) => {
                 let form = |(request, headers): (&Request, &Vec<_>)| {
                     let encode = |persistent| http1_bytes(request, headers, target, version, persistent);
                     Ok(Form::Http1 { persistent: encode(true)?, last: encode(false)? })
                 };
                 requests().map(form).collect::<Result<_, RequestError>>()?
             }
-            Err(_) => {
+            None => {
                 let heads: Vec<_> =
                     requests().map(|(request, headers)| http2_head(request, headers, target)).collect();
                 let common = CommonFields::of(&heads)?;
@@ -218,7 +225,7 @@ fn http2_head<'a>(
 ) -> http2::RequestHead<'a> {
     http2::RequestHead {
         method: request.method.as_str(),
-        scheme: if target.secure { "https" } else { "http" },
+        scheme: target.scheme(),
         authority: &target.host,
         target: &request.path,
         headers,

@@ -175,8 +175,9 @@ impl Population {
         let connection = self.table.at_mut(slot);
         let Some(own) = &mut connection.http2 else { return };
         let exchange = connection.in_flight.last().expect("a request was bound to the connection");
-        let request = self.itinerary.http2(&exchange.job);
-        let stream = own.core.request(&request.block, &request.body, &mut own.to_send);
+        let stream = self
+            .itinerary
+            .with_stream(&exchange.job, |block, body| own.core.request(block, body, &mut own.to_send));
         debug_assert_eq!(stream.map(StreamId::request), Ok(exchange.number));
     }
 
@@ -236,7 +237,7 @@ impl Population {
                 Event::NeedMore => {
                     connection.count_stalls(now);
                     if let Some(stream) = connection.http2.as_ref().and_then(|own| own.core.reading()) {
-                        connection.note_reply_begun(stream, now);
+                        let _ = connection.note_reply_begun(stream, now);
                     }
                     break;
                 }
@@ -246,7 +247,24 @@ impl Population {
                         exchange.first_byte = Stamp::NEVER;
                     }
                 }
-                Event::Head(stream, _) | Event::Body(stream, _) => connection.note_reply_begun(stream, now),
+                Event::Head(stream, head) => {
+                    if let Some(exchange) = connection.note_reply_begun(stream, now)
+                        && exchange.job.pending.is_some()
+                    {
+                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                        let user = &mut self.users[connection.user.index()];
+                        self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
+                    }
+                }
+                Event::Body(stream, body) => {
+                    if let Some(exchange) = connection.note_reply_begun(stream, now)
+                        && exchange.job.pending.is_some()
+                    {
+                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                        let slot = connection.user;
+                        self.receive_body(transport, at, slot, exchange.job, body);
+                    }
+                }
                 Event::Done(stream, reply) => {
                     self.end_stream(transport, now, key, stream, reply, None);
                 }
@@ -380,14 +398,15 @@ impl Population {
 const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
 
 impl Connection {
-    /// The reply on `stream` began to come.
-    fn note_reply_begun(&mut self, stream: StreamId, now: Instant) {
-        if let Some(exchange) = exchange_on(&mut self.in_flight, stream)
-            && exchange.first_byte == Stamp::NEVER
+    /// The reply on `stream` comes, and may have begun now. Returns its request.
+    fn note_reply_begun(&mut self, stream: StreamId, now: Instant) -> Option<Exchange> {
+        let exchange = exchange_on(&mut self.in_flight, stream)?;
+        if exchange.first_byte == Stamp::NEVER
             && let Some(sent) = exchange.sent.instant()
         {
             exchange.first_byte = Stamp::at(now.max(sent));
         }
+        Some(*exchange)
     }
 
     /// Counts how long bodies have waited for windows, and which wait further.

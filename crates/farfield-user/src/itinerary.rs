@@ -14,7 +14,8 @@ use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Note, Outcome, SessionFailure};
-use farfield_http::http1::{Answering, Fields, Head, RequestError};
+use farfield_http::http1::{self, Answering, Fields, RequestError};
+use farfield_http::http2::{self, RequestBlock};
 use farfield_traffic::distribution::Distribution;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::Session;
@@ -30,6 +31,26 @@ pub enum Itinerary {
     Sessions(Box<Sessions>),
     /// Recorded sessions.
     Replays(Box<Replays>),
+}
+
+/// What users look at in the head of a final reply beside its fields, whatever the version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReplyHead {
+    pub status: u16,
+    /// It sets a cookie.
+    pub sets_cookie: bool,
+}
+
+impl From<http1::Head> for ReplyHead {
+    fn from(head: http1::Head) -> ReplyHead {
+        ReplyHead { status: head.status, sets_cookie: head.sets_cookie }
+    }
+}
+
+impl From<http2::Head> for ReplyHead {
+    fn from(head: http2::Head) -> ReplyHead {
+        ReplyHead { status: head.status, sets_cookie: head.sets_cookie }
+    }
 }
 
 /// Pages of a set, and the bytes of their requests.
@@ -255,14 +276,23 @@ impl Itinerary {
         }
     }
 
-    /// A request for a stream of HTTP/2.
-    pub(crate) fn http2(&self, job: &Job) -> &Http2Request {
-        self.book().expect("pages and recordings have encoded requests").http2(job.request)
+    /// Hands a request for a stream of HTTP/2, its block and its body, to `send`.
+    pub(crate) fn with_stream<R>(&mut self, job: &Job, send: impl FnOnce(&RequestBlock, &Bytes) -> R) -> R {
+        if let Itinerary::Sessions(sessions) = self {
+            let (block, body) = sessions.for_stream(job.written());
+            return send(&block, &body);
+        }
+        let book = self.book().expect("pages and recordings have encoded requests");
+        let Http2Request { block, body } = book.http2(job.request);
+        send(block, body)
     }
 
     /// Whether requests are for connections of HTTP/2.
     pub fn is_http2(&self) -> bool {
-        self.book().is_some_and(Book::is_http2)
+        match self {
+            Itinerary::Sessions(sessions) => sessions.is_http2(),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => self.book().is_some_and(Book::is_http2),
+        }
     }
 
     pub(crate) fn answering(&self, job: &Job) -> Answering {
@@ -285,7 +315,14 @@ impl Itinerary {
     }
 
     /// The head of the reply to `job` has come.
-    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
+    pub(crate) fn head(
+        &mut self,
+        user: &mut User,
+        job: Job,
+        now: Instant,
+        head: ReplyHead,
+        fields: Fields<'_>,
+    ) {
         if let Itinerary::Sessions(sessions) = self {
             sessions.head(user, job, now, head, fields);
         }

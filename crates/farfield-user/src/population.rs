@@ -4,14 +4,14 @@
 //! the path of a request allocates once tables and queues have grown, except a page's queue on a user's
 //! first page.
 
-use crate::connection::State;
+use crate::connection::{Job, State};
 use crate::gauge::Gauge;
 use crate::itinerary::Itinerary;
 use crate::load::{Model, Worker, model_of};
 use crate::outgoing::Outgoing;
 use crate::policy::Policy;
 use crate::pool::Pools;
-use crate::slots::ConnectionSlot;
+use crate::slots::{ConnectionSlot, UserSlot};
 use crate::table::Table;
 use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use crate::unmade::MISSED_ROWS;
@@ -371,20 +371,11 @@ impl Population {
                         Event::Head(head) => {
                             let fields = connection.reader.fields(taken);
                             let user = &mut self.users[connection.user.index()];
-                            self.itinerary.head(user, exchange.job, now, head, fields);
+                            self.itinerary.head(user, exchange.job, now, head.into(), fields);
                         }
                         Event::Body(body) => {
                             let (slot, job) = (connection.user, exchange.job);
-                            let user = &mut self.users[slot.index()];
-                            let before = (user.unfinished, user.held_back());
-                            self.itinerary.body(user, job, now, body);
-                            let queued = user.unfinished - before.0;
-                            if queued > 0 {
-                                let held = user.held_back() - before.1;
-                                self.count_queued(now, queued, held);
-                                self.begin_off_times(transport, now, slot);
-                                self.pump(transport, now, slot);
-                            }
+                            self.receive_body(transport, now, slot, job, body);
                         }
                         Event::Done(reply) => {
                             let unasked = !is_blank(rest) && connection.in_flight.len() == 1;
@@ -398,6 +389,27 @@ impl Population {
                     return self.lose(transport, now, key.slot, outcome);
                 }
             }
+        }
+    }
+
+    /// Bytes of the body of a reply came to a user in a session: what they embed is asked for.
+    pub(crate) fn receive_body<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: UserSlot,
+        job: Job,
+        body: &[u8],
+    ) {
+        let user = &mut self.users[slot.index()];
+        let before = (user.unfinished, user.held_back());
+        self.itinerary.body(user, job, now, body);
+        let queued = user.unfinished - before.0;
+        if queued > 0 {
+            let held = user.held_back() - before.1;
+            self.count_queued(now, queued, held);
+            self.begin_off_times(transport, now, slot);
+            self.pump(transport, now, slot);
         }
     }
 

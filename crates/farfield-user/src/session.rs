@@ -33,6 +33,7 @@ pub(crate) use visit::Visit;
 pub(crate) use way::is_last;
 
 use crate::book::Target;
+use crate::outgoing::Outgoing;
 use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
@@ -40,6 +41,7 @@ use failure::{Failed, Failures};
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
+use farfield_http::http2::RequestBlock;
 use farfield_traffic::distribution::Distribution;
 use farfield_traffic::session::path::StatePath;
 use farfield_traffic::session::query::Css;
@@ -71,6 +73,9 @@ pub struct Sessions {
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
     counts: Counts,
+    /// Memory for header blocks of HTTP/2, as they are made and as they are sent.
+    block: Vec<u8>,
+    outgoing: Outgoing,
     /// Where what happens is reported, if anybody watches.
     tracer: Option<Tracer>,
 }
@@ -144,6 +149,8 @@ impl Sessions {
             pending: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
+            block: Vec::new(),
+            outgoing: Outgoing::default(),
             tracer: None,
             session: Arc::new(session),
         })
@@ -163,6 +170,8 @@ impl Sessions {
             pending: Slab::new(),
             bodies: Vec::new(),
             counts: Counts::default(),
+            block: Vec::new(),
+            outgoing: Outgoing::default(),
             tracer: self.tracer.clone(),
         }
     }
@@ -315,6 +324,18 @@ impl Sessions {
             None => &pending.written.bytes,
             Some(other) => pending.other.insert(other),
         }
+    }
+
+    /// A request for a stream of HTTP/2: its block and its body.
+    pub(crate) fn for_stream(&mut self, slot: PendingSlot) -> (RequestBlock, Bytes) {
+        let scheme = if self.writer.server.is_secure() { "https" } else { "http" };
+        let written = &self.pending[slot.index()].written;
+        written.for_stream(scheme, &mut self.block, &mut self.outgoing)
+    }
+
+    /// Whether requests are for connections of HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.writer.is_http2()
     }
 
     pub(crate) fn answering(&self, slot: PendingSlot) -> Answering {

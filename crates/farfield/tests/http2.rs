@@ -2,12 +2,14 @@
 //! against servers that do not speak it.
 
 mod common;
+mod shop;
 
 use common::nginx::Nginx;
 use common::secure::{self, Authority, BOTH, VALID};
 use common::wan::{Kind, Wan, find};
 use common::{Ended, Place, count, poll};
 use farfield_base::{Duration, Outcome, Sample};
+use shop::{Shop, VISIT, users};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 
@@ -173,6 +175,30 @@ fn over_tls_the_server_must_agree() {
     let all = summary.steady.requests;
     assert_eq!(count(&summary.steady, Outcome::TlsAlpnRefused), all, "{:?}", summary.steady.outcomes);
     assert!(refused.stdout.contains("tls-alpn-refused"), "{}", refused.stdout);
+}
+
+/// Sessions before a shop behind nginx: it refuses users who do not bring what they were given.
+#[test]
+fn visits_of_a_shop_bring_what_they_were_given() {
+    let (place, shop) = (Place::new(), Shop::open());
+    let behind =
+        format!("location / {{ proxy_pass http://{}; proxy_set_header Host $http_host; }}", shop.address());
+    let test = "visits_of_a_shop_bring_what_they_were_given";
+    let Some(server) = serve(test, &place, &behind) else { return };
+    place.write("users.csv", users(400));
+    let visit = VISIT.replace("PAGE-LOAD", "browser");
+    let load = "{ model = 'hybrid', arrivals = { process = 'constant', rate = '30/s' } }";
+    let target = format!("target = 'http://{}/'\nhttp = '2'\nload = {load}\n{visit}", server.address);
+    place.write("visit.toml", target);
+    let ended = place.run("visit.toml -d 2s").exits(0);
+    let samples = ended.samples();
+    let bad: Vec<_> =
+        samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Unfinished)).collect();
+    assert!(bad.is_empty(), "{bad:?} {:?}", shop.refusals());
+    assert!(samples.iter().filter(|s| s.outcome == Outcome::Ok).all(|s| s.http2.is_some()));
+    assert_eq!(shop.refusals(), Vec::<String>::new());
+    assert!(shop.orders().len() >= 30, "{} orders", shop.orders().len());
+    server.nginx.end();
 }
 
 /// A server of HTTP/1 is named as that, and so is one that wants TLS.

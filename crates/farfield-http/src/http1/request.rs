@@ -55,11 +55,6 @@ pub enum RequestError {
     /// A field of HTTP/1 connections that HTTP/2 forbids (RFC 9113, 8.2.2).
     #[error("the header `{0}` has no place in HTTP/2; remove it")]
     HeaderOfHttp1(String),
-    /// The request is written as HTTP/1, and HTTP/2 is asked for.
-    #[error(
-        "sessions of states speak HTTP/1 so far: write http = \"1.1\" (--http 1.1), or pages in place of states"
-    )]
-    NotOverHttp2,
     /// There are two Host fields (RFC 9110, 7.2).
     #[error("the header `{0}` is given twice")]
     HeaderTwice(String),

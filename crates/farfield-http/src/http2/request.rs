@@ -11,6 +11,7 @@ use super::hpack::encoder::{self, Literal};
 use super::hpack::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES};
 use crate::http1::{self, Answering, RequestError, Version};
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 /// The index of the dynamic table's newest entry (RFC 7541, 2.3.3).
 const NEWEST: u32 = 62;
@@ -169,6 +170,45 @@ impl RequestHead<'_> {
             push("content-length", &bytes.to_string());
         }
         Ok(fields)
+    }
+}
+
+impl RequestBlock {
+    /// A request with `block`, which [`block_of_http1`] wrote, and with so many bytes of body.
+    pub fn of_block(block: Bytes, answering: Answering, body_bytes: u64) -> RequestBlock {
+        let (first, later) = (Bytes::new(), Bytes::new());
+        RequestBlock { first, later, plain: block, common_bytes: 0, common_mark: 0, answering, body_bytes }
+    }
+}
+
+/// Appends the header block of a request whose head is written as HTTP/1, with a Host field, and was checked
+/// when it was: for requests that are written while the run goes on. Fields of HTTP/1 connections are left
+/// out. The block leaves the server's table alone. Allocates nothing for names of up to 64 bytes.
+pub fn block_of_http1(head: &[u8], scheme: &str, block: &mut Vec<u8>) {
+    let mut put = |name: &[u8], value: &[u8]| {
+        let literal = if is_credential(name) { Literal::Never } else { Literal::NotInserted };
+        encoder::field(literal, name, value, block);
+    };
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut words = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
+    let fields = lines.filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    });
+    let is_host = |name: &[u8]| name.eq_ignore_ascii_case(b"host");
+    put(b":method", words.next().unwrap_or_default());
+    put(b":scheme", scheme.as_bytes());
+    if let Some((_, host)) = fields.clone().find(|(name, _)| is_host(name)) {
+        put(b":authority", host);
+    }
+    put(b":path", words.next().unwrap_or_default());
+    let mut lower: SmallVec<[u8; 64]> = SmallVec::new();
+    for (name, value) in fields.filter(|(name, _)| !is_host(name)) {
+        lower.clear();
+        lower.extend(name.iter().map(u8::to_ascii_lowercase));
+        if !is_of_http1(&lower) {
+            put(&lower, value);
+        }
     }
 }
 

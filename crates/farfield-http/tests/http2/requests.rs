@@ -3,7 +3,7 @@
 use crate::scene::*;
 use farfield_http::http1::RequestError;
 use farfield_http::http2::hpack::{Decoder, Scratch};
-use farfield_http::http2::{CommonFields, RequestHead, Settings};
+use farfield_http::http2::{CommonFields, RequestHead, Settings, block_of_http1};
 
 /// A server that decodes what the client sends, with a table of this size.
 struct Server {
@@ -193,4 +193,49 @@ fn what_would_be_another_request_is_refused() {
     let (_, fields) = server.request(&RequestHead { headers: &host, ..get() });
     assert_eq!(fields[2].1, "other:81");
     assert_eq!(fields.last().map(|(_, value)| value.as_str()), Some("blanks"));
+}
+
+/// A head in the form of HTTP/1 is the same request as a block: its fields are those that are encoded ahead
+/// of time, without the ones that are about a connection of HTTP/1.
+#[test]
+fn a_head_of_http1_becomes_a_block() {
+    let own = headers(&[
+        ("X-Own", " a: b  c "),
+        ("Cookie", "a=b; c=d"),
+        ("Referer", "http://server/x?y"),
+        ("X-Empty", ""),
+        ("Keep-Alive-Not", "x"),
+    ]);
+    for (method, target, persistent, body_length) in
+        [("GET", "/a?b=c:d", true, None), ("POST", "/", false, Some(0)), ("OPTIONS", "*", true, None)]
+    {
+        let written = farfield_http::http1::RequestHead {
+            method,
+            target,
+            host: "server:81",
+            version: farfield_http::http1::Version::Http11,
+            persistent,
+            headers: &own,
+            body_length,
+        };
+        let mut block = Vec::new();
+        block_of_http1(&written.encode().expect("a good head"), "https", &mut block);
+        let mut found = Vec::new();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut decoder = Decoder::new(4096);
+        let decoded = decoder.decode(&block, &mut Scratch::default(), &mut |name, value| {
+            found.push((text(name), text(value)));
+        });
+        assert_eq!(decoded, Ok(()));
+        let head = RequestHead {
+            method,
+            scheme: "https",
+            authority: "server:81",
+            target,
+            headers: &own,
+            body_length,
+        };
+        let mut server = Server::new(&[], &[]);
+        assert_eq!(found, server.request(&head).1);
+    }
 }

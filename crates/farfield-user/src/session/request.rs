@@ -6,10 +6,13 @@ use super::form::Form;
 use super::jar::Jar;
 use super::text::{Filling, TextContext};
 use super::urls::Server;
+use crate::book::HttpVersion;
 use crate::book::Target;
+use crate::outgoing::Outgoing;
 use bytes::{Bytes, BytesMut};
 use farfield_base::Instant;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
+use farfield_http::http2::{self, CommonFields, RequestBlock};
 use farfield_traffic::session::{FormOf, Piece, State, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
@@ -26,7 +29,7 @@ pub(crate) struct Written {
     /// Where its target stands.
     target: (u32, u32),
     pub method: Method,
-    version: Version,
+    version: HttpVersion,
 }
 
 impl Written {
@@ -50,6 +53,19 @@ impl Written {
         self.lines().any(|(name, _)| name == b"content-length")
     }
 
+    /// The request for a stream of HTTP/2: its block, made in `scratch` and kept by `outgoing`, and its body.
+    pub fn for_stream(
+        &self,
+        scheme: &str,
+        scratch: &mut Vec<u8>,
+        outgoing: &mut Outgoing,
+    ) -> (RequestBlock, Bytes) {
+        let body = self.bytes.slice(self.line_at as usize + 2..);
+        scratch.clear();
+        http2::block_of_http1(&self.bytes[..self.line_at as usize], scheme, scratch);
+        (RequestBlock::of_block(outgoing.keep(scratch), self.answering(), body.len() as u64), body)
+    }
+
     /// Its head, with the empty line, and its body.
     pub fn parts(&self) -> (&[u8], &[u8]) {
         self.bytes.split_at(self.line_at as usize + 2)
@@ -68,9 +84,11 @@ impl Written {
     /// said.
     pub fn on(&self, persistent: bool) -> Option<Bytes> {
         let line: &[u8] = match (self.version, persistent) {
-            (Version::Http11, false) => b"Connection: close\r\n",
-            (Version::Http10, true) => b"Connection: keep-alive\r\n",
-            (Version::Http11, true) | (Version::Http10, false) => return None,
+            (HttpVersion::Http11, false) => b"Connection: close\r\n",
+            (HttpVersion::Http10, true) => b"Connection: keep-alive\r\n",
+            (HttpVersion::Http11, true) | (HttpVersion::Http10, false) => return None,
+            // Frames say what becomes of a connection.
+            (HttpVersion::Http2, _) => return None,
         };
         let (head, rest) = self.bytes.split_at(self.line_at as usize);
         Some([head, line, rest].concat().into())
@@ -120,7 +138,7 @@ impl Own {
 pub(crate) struct Writer {
     pub host: Box<str>,
     pub server: Server,
-    version: Version,
+    version: HttpVersion,
     /// The lines of a request without fields of its own.
     lines: Box<[u8]>,
     /// Requests have the fields that those of browsers have.
@@ -150,7 +168,7 @@ impl Recipe {
             method: state.method.as_str(),
             target: "/",
             host: &target.host,
-            version: target.version.of_http1()?,
+            version: target.version.of_http1().unwrap_or(Version::Http11),
             persistent: true,
             headers: &[],
             body_length: None,
@@ -204,13 +222,21 @@ fn common_lines(
     let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
     let authorization = target.authorization_beside(own.map(String::as_str));
     let constant: Vec<(String, String)> = constant.iter().cloned().chain(authorization).collect();
+    let version = match target.version.of_http1() {
+        Some(version) => version,
+        None => {
+            let varying = varying.iter().map(|(name, _)| (name.clone(), String::new()));
+            check_for_http2(target, &constant.iter().cloned().chain(varying).collect::<Vec<_>>())?;
+            Version::Http11
+        }
+    };
     let head = RequestHead {
         method: "GET",
         target: "/",
         host: &target.host,
-        version: target.version.of_http1()?,
+        version,
         // What its version takes for granted, so that no word is said about it.
-        persistent: target.version.of_http1()? == Version::Http11,
+        persistent: version == Version::Http11,
         headers: &constant,
         body_length: None,
     };
@@ -223,14 +249,32 @@ fn common_lines(
     Ok(lines.filter(|line| !left_out(line)).flatten().copied().collect())
 }
 
+/// Refuses fields that HTTP/2 has no place for.
+fn check_for_http2(target: &Target, headers: &[(String, String)]) -> Result<(), RequestError> {
+    let head = http2::RequestHead {
+        method: "GET",
+        scheme: target.scheme(),
+        authority: &target.host,
+        target: "/",
+        headers,
+        body_length: None,
+    };
+    head.encode(&CommonFields::default()).map(|_| ())
+}
+
 impl Writer {
+    /// Whether requests are for connections of HTTP/2.
+    pub fn is_http2(&self) -> bool {
+        self.version == HttpVersion::Http2
+    }
+
     /// A writer of requests for `target`, as a `browser` writes them or without its fields.
     pub fn new(target: &Target, browser: bool) -> Result<Writer, RequestError> {
         let no_host = || RequestError::Host(target.host.clone());
         Ok(Writer {
             server: Server::of(&target.host, target.secure).ok_or_else(no_host)?,
             host: target.host.as_str().into(),
-            version: target.version.of_http1()?,
+            version: target.version,
             lines: common_lines(target, &[], &[])?,
             browser,
             arena: BytesMut::new(),

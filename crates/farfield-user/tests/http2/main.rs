@@ -4,7 +4,7 @@ mod stage;
 
 use farfield_base::{Outcome, Sample};
 use h2::Reason;
-use stage::{Answer, Server, Stage, ms, play};
+use stage::{Answer, Seen, Server, Stage, ms, play, play_session};
 
 const ROOT: &str = "[[request]]\npath = '/'";
 const PAGE: &str = "[[request]]\npath = '/'\nembedded = ['/1','/2','/3','/4','/5','/6','/7','/8','/9','/10']";
@@ -205,4 +205,51 @@ fn a_multiplexing_user_keeps_its_streams_busy() {
     assert_eq!((stage.attempts, stage.streams_most), (1, 20));
     // A round trip to connect, and then one of 15 ms for each 20.
     assert_eq!(stage.count(Outcome::Ok), 20 * (990 / 15));
+}
+
+/// A session brings what it was given, in fields that HTTP/2 has: its cookie, a value from a page in the body
+/// of a request; and a browser asks for what the page embeds together, once the page has named it.
+#[test]
+fn sessions_depend_on_replies() {
+    let answer = |path: &str, _| match path {
+        "/" => Answer::Page("<p id=t>seven</p><img src=/one.png><img src=/two.png>"),
+        _ => Answer::Reply(200, 2),
+    };
+    let session = r#"
+page-load = "browser"
+[[state]]
+name = "home"
+path = "/"
+extract = { t = { css = "p" } }
+[[state]]
+name = "buy"
+method = "POST"
+path = "/buy?x=1"
+headers = { X-Of = "${t}" }
+body = "t=${t}"
+"#;
+    let stage = play_session("", session, Server { answer, ..Server::default() });
+    has_only(&stage, Outcome::Ok);
+    // Each session is a visitor's, with a connection of its own.
+    assert!(stage.streams_most == 2 && stage.asked.values().all(|requests| *requests <= 4));
+    assert_eq!(streams(&stage.samples[..4]), [1, 3, 5, 7]);
+    let [home, one, two, buy] = &stage.seen[..4] else { panic!("{:?}", stage.seen) };
+    let field = |seen: &Seen, name: &str| {
+        let mut named = seen.fields.iter().filter(|(own, _)| own == name).map(|(_, value)| value.clone());
+        let first = named.next();
+        assert!(named.next().is_none(), "twice: {seen:?}");
+        first
+    };
+    assert_eq!((home.request.as_str(), field(home, "cookie")), ("GET http://server/", None));
+    assert_eq!([&one.request, &two.request], ["GET http://server/one.png", "GET http://server/two.png"]);
+    assert_eq!(buy.request, "POST http://server/buy?x=1");
+    assert_eq!(buy.body, b"t=seven");
+    assert_eq!(field(buy, "content-length").as_deref(), Some("7"));
+    assert_eq!(field(buy, "x-of").as_deref(), Some("seven"));
+    for seen in [one, two, buy] {
+        assert_eq!(field(seen, "cookie").as_deref(), Some("k=v"), "{seen:?}");
+        assert_eq!(field(seen, "referer").as_deref(), Some("http://server/"), "{seen:?}");
+        let of_http1 = ["host", "connection"];
+        assert!(seen.fields.iter().all(|(name, _)| !of_http1.contains(&name.as_str())), "{seen:?}");
+    }
 }

@@ -7,7 +7,9 @@
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_http::http1::RequestError;
 use farfield_net::Wheel;
+use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
     ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Tally, Target, Transport, Wake,
@@ -27,6 +29,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub enum Answer {
     /// A reply with this status and so many bytes of body.
     Reply(u16, usize),
+    /// A reply with a cookie and this body.
+    Page(&'static str),
     /// The stream is reset.
     Reset(Reason),
     /// Nothing.
@@ -120,6 +124,8 @@ enum End {
 struct Asked {
     path: String,
     body: Option<RecvStream>,
+    /// Its place among those that were seen.
+    seen: usize,
     respond: SendResponse<Bytes>,
 }
 
@@ -127,6 +133,14 @@ struct Wire {
     pipe: Pipe,
     end: End,
     asked: Vec<Asked>,
+}
+
+/// A request as the server read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub request: String,
+    pub fields: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 /// What was asked, and what became of it.
@@ -138,6 +152,8 @@ pub struct Stage {
     pub attempts: usize,
     /// Requests that the server read, by connection.
     pub asked: BTreeMap<u32, usize>,
+    /// These requests: method, path, fields and bytes of body.
+    pub seen: Vec<Seen>,
     /// The most requests that were open at once on a connection, as the server saw it.
     pub streams_most: usize,
     /// Parts that were handed to the transport, with when and on which connection.
@@ -211,7 +227,14 @@ impl Stage {
                 Poll::Ready(Some(request)) => {
                     let (request, respond) = request.expect("the client keeps the rules");
                     let path = request.uri().path().to_owned();
-                    wire.asked.push(Asked { path, body: Some(request.into_body()), respond });
+                    let text =
+                        |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+                    let fields = request.headers().iter();
+                    let fields = fields.map(|(name, value)| (name.to_string(), text(value))).collect();
+                    let line = format!("{} {}", request.method(), request.uri());
+                    let seen = self.seen.len();
+                    self.seen.push(Seen { request: line, fields, body: Vec::new() });
+                    wire.asked.push(Asked { path, body: Some(request.into_body()), seen, respond });
                     *self.asked.entry(key.serial).or_default() += 1;
                     let open = self.open.entry(key.serial).or_default();
                     *open += 1;
@@ -227,6 +250,7 @@ impl Stage {
             {
                 match piece {
                     Some(Ok(piece)) => {
+                        self.seen[asked.seen].body.extend_from_slice(&piece);
                         body.flow_control().release_capacity(piece.len()).expect("what came is released");
                     }
                     Some(Err(_)) => asked.body = None,
@@ -260,7 +284,7 @@ impl Stage {
         let answer = (self.server.answer)(&asked.path, run);
         let status = match answer {
             Answer::Reply(status, _) => status,
-            Answer::Last => 200,
+            Answer::Last | Answer::Page(_) => 200,
             Answer::Reset(reason) => return asked.respond.send_reset(reason),
             Answer::Silence => return,
             Answer::Close => {
@@ -274,13 +298,21 @@ impl Stage {
                 return;
             }
         };
-        let bytes = if let Answer::Reply(_, bytes) = answer { bytes } else { 0 };
-        let reply = http::Response::builder().status(status).body(()).expect("a reply");
+        let mut reply = http::Response::builder().status(status);
+        let bytes = match answer {
+            Answer::Reply(_, bytes) => vec![b'x'; bytes],
+            Answer::Page(text) => {
+                reply = reply.header("set-cookie", "k=v").header("content-type", "text/html");
+                text.as_bytes().to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let reply = reply.body(()).expect("a reply");
         // The client may have given the stream up.
-        if let Ok(mut body) = asked.respond.send_response(reply, bytes == 0)
-            && bytes > 0
+        if let Ok(mut body) = asked.respond.send_response(reply, bytes.is_empty())
+            && !bytes.is_empty()
         {
-            let _ = body.send_data(vec![b'x'; bytes].into(), true);
+            let _ = body.send_data(bytes.into(), true);
         }
         if let (Answer::Last, End::Open(connection)) = (answer, &mut wire.end) {
             connection.graceful_shutdown();
@@ -319,21 +351,34 @@ impl Stage {
     }
 }
 
-/// Plays a closed load of one user for a second.
+fn target() -> Target {
+    Target { host: "server".into(), version: HttpVersion::Http2, authorization: None, secure: false }
+}
+
+/// Plays a closed load of one user, who asks for these, for a second.
 pub fn play(policy: &str, requests: &str, server: Server) -> Stage {
+    let requests: RequestSetSpec = toml::from_str(requests).expect("requests");
+    let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
+    play_itinerary(policy, Itinerary::pages(requests, &target()), server)
+}
+
+/// Plays one user's sessions for a second.
+pub fn play_session(policy: &str, session: &str, server: Server) -> Stage {
+    let session: SessionSpec = toml::from_str(session).expect("a session");
+    let session = session.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("a session");
+    play_itinerary(policy, Itinerary::sessions(session, &target()), server)
+}
+
+fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, server: Server) -> Stage {
     #[derive(serde::Deserialize)]
     struct Document {
         load: LoadSpec,
     }
     let document: Document = toml::from_str("load = { model = 'closed', users = 1 }").expect("a load");
-    let requests: RequestSetSpec = toml::from_str(requests).expect("requests");
-    let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target =
-        Target { host: "server".into(), version: HttpVersion::Http2, authorization: None, secure: false };
     let end = Instant::ZERO + Duration::from_secs(1);
     let mut population = Population::new(Plan {
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
+        itinerary: itinerary.expect("requests that can be written"),
         policy: toml::from_str(policy).expect("a policy"),
         tls: None,
         seed: Seed(1),
@@ -349,6 +394,7 @@ pub fn play(policy: &str, requests: &str, server: Server) -> Stage {
         tally: Tally::default(),
         attempts: 0,
         asked: BTreeMap::new(),
+        seen: Vec::new(),
         streams_most: 0,
         sent: Vec::new(),
         server,
