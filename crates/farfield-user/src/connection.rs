@@ -50,9 +50,21 @@ impl Exchange {
     /// When bytes that came at `at` answer it, if they may be of its reply: they are `in_reply`, behind
     /// others of it, or it had been sent by then. A server may speak first on a new connection, to turn it
     /// away or in another protocol, and that answers the first request there as soon as it is sent.
+    ///
+    /// What comes behind the reply's first byte did not arrive before it, even if its instant says so: a
+    /// transport may know the arrival of some bytes and only the reading of others.
     pub fn answered_at(&self, at: Instant, in_reply: bool) -> Option<Instant> {
         let sent = self.sent.instant()?;
-        (in_reply || sent <= at || self.number == 0).then(|| at.max(sent))
+        let begun = self.first_byte.instant().unwrap_or(sent);
+        (in_reply || sent <= at || self.number == 0).then(|| at.max(sent).max(begun))
+    }
+}
+
+impl Exchange {
+    /// The end of the request, which was handed on with the instant `at`: what ended it may have been read
+    /// before the request was sent, or before other bytes of its reply, and handed on behind that.
+    pub fn end_at(&self, at: Instant) -> Instant {
+        [self.sent, self.first_byte].into_iter().filter_map(Stamp::instant).fold(at, Instant::max)
     }
 }
 
@@ -181,8 +193,7 @@ impl Connection {
         done: Instant,
         outcome: Outcome,
     ) -> Sample {
-        // What ended it may have been read before it was sent, and handed on behind that.
-        let done = exchange.sent.instant().map_or(done, |sent| done.max(sent));
+        let done = exchange.end_at(done);
         let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
         if let Some(so_far) = self.so_far(exchange) {
             (sample.status, sample.body_bytes) = (so_far.status, so_far.body_bytes);
@@ -216,5 +227,24 @@ impl Connection {
             page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_of_a_reply_do_not_go_back() {
+        let at = Instant::from_ns;
+        let job = Job { request: 0, pending: None, due: at(1), again: false, refusals: 0, first: true };
+        let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
+        let mut exchange = Exchange { job, sent, first_byte, number: 1, answering: Answering::Other };
+        assert_eq!(exchange.answered_at(at(9), false), None, "it was not sent by then");
+        assert_eq!(exchange.answered_at(at(20), false), Some(at(20)));
+        exchange.first_byte = Stamp::at(at(20));
+        assert_eq!(exchange.answered_at(at(18), true), Some(at(20)));
+        assert_eq!(exchange.answered_at(at(25), true), Some(at(25)));
+        assert_eq!((exchange.end_at(at(19)), exchange.end_at(at(21))), (at(20), at(21)));
     }
 }

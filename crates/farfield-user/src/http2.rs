@@ -217,13 +217,17 @@ impl Population {
         key: ConnectionKey,
         bytes: &[u8],
     ) {
+        let Some(own) = self.table.find(key).and_then(|connection| connection.http2.as_mut()) else { return };
+        // What comes behind other bytes did not arrive before them, even if its instant says so: a transport
+        // may know the arrival of some bytes and only the reading of others.
+        let now = own.heard.map_or(now, |heard| now.max(heard));
+        own.heard = Some(now);
         let mut rest = bytes;
         let mut user = None;
         // Every turn looks the connection up: the end of a reply may close it.
         while let Some(connection) = self.table.find(key) {
             let Some(own) = &mut connection.http2 else { return };
             user = connection.idle.is_none().then_some(connection.user);
-            own.heard = Some(now);
             let (used, event) = match own.core.read(&mut self.heads, rest, &mut own.to_send) {
                 Ok(found) => found,
                 Err(error) => {
@@ -325,8 +329,7 @@ impl Population {
         let Some(place) = place_of(&connection.in_flight, stream) else { return };
         let exchange = connection.in_flight.remove(place);
         let user = connection.user;
-        // What ended it may have been read before it was sent, and handed on behind that.
-        let done = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+        let done = exchange.end_at(now);
         let mut sample = connection.sample(&exchange, self.users[user.index()].number, done);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;

@@ -253,3 +253,14 @@ body = "t=${t}"
         assert!(seen.fields.iter().all(|(name, _)| !of_http1.contains(&name.as_str())), "{seen:?}");
     }
 }
+
+/// A transport that knows when some bytes arrived, and of others only when they were read, may hand on an
+/// earlier instant behind a later one. No reply ends before it has begun.
+#[test]
+fn instants_that_go_back_do_not_end_a_reply_before_its_beginning() {
+    let answer = |_: &str, _| Answer::Reply(200, 5000);
+    let stage = play("", PAGE, Server { halves: true, answer, ..Server::default() });
+    has_only(&stage, Outcome::Ok);
+    // The stage holds every sample to the order of its instants.
+    assert!(stage.samples.iter().any(|sample| sample.transfer_time() == Some(ms(0))));
+}

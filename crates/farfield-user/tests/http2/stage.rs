@@ -52,6 +52,9 @@ pub struct Server {
     pub window: u32,
     /// The answer to the request with this path, which is so many requests after the first of the run.
     pub answer: fn(&str, usize) -> Answer,
+    /// What it says at once comes in two halves, and the second is said to have arrived a microsecond before
+    /// the first.
+    pub halves: bool,
     /// It speaks first, and this is what it says in place of HTTP/2.
     pub says: Option<&'static [u8]>,
 }
@@ -64,6 +67,7 @@ impl Default for Server {
             streams_max: None,
             window: 65_535,
             answer: |_, _| Answer::Reply(200, 2),
+            halves: false,
             says: None,
         }
     }
@@ -333,6 +337,11 @@ impl Stage {
                     wire.pipe.0.lock().expect("one thread").0.extend(&bytes);
                     self.run_server(key);
                 }
+            }
+            Event::Came(key, bytes) if self.server.halves => {
+                let (first, second) = bytes.split_at(bytes.len() / 2);
+                population.handle_received(self, at, key, first);
+                population.handle_received(self, Instant::from_ns(at.as_ns() - 1_000), key, second);
             }
             Event::Came(key, bytes) => population.handle_received(self, at, key, &bytes),
             Event::Answers(key, number) => {
