@@ -6,7 +6,8 @@
 //! what the protocol asks for beside them (acknowledgements, windows).
 //!
 //! A request that the server says it has not processed (REFUSED_STREAM, or above the last stream of GOAWAY)
-//! is sent again whatever its method, a few times at most (RFC 9113 section 8.7). One that ends with its
+//! is sent again whatever its method (RFC 9113 section 8.7): a few times at most, unless the server goes away
+//! behind requests that it has processed, as after a number of them. One that ends with its
 //! connection is treated as over HTTP/1: sent again once, if it is idempotent, nothing of a reply came, and
 //! the connection had been used before.
 //!
@@ -305,13 +306,16 @@ impl Population {
         let connection = self.table.at_mut(key.slot);
         let Some(place) = place_of(&connection.in_flight, stream) else { return };
         let job = connection.in_flight[place].job;
-        if error != StreamError::Refused || job.refusals == REFUSALS_MAX {
+        // A server that goes away and has processed something gets on with what is asked, however slowly.
+        let gets_on = connection.http2.as_ref().is_some_and(|own| own.core.last_processed().is_some());
+        let refusals = job.refusals + u8::from(!gets_on);
+        if error != StreamError::Refused || refusals > REFUSALS_MAX {
             return self.end_stream(transport, now, key, stream, reply, Some(outcome_of_stream(error)));
         }
         connection.in_flight.remove(place);
         let user = connection.user;
         self.tally.refused += 1;
-        self.users[user.index()].waiting.push_front(Job { refusals: job.refusals + 1, ..job });
+        self.users[user.index()].waiting.push_front(Job { refusals, ..job });
         self.end_if_unused(transport, now, key.slot);
     }
 

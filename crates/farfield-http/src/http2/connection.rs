@@ -212,6 +212,12 @@ impl Connection {
         self.going_away.is_some() || self.streams.next_id().is_none()
     }
 
+    /// The greatest stream that the server may have processed, once it goes away and has processed any (RFC
+    /// 9113, 6.8).
+    pub fn last_processed(&self) -> Option<StreamId> {
+        self.going_away.filter(|last| *last > 0).map(StreamId)
+    }
+
     /// What came of the reply on a stream, for a request that fails before it is over.
     pub fn so_far(&self, stream: StreamId) -> Option<Reply> {
         Some(self.streams.get(stream.0)?.reply(!self.is_closing()))
