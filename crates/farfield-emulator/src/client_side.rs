@@ -5,6 +5,7 @@ use crate::capture::{CapturePoint, Tap};
 use crate::client::{Client, Lane, Own, Wire};
 use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
+use crate::lag::Lag;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::shared::links_of;
@@ -44,6 +45,8 @@ pub(crate) struct ClientSide {
     pub connections: Slab<Socket>,
     /// For each slot of the population's connections, the one that is bound to it.
     pub bound: Vec<Option<SocketSlot>>,
+    /// What of the clients' side is behind the clock.
+    pub lag: Lag,
     pub sockets_begun: u32,
     /// Timers of connections that are not on the wheel.
     pub timeouts: TimeoutQueue<SocketSlot>,
@@ -148,6 +151,7 @@ impl ClientSide {
             shared: if beyond == Beyond::Everything { links_of(&plan, seed) } else { Box::default() },
             connections: Slab::new(),
             bound: Vec::new(),
+            lag: Lag::default(),
             sockets_begun: 0,
             timeouts: TimeoutQueue::default(),
             time_waits: TimeWaits::default(),
@@ -218,7 +222,8 @@ impl ClientSide {
         let client = flight.client;
         let packet = self.packet_of(flight);
         self.show(CapturePoint::Gateway, client, true, &packet);
-        self.departures.push_back(Departure { intended: self.transit.now, packet });
+        let intended = self.lag.overdue.unwrap_or(self.transit.now);
+        self.departures.push_back(Departure { intended, packet });
     }
 
     /// A packet has come to its client.

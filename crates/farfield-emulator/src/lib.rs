@@ -21,6 +21,7 @@ mod flight;
 mod forward;
 mod host;
 mod icmp;
+pub mod lag;
 pub mod lateness;
 pub mod layout;
 pub mod offload;

@@ -1,15 +1,16 @@
 //! A shard: users, and the clients' side of the network under them.
 
 use crate::capture::{CapturePlan, Captured, Tap};
-use crate::client_side::{Beyond, ClientEvent, ClientSide, Upcall};
+use crate::client_side::{At, Beyond, ClientEvent, ClientSide, Upcall};
 use crate::directory::Directory;
 use crate::forward::Forward;
+use crate::lag;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::transit::{Crossing, Departure, Drops, Event};
 use farfield_base::{Instant, Note, Opened, Sample};
-use farfield_user::{Plan, Population, Tally};
+use farfield_user::{Plan, Population, Tally, Wake};
 use std::sync::Arc;
 
 /// One shard of an emulated internet. See the [crate](crate).
@@ -76,29 +77,37 @@ impl Shard {
         self.side.transit.wheel.next_at()
     }
 
-    /// Does the next thing that is due by `wall`, at its own instant; false if nothing is.
+    /// When the load was due that has been put aside first, if any has.
+    pub fn late_load_at(&self) -> Option<Instant> {
+        self.side.lag.late_load.front().map(|(due, _)| *due)
+    }
+
+    /// Does the next thing that is due by `wall`; false if nothing is. See [`lag`](crate::lag) for the instant
+    /// at which it happens.
     pub fn step(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
-        self.step_packet(wall, lateness).is_some()
+        self.step_packet(wall, lag::floor(wall), lateness).is_some()
     }
 
     /// As [`step`](Self::step), in virtual time: whether the event was a packet; `None` if nothing was due.
     pub(crate) fn step_of(&mut self, wall: Instant) -> Option<bool> {
-        self.step_packet(wall, &mut ())
+        self.step_packet(wall, Instant::ZERO, &mut ())
     }
 
-    fn step_packet(&mut self, wall: Instant, lateness: &mut impl Lateness) -> Option<bool> {
-        let (due, event) = self.side.transit.next_due(wall)?;
+    /// `floor` is the earliest instant at which anything happens now.
+    fn step_packet(&mut self, wall: Instant, floor: Instant, lateness: &mut impl Lateness) -> Option<bool> {
+        self.side.lag.floor = floor;
+        let (due, event) = self.next_in_turn(wall)?;
         self.side.prefetch();
+        let at = due.max(floor);
         // What follows from a packet that another thread handed over too late may have been due before.
-        debug_assert!(due >= self.side.transit.now || self.side.may_be_late(), "time does not go back");
-        self.side.transit.now = self.side.transit.now.max(due);
+        debug_assert!(
+            at >= self.side.transit.now || self.side.lag.is_real_time() || self.side.may_be_late(),
+            "time does not go back"
+        );
+        self.side.transit.now = self.side.transit.now.max(at);
+        self.side.lag.overdue = (due < floor).then_some(due);
         match event {
-            Event::Other(ClientEvent::Wake(wake)) => {
-                if wake.begins_load() {
-                    lateness.begun(due, wall.since(due));
-                }
-                self.population.handle_wake(&mut self.side, due, due, wake);
-            }
+            Event::Other(ClientEvent::Wake(wake)) => self.handle_wake(wall, due, wake, lateness),
             Event::Other(ClientEvent::Timer { socket, serial }) => self.side.handle_timer(socket, serial),
             Event::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
             Event::Packet(slot) => {
@@ -110,7 +119,39 @@ impl Shard {
             Event::Fate(at) => self.side.poll_fates(at),
         }
         self.come_to_rest();
+        self.side.lag.overdue = None;
         Some(matches!(event, Event::Packet(_)))
+    }
+
+    /// The next event that is due by `wall`. Load that is due before the floor is put aside.
+    fn next_in_turn(&mut self, wall: Instant) -> Option<(Instant, Event<At, ClientEvent>)> {
+        loop {
+            let (due, event) = self.side.transit.next_due(wall)?;
+            match event {
+                Event::Other(ClientEvent::Wake(wake)) if wake.begins_load() && due < self.side.lag.floor => {
+                    self.side.lag.late_load.push_back((due, wake));
+                }
+                _ => return Some((due, event)),
+            }
+        }
+    }
+
+    /// Begins load that was put aside, the first first, at `wall`; false if there is none. To be called when
+    /// nothing else is due by `wall` and no packet from the server waits.
+    pub fn begin_late_load(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
+        let Some((due, wake)) = self.side.lag.late_load.pop_front() else { return false };
+        self.side.transit.now = self.side.transit.now.max(wall);
+        self.handle_wake(wall, due, wake, lateness);
+        self.come_to_rest();
+        true
+    }
+
+    fn handle_wake(&mut self, wall: Instant, due: Instant, wake: Wake, lateness: &mut impl Lateness) {
+        if wake.begins_load() {
+            lateness.begun(due, wall.since(due));
+        }
+        let now = self.side.transit.now;
+        self.population.handle_wake(&mut self.side, now, due, wake);
     }
 
     /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what

@@ -14,6 +14,7 @@
 use crate::client::Wire;
 use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
+use crate::lag;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
@@ -214,7 +215,7 @@ impl SharedLinks {
     pub fn step(&mut self, wall: Instant) -> bool {
         let Some((due, event)) = self.side.transit.wheel.pop_due(wall) else { return false };
         // What follows from a packet that came late may have been due before.
-        self.side.transit.now = self.side.transit.now.max(due);
+        self.side.transit.now = self.side.transit.now.max(due).max(lag::floor(wall));
         match event {
             Event::Packet(slot) => self.side.travel(slot),
             Event::Fate(link) => self.side.poll_fates(link),

@@ -72,6 +72,10 @@ impl Transport for ClientSide {
     }
 
     fn wake_at(&mut self, at: Instant, wake: Wake) {
+        // The wheel does not go back: it would come out as if it were due now, before all else.
+        if wake.begins_load() && at < self.transit.now && self.lag.is_real_time() {
+            return self.lag.late_load.push_back((at, wake));
+        }
         self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
     }
 

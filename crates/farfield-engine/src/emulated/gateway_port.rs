@@ -7,7 +7,7 @@ use crate::os::clock::Clock;
 use crate::testbed::Queue;
 use crate::worker_report::PortCounts;
 use bytes::BytesMut;
-use farfield_base::Window;
+use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Departure, Packet};
 use farfield_measure::Histogram;
@@ -17,11 +17,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Size of one allocation for received packets.
 const CHUNK: usize = 1 << 20;
+/// The kernel takes some hundred packets in this time, a share of those that may wait before it.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_ms(1);
 
 pub(crate) struct GatewayPort {
     queue: Queue,
     clock: Clock,
     window: Window,
+    /// When the kernel can be expected to have room again.
+    resumes_at: Instant,
     chunk: BytesMut,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
@@ -31,7 +35,15 @@ pub(crate) struct GatewayPort {
 impl GatewayPort {
     pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
         let chunk = BytesMut::zeroed(CHUNK);
-        GatewayPort { queue, clock, window, chunk, lateness: Histogram::new(), counts: PortCounts::default() }
+        GatewayPort {
+            queue,
+            clock,
+            window,
+            resumes_at: Instant::ZERO,
+            chunk,
+            lateness: Histogram::new(),
+            counts: PortCounts::default(),
+        }
     }
 
     /// Descriptor to poll for packets.
@@ -47,9 +59,23 @@ impl GatewayPort {
         }
         match self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())]) {
             Ok(true) => self.counts.sent += 1,
-            Ok(false) => self.counts.refused += 1,
+            Ok(false) => {
+                self.counts.refused += 1;
+                self.resumes_at = self.clock.now() + PAUSE_AFTER_REFUSAL;
+            }
             Err(_) => self.counts.failed += 1,
         }
+    }
+
+    /// True shortly after the server's kernel has refused a packet for want of room: it needs time to make
+    /// some.
+    pub fn is_refused(&self, now: Instant) -> bool {
+        now < self.resumes_at
+    }
+
+    /// When the kernel can be expected to have room again, or had.
+    pub fn resumes_at(&self) -> Instant {
+        self.resumes_at
     }
 
     /// Reads the next packet, or a large segment as its packets, and passes each to `each`; false if there

@@ -14,7 +14,7 @@ use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
-use farfield_emulator::{Lateness, Packet, Shard};
+use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
@@ -131,6 +131,7 @@ impl Worker {
                 Ok(took) if took || worked => {
                     self.course.end_turn(turn);
                 }
+                Ok(_) if self.begin_late_load() => self.course.end_turn(turn),
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
                     failed = Some(error);
@@ -161,6 +162,15 @@ impl Worker {
             (Some(links_at), own_at) if own_at.is_none_or(|own_at| links_at < own_at) => exchange.step(wall),
             _ => own.step(wall, lateness),
         }
+    }
+
+    /// Begins load that is later than the longest lag, now that nothing else is to be done; false if there is
+    /// none, or if the server's kernel has just refused a packet and would refuse more.
+    fn begin_late_load(&mut self) -> bool {
+        let now = self.course.clock.now();
+        let begun = !self.port.is_refused(now) && self.shard.begin_late_load(now, &mut self.lateness);
+        self.let_out();
+        begun
     }
 
     /// Takes over the packets that other workers have sent.
@@ -204,10 +214,10 @@ impl Worker {
     /// Handles the events that were due before a packet received by `now`, and returns the packet's instant
     /// of arrival.
     ///
-    /// A shard that has fallen behind receives it at its own time, which is behind the clock: the packets
-    /// that it answers have left late by as much. Otherwise round trips would grow by the shard's delay,
-    /// until clients retransmitted everything, and the shard would do less the more load it has. The delay
-    /// shows in the lateness of all that follows.
+    /// A shard that has fallen behind receives it at its own time, which is behind the clock, by the longest
+    /// [lag](farfield_emulator::lag) at most: the packets that it answers have left late by as much.
+    /// Otherwise round trips would grow by the shard's delay, until clients retransmitted everything, and the
+    /// shard would do less the more load it has. The delay shows in the lateness of all that follows.
     fn catch_up(&mut self, now: Instant) -> Instant {
         for _ in 0..STEPS_A_READ {
             if !self.step(now) {
@@ -215,7 +225,12 @@ impl Worker {
             }
             self.let_out();
         }
-        self.shard.next_at().map_or(now, |due| due.min(now))
+        self.shard.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now))
+    }
+
+    /// When the first of all that the shard has to do is due, or was.
+    fn next_at(&self) -> Option<Instant> {
+        self.shard.next_at().into_iter().chain(self.shard.late_load_at()).min()
     }
 
     fn send_samples(&mut self) {
@@ -235,7 +250,7 @@ impl Worker {
             return true;
         }
         // Overdue events have not been handled yet, so that the population does not know whether it is done.
-        let ended = self.course.phases.load_has_ended(now, self.shard.next_at());
+        let ended = self.course.phases.load_has_ended(now, self.next_at());
         if ended {
             self.shard.finish();
         }
@@ -252,7 +267,8 @@ impl Worker {
         self.course.meters.slept = self.course.meters.slept + before.since(turn);
         self.course.meters.record_stall(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
-        let next = self.shard.next_at().into_iter().chain(links_at).min();
+        let resumes_at = self.shard.late_load_at().map(|_| self.port.resumes_at());
+        let next = self.shard.next_at().into_iter().chain(links_at).chain(resumes_at).min();
         let until = self.course.sleeps_until(next);
         let wait = until.since(before);
         if self.polls || wait <= TOO_SOON_TO_SLEEP {
