@@ -82,8 +82,8 @@ impl Shard {
         self.side.lag.late_load.front().map(|(due, _)| *due)
     }
 
-    /// Does the next thing that is due by `wall`; false if nothing is. See [`lag`](crate::lag) for the instant
-    /// at which it happens.
+    /// Does the next thing that is due by `wall`; false if nothing is. See [`lag`](crate::lag) for the
+    /// instant at which it happens.
     pub fn step(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
         self.step_packet(wall, lag::floor(wall), lateness).is_some()
     }

@@ -1,5 +1,5 @@
-//! A shard that has more to do than it can: it is late by no more than the longest lag, and still does most of
-//! what it could.
+//! A shard that has more to do than it can: it is late by no more than the longest lag, and still does most
+//! of what it could.
 
 mod scene;
 
@@ -137,8 +137,8 @@ fn capacity() -> f64 {
     few.possible
 }
 
-/// Two hundred ask for twice of what it can do. A thousand wait for so long that the server acknowledges their
-/// requests before it answers, which is more to do for each.
+/// Two hundred ask for twice of what it can do. A thousand wait for so long that the server acknowledges
+/// their requests before it answers, which is more to do for each.
 #[test]
 fn a_closed_load_asks_for_no_more_than_the_shard_can_do() {
     let some = closed(200);
