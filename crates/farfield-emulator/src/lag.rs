@@ -34,7 +34,7 @@ pub(crate) struct Lag {
     pub floor: Instant,
     /// When the present event was due, if that was before the floor.
     pub overdue: Option<Instant>,
-    /// Load that is put aside, with when it was due, in that order.
+    /// Load that is put aside, with when it was due, in the order in which it was put aside.
     pub late_load: VecDeque<(Instant, Wake)>,
 }
 
