@@ -177,9 +177,11 @@ impl Ran {
     /// More than these fail for a reason of their own.
     const FEW: usize = 6;
 
-    /// Whether all that went wrong is a few tests whose names are known.
+    /// Whether all that went wrong is a few tests whose names are known. A name such as
+    /// `src/lib.rs - f (line 3)` is of an example in a document, which has no machine to blame.
     fn may_run_again(&self) -> bool {
         (1..=Ran::FEW).contains(&self.failed.len())
+            && !self.failed.iter().any(|name| name.contains(" - "))
             && self.failed.len() as u64 == self.tally.failed
             && self.crashed == 0
     }
@@ -326,6 +328,10 @@ mod tests {
         // A program that crashed names nobody.
         assert!(!printed(&format!("{begun}; {begun}; {closed}")).may_run_again());
         assert!(!printed("echo 'running 1 test'; exit 101").may_run_again());
+        // An example in a document.
+        let example = "echo 'running 1 test'; echo 'test src/lib.rs - f (line 3) ... FAILED'";
+        let ended = "echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'; exit 101";
+        assert!(!printed(&format!("{example}; {ended}")).may_run_again());
         // Many, and none.
         let many = "for i in 1 2 3 4 5 6 7; do echo \"test $i ... FAILED\"; done";
         let closed = "echo 'test result: FAILED. 0 passed; 7 failed; 0 ignored'; exit 101";
