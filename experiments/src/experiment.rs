@@ -9,7 +9,6 @@ mod criterion;
 mod curve;
 mod detail;
 mod drive;
-mod interval;
 mod measured;
 mod monitored;
 mod origin;

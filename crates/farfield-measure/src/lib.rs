@@ -20,6 +20,7 @@ pub mod handshakes;
 pub mod histogram;
 pub mod hlog;
 pub mod http2;
+pub mod interval;
 pub mod kaplan_meier;
 pub mod monitor;
 pub mod outcomes;

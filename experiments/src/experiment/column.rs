@@ -1,8 +1,8 @@
 //! The numbers of a run by name, its verdict on itself, and the points that several runs make.
 
-use super::interval::Estimate;
 use super::measured::{Measured, RunSummary};
 use super::plan::Number;
+use farfield_measure::interval::MeanEstimate;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -91,6 +91,8 @@ pub enum Column {
     RequestsMost,
 }
 
+/// Probability of the intervals of a page.
+pub const LEVEL: f64 = 0.9;
 /// The least number of valid repeats with which a point has an interval, and claims on it are judged.
 pub const VALID_MIN: usize = 3;
 
@@ -162,15 +164,15 @@ impl Column {
     }
 
     /// The mean over a point's repeats, with its interval where the point is valid.
-    pub fn estimate(self, row: &Row) -> Option<Estimate> {
+    pub fn estimate(self, row: &Row) -> Option<MeanEstimate> {
         if self == Column::Value {
-            return Some(Estimate::constant(row.value.as_f64()));
+            return Some(MeanEstimate::constant(row.value.as_f64()));
         }
         let numbers = self.numbers(row)?;
         let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
         match row.is_valid() {
-            true => Estimate::of(&numbers),
-            false => (!numbers.is_empty()).then_some(Estimate::constant(mean)),
+            true => MeanEstimate::of(&numbers),
+            false => (!numbers.is_empty()).then_some(MeanEstimate::constant(mean)),
         }
     }
 
@@ -379,11 +381,15 @@ pub mod tests {
             "the invalid one is left out"
         );
         let estimate = Column::Completed.estimate(&three).unwrap();
-        assert_eq!(Column::Completed.written(estimate.mean, Some(estimate.half_width())), "20.0 ± 16.9");
+        assert_eq!(Column::Completed.written(estimate.mean, Some(estimate.half_width(LEVEL))), "20.0 ± 16.9");
         let two = doubted(four, 2);
         assert_eq!((two.is_valid(), two.verdict().as_str()), (false, "**2 of 4 valid**: send-lateness"));
         let estimate = Column::Completed.estimate(&two).unwrap();
-        assert_eq!((estimate.mean, estimate.half_width()), (25.0, 0.0), "of all, and without an interval");
+        assert_eq!(
+            (estimate.mean, estimate.half_width(LEVEL)),
+            (25.0, 0.0),
+            "of all, and without an interval"
+        );
         assert_eq!(spread_row(0, 1, 50.0, [1.0]).verdict(), "**1 valid**, too few");
         let unknown = Row { unknown: Some("others".to_owned()), ..row(0, 1, 50.0, 40.0) };
         assert_eq!((unknown.is_valid(), unknown.verdict().as_str()), (false, "**not known**: others"));

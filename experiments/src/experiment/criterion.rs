@@ -15,7 +15,7 @@
 //! wherever it lies, against the largest along the curve of the bound. A bound with a `peak = true` of its
 //! own is the largest along its curve, at whichever value.
 //!
-//! A claim is judged by the interval of the difference from its bound ([`Estimate`]), at each of its points:
+//! A claim is judged by the interval of the difference from its bound ([`MeanEstimate`]), at each of its points:
 //!
 //! - it *holds* where the whole interval lies on the claimed side. Since the interval has a probability of 90
 //!   %, a claim that is false holds by luck in at most one of twenty cases;
@@ -29,10 +29,10 @@
 //! point are compared in pairs, which takes out what they have in common. A point is not compared with
 //! itself, unless it turns out to be the peak that it is compared with.
 
-use super::column::{Column, Row};
-use super::interval::Estimate;
+use super::column::{Column, LEVEL, Row};
 use super::plan::{Number, Plan};
 use crate::page::{Claim, State};
+use farfield_measure::interval::MeanEstimate;
 use serde::Deserialize;
 
 /// A claim that can be checked.
@@ -257,8 +257,8 @@ impl Criterion {
                 format!("off by {:+.1} ± {:.1} % at worst", (ratio - 1.0) * 100.0, half_width * 100.0)
             }
             (_, Bound::Number(_)) => {
-                let own = found.iter().filter_map(|found| Estimate::of(&found.numbers));
-                range(own.map(|own| (own.mean, own.half_width())), |number, half_width| {
+                let own = found.iter().filter_map(|found| MeanEstimate::of(&found.numbers));
+                range(own.map(|own| (own.mean, own.half_width(LEVEL))), |number, half_width| {
                     self.column.written(number, Some(half_width))
                 })
             }
@@ -300,8 +300,9 @@ impl Found {
     }
 
     /// How far the numbers lie above `times` their bounds.
-    fn above(&self, times: f64) -> Estimate {
-        let estimate = |numbers: &[f64]| Estimate::of(numbers).unwrap_or(Estimate::constant(numbers[0]));
+    fn above(&self, times: f64) -> MeanEstimate {
+        let estimate =
+            |numbers: &[f64]| MeanEstimate::of(numbers).unwrap_or(MeanEstimate::constant(numbers[0]));
         if self.are_paired {
             let pairs = self.numbers.iter().zip(&self.bounds);
             let differences: Vec<f64> = pairs.map(|(number, bound)| number - bound * times).collect();
@@ -319,7 +320,7 @@ impl Found {
     /// `times` as large.
     fn ratio(&self, times: f64) -> (f64, f64) {
         let (above, bound) = (self.above(1.0), self.bound());
-        ((above.mean / bound + 1.0) * times, (above.half_width() / bound * times).abs())
+        ((above.mean / bound + 1.0) * times, (above.half_width(LEVEL) / bound * times).abs())
     }
 }
 
@@ -337,16 +338,16 @@ fn plain(row: &Row) -> String {
 impl Relation {
     fn judged(self, found: &Found) -> State {
         match self {
-            Relation::AtMost => below_zero(found.above(1.0).ends()),
+            Relation::AtMost => below_zero(found.above(1.0).ends(LEVEL)),
             Relation::AtLeast => {
-                let (lower, upper) = found.above(1.0).ends();
+                let (lower, upper) = found.above(1.0).ends(LEVEL);
                 below_zero((-upper, -lower))
             }
             // Both must hold: the equivalence of Schuirmann's two one-sided tests (1987).
             Relation::Within(part) => {
                 let part = part * found.bound().signum();
-                let (lower, upper) = found.above(1.0 - part).ends();
-                below_zero(found.above(1.0 + part).ends()).max(below_zero((-upper, -lower)))
+                let (lower, upper) = found.above(1.0 - part).ends(LEVEL);
+                below_zero(found.above(1.0 + part).ends(LEVEL)).max(below_zero((-upper, -lower)))
             }
         }
     }

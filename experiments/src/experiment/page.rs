@@ -1,6 +1,6 @@
 //! The page of an experiment: its question, its claims as judged, and a row for each run.
 
-use super::column::{Column, Row};
+use super::column::{Column, LEVEL, Row};
 use super::detail::Detail;
 use super::drive::Plane;
 use super::plan::{ChartPlan, Experiment, Length, LevelTable, ScaleKey};
@@ -75,7 +75,7 @@ fn table(experiment: &Experiment, rows: &[Row]) -> Table {
         let cell = |column: &Column| match column.estimate(row) {
             Some(estimate) => {
                 let has_interval = row.is_valid() && *column != Column::Value;
-                column.written(estimate.mean, has_interval.then(|| estimate.half_width()))
+                column.written(estimate.mean, has_interval.then(|| estimate.half_width(LEVEL)))
             }
             None => "–".to_owned(),
         };
@@ -91,7 +91,7 @@ fn drawn(experiment: &Experiment, chart: &ChartPlan, rows: &[Row]) -> Chart {
     let (x, y) = (chart.x, chart.y);
     let point = |row: &Row| {
         let (x, y) = (x.estimate(row)?, y.estimate(row)?);
-        let half_width = row.is_valid().then(|| y.half_width());
+        let half_width = row.is_valid().then(|| y.half_width(LEVEL));
         Some(Point { x: x.mean, y: y.mean, half_width, is_doubtful: !row.is_valid() })
     };
     let series = |curve: usize| Series {
