@@ -1,0 +1,196 @@
+//! A single run in ten parts of equal length, as if they were repeats (the method of batch means: Law,
+//! "Simulation Modeling and Analysis", section 9.5.3).
+//!
+//! Requests belong to the part in which they were due, and replies, for the rate, to that in which they
+//! ended. Parts must be long against a response, so that they hardly depend on each other; a percentile needs
+//! requests beyond it in each part. A trend, or neighbours that are alike, is found by the correlation of
+//! neighbouring parts, and said.
+
+use super::metric::{Metric, Statistic};
+use crate::directory::RunDirectory;
+use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_measure::Timing;
+use farfield_measure::samples::{Keep, SamplesError, SamplesFile};
+use std::fs::File;
+
+/// Parts of a run.
+const PARTS: usize = 10;
+/// The least requests that a part has beyond a percentile, on average.
+const BEYOND_MIN: f64 = 5.0;
+/// The least length of a part, in mean response times.
+const RESPONSES_MIN: f64 = 5.0;
+/// A correlation of neighbouring parts above 1.96/√10 is significant at the level of 5 %.
+const CORRELATION_MAX: f64 = 0.62;
+
+/// The numbers of a run's parts.
+#[derive(Debug)]
+pub(super) struct Batches {
+    /// For each metric its number in each part, or the reason why there are none.
+    pub numbers: Vec<Result<Vec<f64>, &'static str>>,
+    /// Doubts about them, one sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// The parts of `run`, in `metrics`.
+pub(super) fn of(run: &RunDirectory, metrics: &[Metric]) -> Batches {
+    match read(run, metrics) {
+        Ok(parts) => parts.batches(run, metrics),
+        Err(reason) => Batches { numbers: vec![Err(reason); metrics.len()], doubts: Vec::new() },
+    }
+}
+
+/// What each part counted.
+struct Parts {
+    length: Duration,
+    completed: [u64; PARTS],
+    ended: [u64; PARTS],
+    failed: [u64; PARTS],
+    /// For each of the metrics that are times: the times of each part, in nanoseconds.
+    times: Vec<[Vec<u64>; PARTS]>,
+}
+
+fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
+    const NO_SAMPLES: &str = "its samples.parquet cannot be read";
+    let phases = run.summary().phases;
+    let window = Window {
+        measure_from: Instant::from_ns(phases.warm_up_ns),
+        measure_to: Instant::from_ns(phases.warm_up_ns + phases.steady_ns),
+    };
+    let length = Duration::from_ns(phases.steady_ns / PARTS as u64);
+    if length.is_zero() {
+        return Err("a run has no measured part");
+    }
+    let source =
+        File::open(run.path().join("samples.parquet")).map_err(|_| "a run has no samples.parquet")?;
+    let file = SamplesFile::open(source).map_err(|error| match error {
+        SamplesError::Version { .. } => "its samples.parquet is of another version of farfield",
+        _ => NO_SAMPLES,
+    })?;
+    if file.keep() != Keep::All || file.left_out() > 0 {
+        return Err("a run has not kept all its samples");
+    }
+    let timings: Vec<Timing> = metrics.iter().filter_map(|metric| metric.timing()).collect();
+    let mut parts = Parts::new(length, timings.len());
+    for sample in file.samples() {
+        parts.count(&sample.map_err(|_| NO_SAMPLES)?, window, &timings);
+    }
+    Ok(parts)
+}
+
+impl Parts {
+    fn new(length: Duration, timings: usize) -> Parts {
+        let times = (0..timings).map(|_| Default::default()).collect();
+        Parts { length, completed: [0; PARTS], ended: [0; PARTS], failed: [0; PARTS], times }
+    }
+
+    /// The part of an instant, if it lies in the measured part.
+    fn part(&self, at: Instant, window: Window) -> Option<usize> {
+        let inside = at >= window.measure_from && at < window.measure_to;
+        let part = at.since(window.measure_from).as_ns() / self.length.as_ns();
+        inside.then(|| (part as usize).min(PARTS - 1))
+    }
+
+    fn count(&mut self, sample: &Sample, window: Window, timings: &[Timing]) {
+        let succeeded = sample.outcome == Outcome::Ok;
+        if let (true, Some(part)) = (succeeded, self.part(sample.done, window)) {
+            self.completed[part] += 1;
+        }
+        let Some(part) = self.part(sample.due, window) else { return };
+        self.ended[part] += 1;
+        self.failed[part] += u64::from(!succeeded);
+        if !succeeded {
+            return;
+        }
+        for (timing, times) in timings.iter().zip(&mut self.times) {
+            times[part].extend(timing.of(sample).map(Duration::as_ns));
+        }
+    }
+
+    fn batches(mut self, run: &RunDirectory, metrics: &[Metric]) -> Batches {
+        let response = run.summary().steady.times.response.as_ref().map_or(0, |times| times.mean_ns);
+        if (self.length.as_ns() as f64) < RESPONSES_MIN * response as f64 {
+            let reason = "a run is too short: a tenth of it is less than five response times";
+            return Batches { numbers: vec![Err(reason); metrics.len()], doubts: Vec::new() };
+        }
+        let mut times = std::mem::take(&mut self.times).into_iter();
+        let mut doubts = Vec::new();
+        let mut numbers = Vec::new();
+        for metric in metrics {
+            let found = match *metric {
+                Metric::Rate => {
+                    Ok(self.completed.map(|completed| completed as f64 / self.length.as_secs_f64()).to_vec())
+                }
+                Metric::Errors => self.errors(),
+                Metric::Time(statistic, _) => of_times(statistic, times.next().expect("one for each time")),
+            };
+            if let Some(doubt) = found.as_ref().ok().and_then(|numbers| correlated(*metric, numbers)) {
+                doubts.push(doubt);
+            }
+            numbers.push(found);
+        }
+        Batches { numbers, doubts }
+    }
+
+    fn errors(&self) -> Result<Vec<f64>, &'static str> {
+        let shares = self.ended.iter().zip(self.failed);
+        shares
+            .map(|(&ended, failed)| (ended > 0).then(|| failed as f64 / ended as f64))
+            .collect::<Option<_>>()
+            .ok_or(FEW)
+    }
+}
+
+const FEW: &str = "a run has too few requests for it";
+
+fn of_times(statistic: Statistic, parts: [Vec<u64>; PARTS]) -> Result<Vec<f64>, &'static str> {
+    parts.into_iter().map(|times| of_part(statistic, times)).collect::<Option<_>>().ok_or(FEW)
+}
+
+fn of_part(statistic: Statistic, mut times: Vec<u64>) -> Option<f64> {
+    match statistic {
+        Statistic::Mean => {
+            let sum: u128 = times.iter().map(|ns| u128::from(*ns)).sum();
+            (!times.is_empty()).then(|| sum as f64 / times.len() as f64)
+        }
+        Statistic::Quantile(quantile) => {
+            let beyond = times.len() as f64 * (1.0 - quantile.as_f64());
+            let rank = quantile.rank(times.len() as u64)? as usize - 1;
+            (beyond >= BEYOND_MIN).then(|| *times.select_nth_unstable(rank).1 as f64)
+        }
+    }
+}
+
+/// The doubt about numbers of which neighbours are alike.
+fn correlated(metric: Metric, numbers: &[f64]) -> Option<String> {
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    let products: f64 = numbers.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    (products > CORRELATION_MAX * squares && squares > 0.0).then(|| {
+        format!("{metric} changes slowly in the course of the run, so that its interval is too narrow")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_measure::Quantile;
+
+    #[test]
+    fn a_percentile_needs_requests_beyond_it() {
+        let hundred = || (1..=100).rev().collect::<Vec<u64>>();
+        assert_eq!(of_part(Statistic::Quantile(Quantile::P90), hundred()), Some(90.0));
+        assert_eq!(of_part(Statistic::Quantile(Quantile::P99), hundred()), None);
+        assert_eq!(of_part(Statistic::Mean, hundred()), Some(50.5));
+        assert_eq!(of_part(Statistic::Mean, Vec::new()), None);
+    }
+
+    /// A ramp is nothing but trend; numbers that go up and down in turn are correlated negatively.
+    #[test]
+    fn a_trend_is_said() {
+        let ramp: Vec<f64> = (0..10).map(f64::from).collect();
+        assert!(correlated(Metric::Rate, &ramp).is_some());
+        let turns: Vec<f64> = (0..10).map(|at| f64::from(at % 2)).collect();
+        assert_eq!(correlated(Metric::Rate, &turns), None);
+        assert_eq!(correlated(Metric::Rate, &[5.0; 10]), None);
+    }
+}

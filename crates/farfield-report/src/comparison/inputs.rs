@@ -1,0 +1,84 @@
+//! What two sides were asked for, and the machines they ran on, key by key: where these differ, a difference
+//! of the figures may come from there.
+
+use super::side::Side;
+use crate::directory::RunDirectory;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// A key that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputChange {
+    /// The key, with dots: `load.users`, `machine.kernel`.
+    pub key: String,
+    /// Its value on the base's side; null if it is absent there.
+    pub base: Option<String>,
+    /// Its value on the other side.
+    pub other: Option<String>,
+}
+
+/// Keys that differ between any two runs, or that only say where results are kept.
+const NO_INPUT: [&str; 4] = ["scenario.seed", "scenario.output", "scenario.name", "machine.schema_version"];
+
+/// The keys that differ between the first runs of two sides.
+pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
+    let [base, other] = [base, other].map(|side| keys(&side.runs()[0]));
+    let mut names: Vec<&String> = base.keys().chain(other.keys()).collect();
+    names.sort();
+    names.dedup();
+    let differs = names.into_iter().filter(|name| base.get(*name) != other.get(*name));
+    differs
+        .map(|name| InputChange {
+            key: name.strip_prefix("scenario.").unwrap_or(name).to_owned(),
+            base: base.get(name).cloned(),
+            other: other.get(name).cloned(),
+        })
+        .collect()
+}
+
+/// The scenario's keys and the machine's, each with its value as text. A file that is missing or damaged has none.
+fn keys(run: &RunDirectory) -> BTreeMap<String, String> {
+    let mut keys = BTreeMap::new();
+    let read = |name: &str| fs::read_to_string(run.path().join(name)).ok();
+    if let Some(Ok(scenario)) = read("scenario.toml").map(|text| text.parse::<toml::Table>()) {
+        flatten_toml("scenario", &toml::Value::Table(scenario), &mut keys);
+    }
+    let machine = read("environment.json").and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(machine) = machine {
+        flatten_json("machine", &machine, &mut keys);
+    }
+    keys.retain(|key, _| {
+        !NO_INPUT
+            .iter()
+            .any(|none| key.strip_prefix(none).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    });
+    keys
+}
+
+fn flatten_toml(key: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(name, value)| flatten_toml(&format!("{key}.{name}"), value, keys));
+        }
+        toml::Value::String(text) => drop(keys.insert(key.to_owned(), text.clone())),
+        value => drop(keys.insert(key.to_owned(), value.to_string())),
+    }
+}
+
+/// Settings, which are a list of names with values, are keys by their names.
+fn flatten_json(key: &str, value: &serde_json::Value, keys: &mut BTreeMap<String, String>) {
+    use serde_json::Value;
+    match value {
+        Value::Object(table) => match (table.get("name").and_then(Value::as_str), table.get("value")) {
+            (Some(name), Some(value)) => flatten_json(&format!("{key}.{name}"), value, keys),
+            _ => table.iter().for_each(|(name, value)| flatten_json(&format!("{key}.{name}"), value, keys)),
+        },
+        Value::Array(values) if values.iter().any(Value::is_object) => {
+            values.iter().for_each(|value| flatten_json(key, value, keys));
+        }
+        Value::Null => {}
+        Value::String(text) => drop(keys.insert(key.to_owned(), text.clone())),
+        value => drop(keys.insert(key.to_owned(), value.to_string())),
+    }
+}

@@ -1,0 +1,219 @@
+//! What is compared: a rate, a share, or a time, under the names that thresholds have.
+
+use crate::directory::RunDirectory;
+use farfield_measure::{Quantile, Timing};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// A number that each run has, of its measured part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Successful replies a second.
+    Rate,
+    /// Share of requests that went wrong or were unfinished at the end of the run.
+    Errors,
+    /// A time's mean or percentile, in nanoseconds.
+    Time(Statistic, Timing),
+}
+
+/// What a time is summed up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statistic {
+    /// The mean.
+    Mean,
+    /// A percentile.
+    Quantile(Quantile),
+}
+
+/// How numbers of a metric are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// By their ratio: numbers are compared by their logarithms.
+    Ratio,
+    /// By their difference.
+    Difference,
+}
+
+/// What is no metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no metric that runs are compared by; there are rate, errors, mean, p50, p90, p95, p99, p99.9 and \
+     p99.99, the times also as p99(service), p99(connect), p99(reply) or p99(transfer)"
+)]
+pub struct MetricError(pub String);
+
+/// The percentiles that every summary has.
+const QUANTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
+
+impl Metric {
+    /// What is compared unless more is asked for.
+    pub const DEFAULT: [Metric; 7] = [
+        Metric::Rate,
+        Metric::Errors,
+        Metric::Time(Statistic::Mean, Timing::Response),
+        Metric::Time(Statistic::Quantile(Quantile::P50), Timing::Response),
+        Metric::Time(Statistic::Quantile(Quantile::P90), Timing::Response),
+        Metric::Time(Statistic::Quantile(Quantile::P99), Timing::Response),
+        Metric::Time(Statistic::Quantile(Quantile::P99_9), Timing::Response),
+    ];
+
+    /// How its numbers are compared.
+    pub fn scale(self) -> Scale {
+        match self {
+            Metric::Errors => Scale::Difference,
+            Metric::Rate | Metric::Time(..) => Scale::Ratio,
+        }
+    }
+
+    /// The time that it is of, if it is of one.
+    pub(super) fn timing(self) -> Option<Timing> {
+        match self {
+            Metric::Time(_, timing) => Some(timing),
+            Metric::Rate | Metric::Errors => None,
+        }
+    }
+
+    /// True if more of it is better.
+    pub fn is_better_high(self) -> bool {
+        self == Metric::Rate
+    }
+
+    /// Its number in each run, or the reason why a run has none.
+    pub fn of_runs(self, runs: &[RunDirectory]) -> Result<Vec<f64>, &'static str> {
+        runs.iter().map(|run| self.of_run(run)).collect()
+    }
+
+    fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
+        const NOTHING: &str = "a run has measured nothing of it";
+        let steady = &run.summary().steady;
+        let (statistic, timing) = match self {
+            Metric::Rate => {
+                return steady.rates.map(|rates| rates.completed_per_s).ok_or(NOTHING);
+            }
+            Metric::Errors => return steady.error_share.ok_or(NOTHING),
+            Metric::Time(statistic, timing) => (statistic, timing),
+        };
+        if let Some(estimate) = steady.estimates.of(timing) {
+            let time = match statistic {
+                Statistic::Mean => Some(estimate.mean),
+                Statistic::Quantile(quantile) => estimate.quantile(quantile),
+            };
+            return match time.ok_or(NOTHING)? {
+                time if time.is_lower_bound => Err("too many requests of a run were never answered"),
+                time => Ok(time.value_ns as f64),
+            };
+        }
+        let times = steady.times.of(timing).as_ref().ok_or(NOTHING)?;
+        match statistic {
+            Statistic::Mean => Ok(times.mean_ns as f64),
+            Statistic::Quantile(quantile) => {
+                if quantile.interval_ranks(times.count).is_none() {
+                    return Err("a run has too few requests for it");
+                }
+                times.quantile_ns(quantile).map(|ns| ns as f64).ok_or(NOTHING)
+            }
+        }
+    }
+}
+
+impl Scale {
+    /// A number on the scale on which differences are taken.
+    pub fn forth(self, number: f64) -> f64 {
+        match self {
+            Scale::Ratio => number.ln(),
+            Scale::Difference => number,
+        }
+    }
+
+    /// A difference on that scale as a change: a ratio less 1, or the difference.
+    pub fn back(self, difference: f64) -> f64 {
+        match self {
+            Scale::Ratio => difference.exp_m1(),
+            Scale::Difference => difference,
+        }
+    }
+
+    /// The mean on that scale, as a number of the metric: the geometric mean of what is compared by ratios.
+    pub fn mean(self, numbers: &[f64]) -> f64 {
+        let mean = numbers.iter().map(|number| self.forth(*number)).sum::<f64>() / numbers.len() as f64;
+        match self {
+            Scale::Ratio => mean.exp(),
+            Scale::Difference => mean,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::Rate => f.write_str("rate"),
+            Metric::Errors => f.write_str("errors"),
+            Metric::Time(statistic, timing) => {
+                match statistic {
+                    Statistic::Mean => f.write_str("mean")?,
+                    Statistic::Quantile(quantile) => write!(f, "{quantile}")?,
+                }
+                match timing {
+                    Timing::Response => Ok(()),
+                    timing => write!(f, "({})", timing.name()),
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Metric, MetricError> {
+        let unknown = || MetricError(text.to_owned());
+        let (name, timing) = match text.split_once('(') {
+            None => (text, Timing::Response),
+            Some((name, rest)) => {
+                let timing = rest.strip_suffix(')').ok_or_else(unknown)?.trim();
+                let known = Timing::ALL.into_iter().find(|known| known.name() == timing);
+                (name.trim(), known.ok_or_else(unknown)?)
+            }
+        };
+        match name {
+            "rate" | "errors" if text != name => Err(unknown()),
+            "rate" => Ok(Metric::Rate),
+            "errors" => Ok(Metric::Errors),
+            "mean" => Ok(Metric::Time(Statistic::Mean, timing)),
+            name if QUANTILES.contains(&name) => {
+                let quantile = name.parse().map_err(|_| unknown())?;
+                Ok(Metric::Time(Statistic::Quantile(quantile), timing))
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_printed() {
+        for name in ["rate", "errors", "mean", "p99", "p99.9(service)", "mean(connect)"] {
+            assert_eq!(name.parse::<Metric>().expect(name).to_string(), name);
+        }
+        for name in ["", "p98", "p99(", "p99(x)", "rate(service)", "max", "p99 "] {
+            assert_eq!(name.parse::<Metric>(), Err(MetricError(name.to_owned())));
+        }
+    }
+
+    #[test]
+    fn ratios_have_geometric_means() {
+        assert!((Scale::Ratio.mean(&[1.0, 100.0]) - 10.0).abs() < 1e-9);
+        assert_eq!(Scale::Difference.mean(&[1.0, 100.0]), 50.5);
+        assert!((Scale::Ratio.back(1.5_f64.ln()) - 0.5).abs() < 1e-12);
+    }
+}
