@@ -506,9 +506,17 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// `text` in lines of at most [`COLUMNS`], the first behind `lead` and the others as far to the right.
+pub(crate) fn indented(lead: &str, text: &str) -> Vec<String> {
+    let width = lead.chars().count();
+    let blank = " ".repeat(width);
+    let lines = wrapped(text, COLUMNS - width).into_iter().enumerate();
+    lines.map(|(at, line)| format!("{}{line}", if at == 0 { lead } else { blank.as_str() })).collect()
+}
+
 /// `text` in at most `columns`, its end cut off with `…`. Control characters, which a summary from
 /// elsewhere could hold, do not reach the terminal.
-fn fit(text: &str, columns: usize) -> String {
+pub(crate) fn fit(text: &str, columns: usize) -> String {
     let text = printable(text, &[]);
     if text.chars().count() <= columns {
         return text.into_owned();
@@ -518,7 +526,7 @@ fn fit(text: &str, columns: usize) -> String {
 
 pub(crate) const RED: &str = "\x1b[1;31m";
 pub(crate) const GREEN: &str = "\x1b[1;32m";
-const YELLOW: &str = "\x1b[1;33m";
+pub(crate) const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
 
 /// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else

@@ -1,7 +1,7 @@
 //! A verification as terminal text: what agrees, what does not, and by how much.
 
 use crate::figures::{count, percent, three_digits};
-use crate::terminal::{COLUMNS, GREEN, LABEL, Look, RED, labelled, paint, wrapped};
+use crate::terminal::{GREEN, LABEL, Look, RED, indented, labelled, paint};
 use farfield_verify::clock::ClockRelation;
 use farfield_verify::errors::TimeErrors;
 use farfield_verify::{TimeKind, Verification};
@@ -39,14 +39,6 @@ fn verdict(found: &Verification, look: Look<'_>) -> Vec<String> {
         lines.extend(indented("    → ", &finding.advice));
     }
     lines
-}
-
-/// The text in lines, the first behind `lead` and the others as far to the right.
-fn indented(lead: &str, text: &str) -> Vec<String> {
-    let width = lead.chars().count();
-    let blank = " ".repeat(width);
-    let lines = wrapped(text, COLUMNS - width).into_iter().enumerate();
-    lines.map(|(at, line)| format!("{}{line}", if at == 0 { lead } else { blank.as_str() })).collect()
 }
 
 fn matched(found: &Verification) -> Vec<String> {

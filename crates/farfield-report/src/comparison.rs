@@ -1,0 +1,253 @@
+//! Runs compared: whether two servers, two configurations or two versions differ, by how much, and with what
+//! confidence.
+//!
+//! A [`Side`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it, on the
+//! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
+//! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016). Rates
+//! and times are compared by their logarithms, so that a change is a ratio; the share of errors by its
+//! difference. One run against one is compared by [batches](batches) of itself, which know nothing of what
+//! differs between two starts of a server.
+//!
+//! Only valid runs count. Nothing is opened but run directories.
+
+mod batches;
+mod cells;
+pub mod fail_if;
+pub mod html;
+mod inputs;
+pub mod markdown;
+pub mod metric;
+pub mod side;
+pub mod text;
+
+use farfield_measure::interval::{MeanEstimate, holm};
+use inputs::InputChange;
+use metric::{Metric, Scale};
+use serde::Serialize;
+use side::{LeftOut, Side, SideError};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The probability with which intervals contain the true change, and with which no difference is shown where
+/// there is none.
+pub const LEVEL: f64 = 0.95;
+
+/// Sides compared with the first of them.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// Probability of the intervals.
+    pub level: f64,
+    /// The side that the others are compared with.
+    pub base: SideSummary,
+    /// The other sides, in the order in which they were named.
+    pub others: Vec<Against>,
+}
+
+/// A side, in a few words.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideSummary {
+    /// The path by which it was named.
+    pub name: String,
+    /// Number of valid runs, which are compared.
+    pub runs: usize,
+    /// Runs that are not, and the reasons.
+    pub left_out: Vec<LeftOut>,
+    /// The load, in words.
+    pub load: String,
+}
+
+/// A side compared with the base.
+#[derive(Debug, Serialize)]
+pub struct Against {
+    /// The side.
+    pub side: SideSummary,
+    /// What the intervals follow from.
+    pub evidence: Evidence,
+    /// A row for each metric.
+    pub rows: Vec<Row>,
+    /// Keys of the scenario and of the machine that differ between the first runs of the two sides.
+    pub inputs: Vec<InputChange>,
+    /// Doubts for the reader, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What the intervals of a comparison follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Both sides have repeats.
+    Repeats,
+    /// One side is a single run, which is compared with the spread of the other's repeats.
+    OneAgainstRepeats,
+    /// Both sides are single runs, compared by parts of themselves.
+    WithinRuns,
+}
+
+/// A metric on both sides.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The metric.
+    pub metric: Metric,
+    /// Its value on the base's side, in the mean over the runs; null if no run has it.
+    pub base: Option<f64>,
+    /// Its value on the other side.
+    pub other: Option<f64>,
+    /// The change; null if nothing is known of it.
+    pub change: Option<Change>,
+    /// The reason why nothing is known of the change.
+    pub unknown: Option<&'static str>,
+}
+
+/// A change from the base: a ratio less 1, or a difference of shares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// The change.
+    pub by: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability of a change of at least this size, if there were none.
+    pub p_value: f64,
+    /// True if a difference is shown, also with all other metrics considered (Holm 1979).
+    pub differs: bool,
+}
+
+/// Compares `others` with `base` in `metrics`.
+pub fn compare(base: &Side, others: &[Side], metrics: &[Metric]) -> Comparison {
+    let against = others.iter().map(|other| Against::of(base, other, metrics)).collect();
+    Comparison { level: LEVEL, base: base.summary(), others: against }
+}
+
+/// Opens the sides at these paths, each another one.
+pub fn open(paths: &[PathBuf]) -> Result<Vec<Side>, SideError> {
+    let mut seen = BTreeSet::new();
+    // A path that cannot be resolved is refused where it is opened.
+    let twice = paths.iter().find(|path| path.canonicalize().is_ok_and(|real| !seen.insert(real)));
+    if let Some(twice) = twice {
+        return Err(SideError::Twice(twice.clone()));
+    }
+    paths.iter().map(|path| Side::open(path)).collect()
+}
+
+impl Against {
+    fn of(base: &Side, other: &Side, metrics: &[Metric]) -> Against {
+        let evidence = match (base.runs().len(), other.runs().len()) {
+            (1, 1) => Evidence::WithinRuns,
+            (1, _) | (_, 1) => Evidence::OneAgainstRepeats,
+            _ => Evidence::Repeats,
+        };
+        let batches = (evidence == Evidence::WithinRuns)
+            .then(|| [base, other].map(|side| batches::of(&side.runs()[0], metrics)));
+        let mut rows: Vec<Row> = metrics
+            .iter()
+            .enumerate()
+            .map(|(at, metric)| {
+                let parts = batches.as_ref().map(|sides| [&sides[0].numbers[at], &sides[1].numbers[at]]);
+                Row::of(*metric, [base, other], parts)
+            })
+            .collect();
+        mark_differences(&mut rows);
+        let mut notes = notes(base, other, evidence);
+        if let Some(sides) = &batches {
+            for (side, found) in [base, other].into_iter().zip(sides) {
+                notes.extend(found.doubts.iter().map(|doubt| format!("{}: {doubt}", side.name())));
+            }
+        }
+        Against { side: other.summary(), evidence, rows, inputs: inputs::changes(base, other), notes }
+    }
+
+    /// True if at least one metric is shown to differ.
+    pub fn differs(&self) -> bool {
+        self.rows.iter().any(|row| row.change.is_some_and(|change| change.differs))
+    }
+
+    /// True if there is a metric of which the change is known.
+    pub fn is_known(&self) -> bool {
+        self.rows.iter().any(|row| row.change.is_some())
+    }
+}
+
+impl Row {
+    /// Of a metric on both sides; `parts` are its numbers in the batches of two single runs, or the reason why there
+    /// are none.
+    fn of(metric: Metric, sides: [&Side; 2], parts: Option<[&Result<Vec<f64>, &'static str>; 2]>) -> Row {
+        let values = sides.map(|side| metric.of_runs(side.runs()));
+        let mean =
+            |values: &Result<Vec<f64>, &'static str>| values.as_ref().ok().map(|of| metric.scale().mean(of));
+        let [base, other] = [mean(&values[0]), mean(&values[1])];
+        let unknown = |reason| Row { metric, base, other, change: None, unknown: Some(reason) };
+        let numbers = match (&values, parts) {
+            ([Err(reason), _] | [_, Err(reason)], _) => return unknown(reason),
+            (_, Some([Err(reason), _] | [_, Err(reason)])) => return unknown(reason),
+            (_, Some([Ok(base), Ok(other)])) => [base, other],
+            ([Ok(base), Ok(other)], None) => [base, other],
+        };
+        match Change::between(metric.scale(), numbers) {
+            Some(change) => Row { metric, base, other, change: Some(change), unknown: None },
+            None => unknown("the numbers of the runs do not show it"),
+        }
+    }
+}
+
+impl Change {
+    /// The change from the first numbers to the second; absent if a logarithm does not exist, or if numbers that
+    /// agree exactly face a single one that differs.
+    fn between(scale: Scale, numbers: [&Vec<f64>; 2]) -> Option<Change> {
+        let scaled =
+            numbers.map(|numbers| numbers.iter().map(|number| scale.forth(*number)).collect::<Vec<_>>());
+        if scaled.iter().flatten().any(|number| !number.is_finite()) {
+            return None;
+        }
+        let difference = match [scaled[0].as_slice(), scaled[1].as_slice()] {
+            [[one], repeats] => MeanEstimate::one_against(*one, repeats)?.scaled(-1.0, 0.0),
+            [repeats, [one]] => MeanEstimate::one_against(*one, repeats)?,
+            [base, other] => MeanEstimate::of(other)?.minus(MeanEstimate::of(base)?),
+        };
+        let (low, high) = difference.ends(LEVEL);
+        Some(Change {
+            by: scale.back(difference.mean),
+            low: scale.back(low),
+            high: scale.back(high),
+            p_value: difference.p_value(),
+            differs: false,
+        })
+    }
+}
+
+/// Marks the changes that are shown to be differences, all of them considered together.
+fn mark_differences(rows: &mut [Row]) {
+    let mut changes: Vec<&mut Change> = rows.iter_mut().filter_map(|row| row.change.as_mut()).collect();
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
+    for (change, differs) in changes.iter_mut().zip(holm(&p_values, LEVEL)) {
+        change.differs = differs;
+    }
+}
+
+fn notes(base: &Side, other: &Side, evidence: Evidence) -> Vec<String> {
+    let mut notes = Vec::new();
+    match evidence {
+        Evidence::Repeats => {}
+        Evidence::WithinRuns => notes.push(
+            "one run against one: the intervals know how a run varies within itself, and nothing of what differs \
+             between two starts of the same server; repeat both, each with a server that is started anew"
+                .to_owned(),
+        ),
+        Evidence::OneAgainstRepeats => notes.push(
+            "a single run is compared by the spread of the other side's repeats, as if its own were the same; \
+             repeat it as well"
+                .to_owned(),
+        ),
+    }
+    let unfinished = |side: &Side| side.runs().iter().any(|run| run.summary().steady.unfinished.is_some());
+    for side in [base, other].into_iter().filter(|side| unfinished(side)) {
+        notes.push(format!(
+            "{}: requests were open at the end of runs; times count them by their ages (Kaplan and Meier 1958)",
+            side.name()
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! A comparison as Markdown, for a pull request.
+
+use super::cells::Cells;
+use super::fail_if::{FailIf, Judgement};
+use super::text::{evidence, unknown_by_reason, verdict};
+use super::{Against, Comparison};
+use farfield_base::printable;
+use std::fmt::Write;
+
+/// The comparison as Markdown.
+pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> String {
+    let mut text = String::new();
+    for (at, against) in comparison.others.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "### {} against {}: {}\n",
+            code(&against.side.name),
+            code(&comparison.base.name),
+            verdict(against).to_lowercase()
+        );
+        let _ = writeln!(
+            text,
+            "{} and {} valid runs, {}.\n",
+            comparison.base.runs,
+            against.side.runs,
+            evidence(against)
+        );
+        table(&mut text, against);
+        for (condition, judgements) in judged {
+            let word = match judgements[at] {
+                Judgement::Kept => "kept",
+                Judgement::Exceeded => "**exceeded**",
+                Judgement::Undecided => "**undecided**: more repeats would decide",
+            };
+            let _ = writeln!(text, "- {}: {word}", code(&condition.to_string()));
+        }
+        for change in &against.inputs {
+            let value = |value: &Option<String>| value.as_deref().map_or_else(|| "absent".to_owned(), code);
+            let _ =
+                writeln!(text, "- {}: {} → {}", code(&change.key), value(&change.base), value(&change.other));
+        }
+        for side in [&comparison.base, &against.side] {
+            for left_out in &side.left_out {
+                let _ =
+                    writeln!(text, "- {} does not count: {}", code(&left_out.run), plain(&left_out.reason));
+            }
+        }
+        for (reason, metrics) in unknown_by_reason(against) {
+            let _ = writeln!(text, "- {metrics} unknown: {}", plain(reason));
+        }
+        for note in &against.notes {
+            let _ = writeln!(text, "- {}", plain(note));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn table(text: &mut String, against: &Against) {
+    text.push_str(
+        "| | base | against it | change | 95 % interval | |\n| --- | ---: | ---: | ---: | --- | --- |\n",
+    );
+    for row in &against.rows {
+        let Cells { metric, base, other, change, interval, found } = Cells::of(row);
+        let _ = writeln!(text, "| {metric} | {base} | {other} | {change} | {interval} | {found} |");
+    }
+    text.push('\n');
+}
+
+/// A name as code on one line: fenced by more backticks than it has, with nothing that ends a table or a line.
+fn code(name: &str) -> String {
+    let name = printable(name, &[]).replace('|', "\\|");
+    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    match longest {
+        0 => format!("`{name}`"),
+        _ => format!("{fence} {name} {fence}"),
+    }
+}
+
+/// A sentence with names in it: no markup of theirs is markup here.
+fn plain(sentence: &str) -> String {
+    let mut text = String::new();
+    for c in printable(sentence, &[]).chars() {
+        if "\\`*_[]<>#|&!".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_from_elsewhere_stay_names() {
+        assert_eq!(code("a"), "`a`");
+        assert_eq!(code("a`b``c"), "``` a`b``c ```");
+        assert_eq!(plain("<b>[x](y)"), "\\<b\\>\\[x\\](y)");
+        assert!(!code("a\nb").contains('\n'));
+    }
+}

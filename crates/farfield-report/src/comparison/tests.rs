@@ -1,0 +1,217 @@
+//! Comparisons of runs made of samples.
+
+use super::fail_if::{FailIf, Judgement};
+use super::*;
+use crate::directory::SUMMARY_FILE;
+use crate::terminal::Look;
+use crate::terminal::scene::{Scene, killed};
+use farfield_base::Duration;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Folders of runs, gone with it.
+struct Folders(TempDir);
+
+impl Folders {
+    fn new() -> Folders {
+        Folders(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// Keeps a run whose responses take `times` as long as the scene's.
+    fn keep(&self, side: &str, name: &str, times: f64) {
+        self.keep_scene(side, name, times, |_| {});
+    }
+
+    fn keep_scene(&self, side: &str, name: &str, times: f64, change: impl Fn(&mut Scene)) {
+        let mut scene = Scene::good();
+        for sample in &mut scene.samples {
+            let took = sample.response_time().as_ns() as f64;
+            sample.done = sample.due + Duration::from_ns((took * times) as u64);
+        }
+        change(&mut scene);
+        let path = self.path(side).join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        // Valid, whatever the checks say of changed samples: what is compared is not what is judged here.
+        let mut summary = scene.summary();
+        summary.verdict.valid = true;
+        summary.verdict.checks.clear();
+        fs::write(path.join(SUMMARY_FILE), summary.to_json()).expect("written");
+    }
+
+    fn path(&self, side: &str) -> std::path::PathBuf {
+        self.0.path().join(side)
+    }
+
+    fn compare(&self, base: &str, other: &str) -> Comparison {
+        let sides = open(&[self.path(base), self.path(other)]).expect("sides");
+        compare(&sides[0], &sides[1..], &Metric::DEFAULT)
+    }
+}
+
+fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a Row {
+    let metric: Metric = metric.parse().expect("a metric");
+    comparison.others[0].rows.iter().find(|row| row.metric == metric).expect("a row")
+}
+
+/// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and Welch's
+/// interval of it by hand.
+#[test]
+fn repeats_are_compared_by_welch_on_logarithms() {
+    let folders = Folders::new();
+    let (a, b) = ([1.0, 1.01, 0.99], [1.2, 1.21, 1.19]);
+    for (at, (a, b)) in a.into_iter().zip(b).enumerate() {
+        folders.keep("a", &format!("run-{at}"), a);
+        folders.keep("b", &format!("run-{at}"), b);
+    }
+    let comparison = folders.compare("a", "b");
+    let change = row(&comparison, "mean").change.expect("a change");
+    let logs = |numbers: [f64; 3]| numbers.map(f64::ln);
+    let mean = |of: [f64; 3]| of.iter().sum::<f64>() / 3.0;
+    let squared_error = |of: [f64; 3]| of.iter().map(|x| (x - mean(of)).powi(2)).sum::<f64>() / 2.0 / 3.0;
+    let (a, b) = (logs(a), logs(b));
+    let (va, vb) = (squared_error(a), squared_error(b));
+    let degrees = (va + vb).powi(2) / ((va * va + vb * vb) / 2.0);
+    // Student's t with 3.9 degrees of freedom at 0.975 lies between 2.776 (4) and 2.815 (3.87).
+    assert!((3.8..4.0).contains(&degrees), "{degrees}");
+    let low = (mean(b) - mean(a) - 2.8 * (va + vb).sqrt()).exp_m1();
+    assert!((change.by - (mean(b) - mean(a)).exp_m1()).abs() < 1e-4, "{change:?}");
+    assert!((change.low - low).abs() < 1e-3, "{change:?} {low}");
+    assert!(change.differs && comparison.others[0].differs());
+    assert_eq!(comparison.others[0].evidence, Evidence::Repeats);
+    let judged = |condition: &str| condition.parse::<FailIf>().expect(condition).judge(&comparison.others[0]);
+    assert_eq!(judged("mean +10%"), Judgement::Exceeded);
+    assert_eq!(judged("mean +20%"), Judgement::Undecided);
+    assert_eq!(judged("mean +30%"), Judgement::Kept);
+}
+
+#[test]
+fn equal_sides_show_no_difference() {
+    let folders = Folders::new();
+    for (at, times) in [1.0, 1.01, 0.99].into_iter().enumerate() {
+        folders.keep("a", &format!("run-{at}"), times);
+        folders.keep("b", &format!("run-{at}"), times);
+    }
+    let comparison = folders.compare("a", "b");
+    assert!(!comparison.others[0].differs() && comparison.others[0].is_known());
+    let text = text::render(&comparison, &[], Look::default());
+    assert!(text.contains("NO DIFFERENCE SHOWN"), "{text}");
+}
+
+#[test]
+fn a_single_run_is_held_against_the_spread_of_repeats() {
+    let folders = Folders::new();
+    for (at, times) in [1.0, 1.01, 0.99].into_iter().enumerate() {
+        folders.keep("a", &format!("run-{at}"), times);
+    }
+    folders.keep("b", "run-0", 1.02);
+    folders.keep("c", "run-0", 2.0);
+    let close = folders.compare("a", "b");
+    assert_eq!(close.others[0].evidence, Evidence::OneAgainstRepeats);
+    assert!(!row(&close, "mean").change.expect("a change").differs);
+    assert!(row(&folders.compare("a", "c"), "mean").change.expect("a change").differs);
+    let back = row(&folders.compare("c", "a"), "mean").change.expect("a change");
+    assert!(back.differs && (back.by + 0.5).abs() < 0.01, "{back:?}");
+}
+
+#[test]
+fn two_single_runs_without_samples_say_so() {
+    let folders = Folders::new();
+    folders.keep("a", "run-0", 1.0);
+    folders.keep("b", "run-0", 1.0);
+    let comparison = folders.compare("a", "b");
+    assert_eq!(comparison.others[0].evidence, Evidence::WithinRuns);
+    assert!(!comparison.others[0].is_known());
+    let text = text::render(&comparison, &[], Look::default());
+    assert!(
+        text.contains("UNKNOWN") && text.contains("samples.parquet") && text.contains("repeat both"),
+        "{text}"
+    );
+}
+
+/// Invalid, incomplete and broken runs do not count, nor do copies in virtual time; none of them silently.
+#[test]
+fn what_does_not_count_is_named() {
+    let folders = Folders::new();
+    for name in ["run-0", "run-1"] {
+        folders.keep("a", name, 1.0);
+        folders.keep_scene("copies", name, 1.0, |scene| scene.stats.plane = "simulated".to_owned());
+    }
+    let write = |name: &str, json: &str| {
+        let path = folders.path("a").join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        fs::write(path.join(SUMMARY_FILE), json).expect("written");
+    };
+    let mut late = Scene::good();
+    late.stats.samples_lost = 7;
+    write("run-2", &late.summary().to_json());
+    write("run-3", &killed().to_json());
+    write("run-4", "{");
+    let side = Side::open(&folders.path("a")).expect("a side").summary();
+    assert_eq!(side.runs, 2);
+    let reasons: Vec<&str> = side.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
+    assert!(reasons[0].contains("samples-lost") && reasons[1].contains("incomplete"), "{reasons:?}");
+    assert!(reasons[2].contains("no summary of a run"), "{reasons:?}");
+    let copies = Side::open(&folders.path("copies")).expect("a side").summary();
+    assert_eq!((copies.runs, copies.left_out.len()), (1, 1));
+    assert!(copies.left_out[0].reason.contains("seed 42"), "{copies:?}");
+}
+
+#[test]
+fn a_side_without_a_valid_run_is_refused() {
+    let folders = Folders::new();
+    let path = folders.path("a").join("run-0");
+    fs::create_dir_all(&path).expect("a folder");
+    fs::write(path.join(SUMMARY_FILE), killed().to_json()).expect("written");
+    let error = |path: &Path| Side::open(path).expect_err("refused").to_string();
+    assert!(error(&folders.path("a")).contains("run-0: it is incomplete"));
+    assert!(error(&path).contains("incomplete"));
+    fs::remove_file(path.join(SUMMARY_FILE)).expect("removed");
+    assert!(error(&folders.path("a")).contains("has none in it"));
+    assert!(error(&folders.path("b")).contains("no directory"));
+}
+
+/// Keys that differ are listed, of the scenario and of the machine; the seed and the output are not.
+#[test]
+fn what_was_asked_for_differently_is_listed() {
+    let folders = Folders::new();
+    for (side, users, kernel) in [("a", 10, "6.1"), ("b", 20, "6.2")] {
+        folders.keep(side, "run-0", 1.0);
+        let path = folders.path(side).join("run-0");
+        let scenario = format!(
+            "seed = {users}\n[load]\nusers = {users}\n[output]\ndirectory = \"{side}\"\n[run]\nduration = \"2s\"\n"
+        );
+        fs::write(path.join("scenario.toml"), scenario).expect("written");
+        let machine = format!(
+            "{{\"schema_version\": 1, \"kernel\": \"{kernel}\", \"settings\": [{{\"name\": \"net.core.somaxconn\", \"value\": \"{users}\"}}]}}"
+        );
+        fs::write(path.join("environment.json"), machine).expect("written");
+    }
+    let comparison = folders.compare("a", "b");
+    let keys: Vec<&str> = comparison.others[0].inputs.iter().map(|change| change.key.as_str()).collect();
+    assert_eq!(keys, ["machine.kernel", "machine.settings.net.core.somaxconn", "load.users"]);
+    let markdown = markdown::render(&comparison, &[]);
+    assert!(markdown.contains("`load.users`: `10` → `20`"), "{markdown}");
+}
+
+#[test]
+fn text_keeps_to_its_columns_and_lets_nothing_hostile_through() {
+    let folders = Folders::new();
+    for name in ["run-0", "run-1"] {
+        folders.keep("a", name, 1.0);
+        folders.keep_scene("b", name, 30.0, |scene| scene.heading.load_words = "\u{1b}[2Jx".repeat(50));
+    }
+    fs::write(folders.path("b").join("run-0").join("scenario.toml"), "name2 = \"\\u001b[2J | <b>\"")
+        .expect("written");
+    let comparison = folders.compare("a", "b");
+    let condition: FailIf = "p99 +5%".parse().expect("a condition");
+    let judged = vec![(condition.clone(), vec![condition.judge(&comparison.others[0])])];
+    let text = text::render(&comparison, &judged, Look::default());
+    let width = text.lines().map(|line| line.chars().count()).max();
+    assert!(width <= Some(80), "{width:?}\n{text}");
+    assert!(!text.contains('\u{1b}') && text.contains("EXCEEDED"), "{text}");
+    let markdown = markdown::render(&comparison, &judged);
+    assert!(!markdown.contains('\u{1b}') && markdown.contains("**exceeded**"), "{markdown}");
+    let page = html::render(&comparison, &judged);
+    assert!(!page.contains("<b>") && !page.contains('\u{1b}') && page.contains("exceeded"), "{page}");
+}
