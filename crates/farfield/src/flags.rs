@@ -2,6 +2,7 @@
 //! [`farfield_scenario::Overlay`] sets.
 
 pub mod audit;
+pub mod compare;
 pub mod export;
 pub mod fit;
 pub mod site;
@@ -33,6 +34,10 @@ pub enum Command {
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
     Report(ReportFlags),
+    /// Compare runs: whether they differ, by how much, and with what confidence.
+    Compare(compare::CompareFlags),
+    /// List the runs of a folder, with their verdicts and first figures.
+    Runs(compare::RunsFlags),
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Report(report)) => commands::report::report(&report),
+        Some(Command::Compare(compare)) => commands::compare::compare(&compare),
+        Some(Command::Runs(runs)) => commands::compare::runs(&runs),
         Some(Command::Verify(verify)) => commands::verify::verify(&verify),
         Some(Command::Doctor) => commands::doctor::doctor(),
         Some(Command::Fit(fit)) => commands::fit::fit(&fit),

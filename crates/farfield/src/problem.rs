@@ -24,6 +24,11 @@ impl Problem {
         Problem { exit: Exit::Failed, sentence: sentence.to_string(), forbidden: false }
     }
 
+    /// What was measured may not be believed.
+    pub fn invalid(sentence: impl fmt::Display) -> Problem {
+        Problem { exit: Exit::Invalid, sentence: sentence.to_string(), forbidden: false }
+    }
+
     /// The machine does not allow what the emulated plane needs.
     pub fn forbidden(sentence: impl fmt::Display) -> Problem {
         Problem { forbidden: true, ..Problem::failed(sentence) }
