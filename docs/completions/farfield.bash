@@ -22,6 +22,9 @@ _farfield() {
             farfield,audit)
                 cmd="farfield__subcmd__audit"
                 ;;
+            farfield,compare)
+                cmd="farfield__subcmd__compare"
+                ;;
             farfield,doctor)
                 cmd="farfield__subcmd__doctor"
                 ;;
@@ -42,6 +45,9 @@ _farfield() {
                 ;;
             farfield,run)
                 cmd="farfield__subcmd__run"
+                ;;
+            farfield,runs)
+                cmd="farfield__subcmd__runs"
                 ;;
             farfield,serve)
                 cmd="farfield__subcmd__serve"
@@ -103,6 +109,9 @@ _farfield() {
             farfield__subcmd__help,audit)
                 cmd="farfield__subcmd__help__subcmd__audit"
                 ;;
+            farfield__subcmd__help,compare)
+                cmd="farfield__subcmd__help__subcmd__compare"
+                ;;
             farfield__subcmd__help,doctor)
                 cmd="farfield__subcmd__help__subcmd__doctor"
                 ;;
@@ -123,6 +132,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help,run)
                 cmd="farfield__subcmd__help__subcmd__run"
+                ;;
+            farfield__subcmd__help,runs)
+                cmd="farfield__subcmd__help__subcmd__runs"
                 ;;
             farfield__subcmd__help,serve)
                 cmd="farfield__subcmd__help__subcmd__serve"
@@ -200,7 +212,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve report verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -400,6 +412,32 @@ _farfield() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__compare)
+            opts="-h --metric --fail-if --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-if)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text markdown html json" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -711,7 +749,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve report verify doctor fit audit export advise site generate help"
+            opts="run try serve report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -753,6 +791,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -907,6 +959,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__runs)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1246,6 +1312,20 @@ _farfield() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__runs)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -37,9 +37,9 @@ impl MeanEstimate {
         Some(MeanEstimate { mean, variance: squares / (count - 1.0) / count, degrees: count - 1.0 })
     }
 
-    /// The difference of one number from the mean of `repeats`, if the one has their standard deviation s: the
-    /// variance is s²(1 + 1/n). Absent if there are fewer than two repeats, or if they agree exactly, which
-    /// says nothing of the one.
+    /// The difference of one number from the mean of `repeats`, if the one has their standard deviation s:
+    /// the variance is s²(1 + 1/n). Absent if there are fewer than two repeats, or if they agree exactly,
+    /// which says nothing of the one.
     pub fn one_against(one: f64, repeats: &[f64]) -> Option<MeanEstimate> {
         let mean = MeanEstimate::of(repeats)?;
         let variance = mean.variance * (repeats.len() as f64 + 1.0);
@@ -189,7 +189,8 @@ mod tests {
         assert_eq!((of(0.0, 0.0, 2.0), of(1.0, 0.0, 2.0)), (1.0, 0.0));
     }
 
-    /// Holm's steps: 0.01 against 0.05/4, then 0.02 against 0.05/3, where they end, though 0.03 were small enough by itself.
+    /// Holm's steps: 0.01 against 0.05/4, then 0.02 against 0.05/3, where they end, though 0.03 were small
+    /// enough by itself.
     #[test]
     fn several_comparisons_are_rejected_in_steps() {
         assert_eq!(holm(&[0.03, 0.01, 0.5, 0.02], 0.95), [false, true, false, false]);

@@ -5,7 +5,7 @@
 //! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
 //! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016). Rates
 //! and times are compared by their logarithms, so that a change is a ratio; the share of errors by its
-//! difference. One run against one is compared by [batches](batches) of itself, which know nothing of what
+//! difference. One run against one is compared by batches of itself, which know nothing of what
 //! differs between two starts of a server.
 //!
 //! Only valid runs count. Nothing is opened but run directories.
@@ -169,8 +169,8 @@ impl Against {
 }
 
 impl Row {
-    /// Of a metric on both sides; `parts` are its numbers in the batches of two single runs, or the reason why there
-    /// are none.
+    /// Of a metric on both sides; `parts` are its numbers in the batches of two single runs, or the reason
+    /// why there are none.
     fn of(metric: Metric, sides: [&Side; 2], parts: Option<[&Result<Vec<f64>, &'static str>; 2]>) -> Row {
         let values = sides.map(|side| metric.of_runs(side.runs()));
         let mean =
@@ -191,8 +191,8 @@ impl Row {
 }
 
 impl Change {
-    /// The change from the first numbers to the second; absent if a logarithm does not exist, or if numbers that
-    /// agree exactly face a single one that differs.
+    /// The change from the first numbers to the second; absent if a logarithm does not exist, or if
+    /// numbers that agree exactly face a single one that differs.
     fn between(scale: Scale, numbers: [&Vec<f64>; 2]) -> Option<Change> {
         let scaled =
             numbers.map(|numbers| numbers.iter().map(|number| scale.forth(*number)).collect::<Vec<_>>());

@@ -1,9 +1,9 @@
 //! Text, pages and charts for readers: a run directory as terminal text, a fit as text and as an HTML page,
 //! and charts as SVG.
 //!
-//! [`RunDirectory`] opens a run directory and nothing else; [`render`] turns a summary into at most 24 lines
-//! of 80 columns, the same after a run and long after it; [`comparison`] holds runs against each other. [`audit`], [`fit`] and [`chart`] are handed numbers
-//! and open nothing.
+//! [`RunDirectory`] opens a run directory and nothing else; [`render`] turns a summary into at most 24
+//! lines of 80 columns, the same after a run and long after it; [`comparison`] holds runs against each
+//! other. [`audit`], [`fit`] and [`chart`] are handed numbers and open nothing.
 
 pub mod audit;
 pub mod chart;

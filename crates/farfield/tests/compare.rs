@@ -1,5 +1,5 @@
-//! `farfield compare` and `farfield runs`, as people use them, on runs in virtual time: what was planted is found, and
-//! where nothing was planted nothing is found, at the stated rate of error.
+//! `farfield compare` and `farfield runs`, as people use them, on runs in virtual time: what was planted
+//! is found, and where nothing was planted nothing is found, at the stated rate of error.
 
 mod common;
 
@@ -63,10 +63,10 @@ fn a_slower_server_is_found() {
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
 }
 
-/// Fifty comparisons of equal servers, by two runs each and by three repeats each: at 5 % at most 6 are said to
-/// differ, with a probability of 99 %. Of the intervals by themselves one in twenty excludes no change: one to ten in
-/// a hundred of these four times fifty, which are not independent. Seeds are fixed, so that counts are the same each
-/// time.
+/// Fifty comparisons of equal servers, by two runs each and by three repeats each: at 5 % at most 6 are
+/// said to differ, with a probability of 99 %. Of the intervals by themselves one in twenty excludes no
+/// change: one to ten in a hundred of these four times fifty, which are not independent. Seeds are fixed,
+/// so that counts are the same each time.
 #[test]
 fn equal_servers_are_not_found_to_differ_more_often_than_stated() {
     let place = servers("5ms", "5ms");

@@ -15,7 +15,8 @@
 //! wherever it lies, against the largest along the curve of the bound. A bound with a `peak = true` of its
 //! own is the largest along its curve, at whichever value.
 //!
-//! A claim is judged by the interval of the difference from its bound ([`MeanEstimate`]), at each of its points:
+//! A claim is judged by the interval of the difference from its bound ([`MeanEstimate`]), at each of its
+//! points:
 //!
 //! - it *holds* where the whole interval lies on the claimed side. Since the interval has a probability of 90
 //!   %, a claim that is false holds by luck in at most one of twenty cases;

@@ -37,7 +37,8 @@ pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
         .collect()
 }
 
-/// The scenario's keys and the machine's, each with its value as text. A file that is missing or damaged has none.
+/// The scenario's keys and the machine's, each with its value as text. A file that is missing or damaged
+/// has none.
 fn keys(run: &RunDirectory) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     let read = |name: &str| fs::read_to_string(run.path().join(name)).ok();

@@ -67,7 +67,8 @@ fn table(text: &mut String, against: &Against) {
     text.push('\n');
 }
 
-/// A name as code on one line: fenced by more backticks than it has, with nothing that ends a table or a line.
+/// A name as code on one line: fenced by more backticks than it has, with nothing that ends a table or a
+/// line.
 fn code(name: &str) -> String {
     let name = printable(name, &[]).replace('|', "\\|");
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);

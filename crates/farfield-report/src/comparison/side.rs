@@ -44,7 +44,7 @@ pub enum SideError {
     /// The run directory cannot be read.
     #[error(transparent)]
     Run(#[from] ReportError),
-    /// The same directory stands for two sides.
+    /// Two sides are one directory.
     #[error("`{0}` is named twice; a side compared with itself shows nothing")]
     Twice(PathBuf),
     /// No run counts.
@@ -123,7 +123,8 @@ impl Side {
         self.left_out.push(LeftOut { run, reason });
     }
 
-    /// In virtual time the same seed gives the same run: a copy would count as a repeat that agrees perfectly.
+    /// In virtual time the same seed gives the same run: a copy would count as a repeat that agrees
+    /// perfectly.
     fn leave_out_copies(&mut self) {
         let mut first_of: BTreeMap<u64, PathBuf> = BTreeMap::new();
         let (mut kept, mut copies) = (Vec::new(), Vec::new());

@@ -54,8 +54,8 @@ fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a Row {
     comparison.others[0].rows.iter().find(|row| row.metric == metric).expect("a row")
 }
 
-/// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and Welch's
-/// interval of it by hand.
+/// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and
+/// Welch's interval of it by hand.
 #[test]
 fn repeats_are_compared_by_welch_on_logarithms() {
     let folders = Folders::new();

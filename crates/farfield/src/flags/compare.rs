@@ -14,15 +14,15 @@ Examples:\n  \
     farfield compare before after --fail-if 'p99 +5%' --fail-if 'rate -3%'\n  \
     farfield compare nginx apache lighttpd --metric 'p99(connect)' --format html > compared.html")]
 pub struct CompareFlags {
-    /// Run directories, or folders of repeats, each in a run directory of its own; the others are compared with the
-    /// first
+    /// Run directories, or folders of repeats, each in a run directory of its own; the others are compared
+    /// with the first
     #[arg(required = true, num_args = 2.., value_name = "RUN|FOLDER", value_hint = ValueHint::DirPath)]
     pub directories: Vec<PathBuf>,
     /// A further metric: p95, p99(service), mean(connect), …; may be repeated
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
-    /// Exit with 99 if a metric has changed by more than this, such as 'p99 +5%' or 'rate -3%', of errors in percentage
-    /// points; may be repeated
+    /// Exit with 99 if a metric has changed by more than this, such as 'p99 +5%' or 'rate -3%', of errors
+    /// in percentage points; may be repeated
     #[arg(long = "fail-if", value_name = "CHANGE")]
     pub fail_ifs: Vec<String>,
     /// What to print
