@@ -19,6 +19,15 @@ pub(crate) struct Partition {
     pub packet_events: u64,
 }
 
+/// What a partition still has to hand on at its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub samples: Vec<Sample>,
+    pub notes: Vec<Note>,
+    /// The requests' time in the system, in nanoseconds.
+    pub in_system_area: u128,
+}
+
 impl Partition {
     pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Partition {
         let network = Arc::clone(&simulation.network);
@@ -69,11 +78,14 @@ impl Partition {
         self.shard.side.transit.now
     }
 
-    /// Ends what is on its way; returns every sample and note, and the requests' time in the system.
-    pub fn end(&mut self, now: Instant) -> (Vec<Sample>, Vec<Note>, u128) {
+    /// Ends what is on its way.
+    pub fn end(&mut self, now: Instant) -> Ended {
         self.shard.end(now);
-        let notes = self.shard.take_notes().collect();
-        (self.shard.take_samples().collect(), notes, self.shard.in_system_area(now))
+        Ended {
+            samples: self.shard.take_samples().collect(),
+            notes: self.shard.take_notes().collect(),
+            in_system_area: self.shard.in_system_area(now),
+        }
     }
 
     /// True once no user will begin anything more and nothing is on its way.

@@ -6,7 +6,7 @@
 
 use super::barrier::{Barrier, Guard};
 use super::hub::{Hub, Links};
-use super::partition::Partition;
+use super::partition::{Ended, Partition};
 use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
@@ -15,8 +15,11 @@ use crate::transit::Crossing;
 use farfield_base::{Instant, Tenths};
 use farfield_user::Tally;
 use std::convert::Infallible;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
 
 /// The report of a partition at the end of a window.
 #[derive(Debug, Default)]
@@ -117,7 +120,7 @@ pub(crate) fn turn<T: Tap>(
         remote,
         stopped: AtomicBool::new(false),
     };
-    let (ended, turned) = std::thread::scope(|scope| {
+    let (ended, turned) = thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| machine.work());
         }
@@ -294,12 +297,13 @@ impl<T: Tap> Machine<'_, T> {
             false => ended.max(self.measure_to.min(self.drain_until)),
         };
         let (mut left, mut notes_left) = (Vec::new(), Vec::new());
+        let own_end = |partition: &Partition| if is_cut_short { partition.reached() } else { until };
+        for ended in end_all(&mut partitions, own_end) {
+            left.extend(ended.samples);
+            notes_left.extend(ended.notes);
+            whole.in_system_area += ended.in_system_area;
+        }
         for partition in &mut partitions {
-            let own_end = if is_cut_short { partition.reached() } else { until };
-            let (samples, notes, area) = partition.end(own_end);
-            left.extend(samples);
-            notes_left.extend(notes);
-            whole.in_system_area += area;
             whole.tally.add(&partition.shard.tally());
             whole.connects += partition.shard.connects();
             whole.opened.extend(partition.shard.take_opened());
@@ -316,4 +320,19 @@ impl<T: Tap> Machine<'_, T> {
         drop(partitions);
         whole
     }
+}
+
+/// Ends what is on its way in each partition, at its own end, on all processors, since nobody else needs them
+/// any more: an overload leaves hundreds of thousands of requests, and who interrupts it waits for them.
+fn end_all(partitions: &mut [Partition], own_end: impl Fn(&Partition) -> Instant + Sync) -> Vec<Ended> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = partitions.len().div_ceil(threads).max(1);
+    let end = |share: &mut [Partition]| -> Vec<Ended> {
+        share.iter_mut().map(|partition| partition.end(own_end(partition))).collect()
+    };
+    thread::scope(|scope| {
+        let shares: Vec<_> = partitions.chunks_mut(share).map(|share| scope.spawn(|| end(share))).collect();
+        let ended = shares.into_iter().map(|share| share.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
+    })
 }
