@@ -54,6 +54,8 @@ pub(crate) struct ClientSide {
     pub reassembler: Reassembler,
     /// Packets that have come to the gateway, where it is here.
     pub departures: VecDeque<Departure>,
+    /// Packets that have come to clients, where these are real hosts; absent where they are emulated.
+    pub arrivals: Option<VecDeque<Departure>>,
     /// Upcalls for users, made once they have returned.
     pub upcalls: VecDeque<Upcall>,
     /// Counters of the connection whose failure a user is being called about.
@@ -157,6 +159,7 @@ impl ClientSide {
             time_waits: TimeWaits::default(),
             reassembler: Reassembler::new(ReassemblyLimits::default()),
             departures: VecDeque::new(),
+            arrivals: None,
             upcalls: VecDeque::new(),
             parting: None,
             samples: Vec::new(),
@@ -222,22 +225,31 @@ impl ClientSide {
         let client = flight.client;
         let packet = self.packet_of(flight);
         self.show(CapturePoint::Gateway, client, true, &packet);
-        let intended = self.lag.overdue.unwrap_or(self.transit.now);
+        let intended = self.intended();
         self.departures.push_back(Departure { intended, packet });
     }
 
     /// A packet has come to its client.
     fn arrive(&mut self, flight: Flight<ClientSlot>) {
         let client = flight.client;
-        if self.tap.is_some() {
+        if self.tap.is_some() || self.arrivals.is_some() {
             let packet = self.packet_of(flight);
             self.show(CapturePoint::Client, client, false, &packet);
-            return self.receive(client, packet);
+            let intended = self.intended();
+            return match &mut self.arrivals {
+                Some(arrivals) => arrivals.push_back(Departure { intended, packet }),
+                None => self.receive(client, packet),
+            };
         }
         match flight.open(self.transit.plan.servers.port) {
             Ok(tcp) => self.receive_tcp(client, None, &tcp),
             Err(packet) => self.receive(client, *packet),
         }
+    }
+
+    /// When what happens now was meant to.
+    fn intended(&self) -> Instant {
+        self.lag.overdue.unwrap_or(self.transit.now)
     }
 
     fn lane(&self, class: u16, up: bool) -> &Lane {

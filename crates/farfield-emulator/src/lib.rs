@@ -4,7 +4,8 @@
 //! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no
 //! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
 //! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other
-//! end, a kernel behind a gateway or a [model of a server](server), it does not know.
+//! end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is the
+//! network alone, between real hosts at both ends.
 //!
 //! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
 //! being late once makes nothing else late. How late it was is counted ([`Lateness`]).
@@ -28,6 +29,7 @@ pub mod offload;
 pub mod packet;
 pub mod plan;
 mod prefetch;
+mod router;
 pub mod server;
 mod shard;
 mod shared;
@@ -43,6 +45,7 @@ pub use directory::Directory;
 pub use lateness::Lateness;
 pub use packet::{Carried, Packet, Tcp};
 pub use plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
+pub use router::Router;
 pub use server::{ServerModel, ServerPlan};
 pub use shard::Shard;
 pub use shared::SharedLinks;

@@ -56,7 +56,7 @@ impl Crossing {
     }
 }
 
-/// A packet that has come to the gateway.
+/// A packet that has come to an end of the network: to the gateway, or to a client that is a real host.
 #[derive(Debug)]
 pub struct Departure {
     /// When it was meant to be there.

@@ -1,0 +1,117 @@
+//! The emulated network as a router between real hosts: clients whose TCP is a kernel's, at the addresses and
+//! behind the paths of emulated ones, and servers behind the gateway.
+//!
+//! It is the delay router of Banga and Druschel (1999, section 4.3) with the links, queues, losses and
+//! topologies of this crate: each packet takes the way that one of an emulated client would take, and is
+//! otherwise passed on as it is. Packets are handed in as bytes ([`Packet::raw`]), since a kernel may set
+//! options that an emulated host has no meaning for.
+
+use crate::capture::{CapturePlan, Captured, Tap};
+use crate::client_side::{Beyond, ClientSide};
+use crate::directory::Directory;
+use crate::forward::Forward;
+use crate::lag;
+use crate::lateness::Lateness;
+use crate::packet::Packet;
+use crate::plan::NetworkPlan;
+use crate::slots::ClientSlot;
+use crate::transit::{Departure, Drops, Event};
+use farfield_base::Instant;
+use farfield_base::random::Seed;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// An emulated network with real hosts at both ends.
+///
+/// It does no I/O and reads no clock, like a [`Shard`](crate::Shard): packets are handed in, time is let
+/// pass, packets that have arrived are taken out.
+#[derive(Debug)]
+pub struct Router {
+    directory: Directory,
+    side: ClientSide,
+}
+
+impl Router {
+    /// A router for the clients of `network`, whose links draw from `seed`.
+    pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
+        let directory = Directory::new(&network);
+        let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
+        side.arrivals = Some(VecDeque::new());
+        Router { directory, side }
+    }
+
+    /// Captures packets from now on.
+    pub fn capture(&mut self, plan: &CapturePlan) {
+        self.side.tap = Some(Box::new(Tap::new(plan)));
+    }
+
+    /// Takes the packets that were captured, in order.
+    pub fn take_captured(&mut self) -> Vec<Captured> {
+        self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+    }
+
+    /// When something happens next, if anything will.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.side.transit.wheel.next_at()
+    }
+
+    /// Does the next thing that is due by `wall`; false if nothing is. It happens when it was due, or the
+    /// longest [lag](crate::lag) before `wall` if that is later.
+    pub fn step(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
+        let floor = lag::floor(wall);
+        self.side.lag.floor = floor;
+        let Some((due, event)) = self.side.transit.next_due(wall) else { return false };
+        let now = &mut self.side.transit.now;
+        *now = (*now).max(due.max(floor));
+        self.side.lag.overdue = (due < floor).then_some(due);
+        match event {
+            Event::Packet(slot) => {
+                lateness.arrived(due, wall.since(due));
+                self.side.travel(slot);
+            }
+            Event::Fate(link) => self.side.poll_fates(link),
+            // Of emulated hosts, of which there are none.
+            Event::Other(_) => {}
+        }
+        self.side.lag.overdue = None;
+        true
+    }
+
+    /// Takes a packet that a client sent at `now`. One whose source is no client's address is dropped, and
+    /// counted as for nobody.
+    pub fn handle_client_packet(&mut self, now: Instant, packet: Packet) {
+        let source = packet.addresses.source();
+        self.enter(now, source, |side, client| side.send_up(client, packet));
+    }
+
+    /// Takes a packet that a server sent to a client at `now`.
+    pub fn handle_server_packet(&mut self, now: Instant, packet: Packet) {
+        let destination = packet.addresses.destination();
+        self.enter(now, destination, |side, client| side.send_down(client, packet));
+    }
+
+    /// Lets a packet of the client at `address` in.
+    fn enter(&mut self, now: Instant, address: IpAddr, send: impl FnOnce(&mut ClientSide, ClientSlot)) {
+        self.side.transit.now = self.side.transit.now.max(now);
+        match self.directory.find(address) {
+            Some(client) => send(&mut self.side, client.slot(1)),
+            None => self.side.transit.drops.nobody += 1,
+        }
+    }
+
+    /// The next packet that has come to the gateway, for a server.
+    pub fn poll_departure(&mut self) -> Option<Departure> {
+        self.side.departures.pop_front()
+    }
+
+    /// The next packet that has come to its client.
+    pub fn poll_arrival(&mut self) -> Option<Departure> {
+        self.side.arrivals.as_mut().and_then(VecDeque::pop_front)
+    }
+
+    /// Packets that the network did not deliver.
+    pub fn drops(&self) -> Drops {
+        self.side.transit.drops
+    }
+}
