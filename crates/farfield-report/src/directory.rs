@@ -104,14 +104,17 @@ impl RunDirectory {
 /// No summary is longer; with thousands of classes and states it is some megabytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The text of a regular file; `None` if it is something else. Nothing is waited for: a FIFO without a writer
-/// is opened like any.
-fn read_regular(path: &Path) -> io::Result<Option<String>> {
+/// A regular file, open to be read; `None` if it is something else. Nothing is waited for: a FIFO without a
+/// writer is opened like any.
+pub(crate) fn open_regular(path: &Path) -> io::Result<Option<fs::File>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Ok(None);
-    }
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// The text of a regular file; `None` if it is something else.
+fn read_regular(path: &Path) -> io::Result<Option<String>> {
+    let Some(file) = open_regular(path)? else { return Ok(None) };
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text)?;
     Ok(Some(text))

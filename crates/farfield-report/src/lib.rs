@@ -3,15 +3,18 @@
 //!
 //! [`RunDirectory`] opens a run directory and nothing else; [`render`] turns a summary into at most 24
 //! lines of 80 columns, the same after a run and long after it; [`comparison`] holds runs against each
-//! other. [`audit`], [`fit`] and [`chart`] are handed numbers and open nothing.
+//! other; [`export`] writes a run's files for other programs. [`audit`], [`fit`] and [`chart`] are handed
+//! numbers and open nothing.
 
 pub mod audit;
 pub mod chart;
 pub mod comparison;
 pub mod directory;
+pub mod export;
 pub mod figures;
 pub mod fit;
 mod html;
+mod markdown;
 pub mod runs;
 pub mod terminal;
 pub mod verification;

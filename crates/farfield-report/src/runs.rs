@@ -91,7 +91,7 @@ mod tests {
         let words: Vec<&str> = text.lines().skip(1).map(|line| &line[..VERDICT + 3]).collect();
         assert_eq!(words, ["INCOMPLETE  a-w", "VALID       b-g", "INCOMPLETE  c-k", "UNREADABLE  d-b"]);
         assert!(
-            text.contains("500/s") && text.contains("10.0ms") && text.contains("no summary of a run"),
+            text.contains("500/s") && text.contains("10.0ms") && text.contains("is no summary of"),
             "{text}"
         );
         assert!(text.lines().all(|line| line.chars().count() <= 80 && !line.contains('\u{1b}')), "{text}");

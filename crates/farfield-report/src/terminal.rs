@@ -461,7 +461,8 @@ fn thresholds(results: &[ThresholdResult]) -> String {
     labelled("thresholds", &format!("{says}{parts}"))
 }
 
-fn quantity(number: f64, unit: Unit) -> String {
+/// A number of a check or a threshold, with its unit.
+pub(crate) fn quantity(number: f64, unit: Unit) -> String {
     match unit {
         Unit::Ns => time(number as u64),
         Unit::Share => percent(number),

@@ -146,15 +146,15 @@ impl Batch {
     }
 }
 
-fn at(stamp: Stamp) -> Option<i64> {
+pub(super) fn at(stamp: Stamp) -> Option<i64> {
     stamp.instant().map(|instant| instant.as_ns() as i64)
 }
 
-fn connection(sample: &Sample) -> Option<i32> {
+pub(super) fn connection(sample: &Sample) -> Option<i32> {
     (sample.connection != Sample::NO_CONNECTION).then_some(sample.connection as i32)
 }
 
-fn session(sample: &Sample) -> Option<i32> {
+pub(super) fn session(sample: &Sample) -> Option<i32> {
     (sample.session != Sample::NO_SESSION).then_some(sample.session as i32)
 }
 

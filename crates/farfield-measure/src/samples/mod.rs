@@ -34,6 +34,7 @@
 //! queries that read whole columns anyway.
 
 mod batch;
+mod columns;
 mod group;
 mod reader;
 mod schema;
@@ -41,6 +42,7 @@ mod schema;
 mod tests;
 mod writer;
 
+pub use columns::{COLUMNS, Cell, Column};
 pub use reader::{SamplesError, SamplesFile, read_samples};
 pub use writer::{SampleFile, SamplesWriteError, SamplesWriter, Written};
 

@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::fail_if::{FailIf, Judgement};
 use super::text::{evidence, unknown_by_reason, verdict};
 use super::{Against, Comparison};
-use farfield_base::printable;
+use crate::markdown::{code, plain};
 use std::fmt::Write;
 
 /// The comparison as Markdown.
@@ -65,41 +65,4 @@ fn table(text: &mut String, against: &Against) {
         let _ = writeln!(text, "| {metric} | {base} | {other} | {change} | {interval} | {found} |");
     }
     text.push('\n');
-}
-
-/// A name as code on one line: fenced by more backticks than it has, with nothing that ends a table or a
-/// line.
-fn code(name: &str) -> String {
-    let name = printable(name, &[]).replace('|', "\\|");
-    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    match longest {
-        0 => format!("`{name}`"),
-        _ => format!("{fence} {name} {fence}"),
-    }
-}
-
-/// A sentence with names in it: no markup of theirs is markup here.
-fn plain(sentence: &str) -> String {
-    let mut text = String::new();
-    for c in printable(sentence, &[]).chars() {
-        if "\\`*_[]<>#|&!".contains(c) {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_from_elsewhere_stay_names() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("a`b``c"), "``` a`b``c ```");
-        assert_eq!(plain("<b>[x](y)"), "\\<b\\>\\[x\\](y)");
-        assert!(!code("a\nb").contains('\n'));
-    }
 }

@@ -1,0 +1,177 @@
+//! The result of a run as Markdown, for a pull request or an issue: the verdict first.
+
+use crate::figures::{bytes_rate, count, percent, rate, time};
+use crate::markdown::{code, plain};
+use crate::terminal::quantity;
+use farfield_measure::summary::TimingSummary;
+use farfield_measure::verdict::{Check, CheckState};
+use farfield_measure::{Quantile, Summary};
+use std::fmt::Write;
+
+/// Rows of a table before the rest is only counted.
+const ROWS: usize = 20;
+
+/// The result of a run.
+pub fn render(summary: &Summary) -> String {
+    let mut text = String::new();
+    verdict(&mut text, summary);
+    thresholds(&mut text, summary);
+    times(&mut text, summary);
+    outcomes(&mut text, summary);
+    classes(&mut text, summary);
+    if let Some(bottleneck) = &summary.bottleneck {
+        let _ = writeln!(text, "Bottleneck: {}\n", plain(&bottleneck.in_words));
+    }
+    for warning in summary.warnings.iter().take(ROWS) {
+        let _ = writeln!(text, "- warning: {}", plain(warning));
+    }
+    more(&mut text, summary.warnings.len(), "warnings");
+    about(&mut text, summary);
+    text
+}
+
+fn verdict(text: &mut String, summary: &Summary) {
+    let verdict = &summary.verdict;
+    let word = match (summary.complete, verdict.valid) {
+        (false, _) => "incomplete",
+        (true, true) => "valid",
+        (true, false) => "invalid",
+    };
+    let _ = writeln!(text, "### {}: {word}\n", code(&summary.heading.scenario));
+    if let Some(reason) = &summary.incomplete_reason {
+        let _ = writeln!(text, "The run did not go to its end: {}.\n", plain(reason));
+    }
+    if verdict.valid {
+        let passed = verdict.checks.iter().filter(|check| check.state == CheckState::Passed).count();
+        let _ = writeln!(text, "{passed} checks passed.");
+    } else {
+        text.push_str("The figures below are not to be believed:\n\n");
+        verdict.failed().for_each(|check| failed(text, check));
+    }
+    for limit in &verdict.changed_limits {
+        let _ = writeln!(text, "- limit set by the scenario: {} {}", code(&limit.key), code(&limit.value));
+    }
+    text.push('\n');
+}
+
+fn failed(text: &mut String, check: &Check) {
+    let found = check.measured.map_or_else(
+        || "not measured".to_owned(),
+        |measured| format!("{}, limit {}", quantity(measured, check.unit), quantity(check.limit, check.unit)),
+    );
+    let note = check.note.as_ref().map(|note| format!(" ({})", plain(note))).unwrap_or_default();
+    let _ = write!(text, "- **{}** {found}{note}", plain(&check.name));
+    if let Some(cause) = &check.follows_from {
+        let _ = write!(text, "; follows from {}", plain(cause));
+    }
+    text.push('\n');
+    if let Some(advice) = &check.advice {
+        let _ = writeln!(text, "  → {}", plain(advice));
+    }
+}
+
+fn thresholds(text: &mut String, summary: &Summary) {
+    for result in &summary.thresholds {
+        let found =
+            result.measured.map_or_else(|| "nothing".to_owned(), |found| quantity(found, result.unit));
+        let more_than = if result.is_lower_bound { "more than " } else { "" };
+        let word = if result.passed { "kept" } else { "**failed**" };
+        let _ = writeln!(text, "- threshold {}: {word}, was {more_than}{found}", code(&result.text));
+    }
+    if !summary.thresholds.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn times(text: &mut String, summary: &Summary) {
+    let steady = &summary.steady;
+    if let Some(rates) = &steady.rates {
+        let _ = writeln!(
+            text,
+            "Offered {}, sent {}, completed {}; {} of bodies. {} requests{}.\n",
+            rate(rates.offered_per_s),
+            rate(rates.sent_per_s),
+            rate(rates.completed_per_s),
+            bytes_rate(rates.body_bytes_per_s),
+            count(steady.requests),
+            steady.error_share.map(|share| format!(", {} errors", percent(share))).unwrap_or_default(),
+        );
+    }
+    text.push_str("| time | mean | p50 | p90 | p99 | p99.9 | max | count |\n");
+    text.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (timing, times) in steady.times.iter() {
+        if let Some(times) = times {
+            let _ = writeln!(text, "| {} |{} {} |", timing.name(), columns(times), count(times.count));
+        }
+    }
+    text.push('\n');
+    if let Some(estimate) = &steady.estimates.response {
+        let p99 = estimate.quantile(Quantile::P99).map_or_else(String::new, |p99| {
+            format!(", p99 {}{}", if p99.is_lower_bound { "more than " } else { "" }, time(p99.value_ns))
+        });
+        let _ = writeln!(
+            text,
+            "{} requests timed out or were unfinished; estimated with them: mean {}{}{p99}.\n",
+            count(estimate.censored),
+            if estimate.mean.is_lower_bound { "more than " } else { "" },
+            time(estimate.mean.value_ns),
+        );
+    }
+}
+
+fn columns(times: &TimingSummary) -> String {
+    let quantile = |quantile| times.quantile_ns(quantile).map_or_else(|| "–".to_owned(), time);
+    let [p50, p90, p99, p99_9] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9].map(quantile);
+    format!(" {} | {p50} | {p90} | {p99} | {p99_9} | {} |", time(times.mean_ns), time(times.max_ns))
+}
+
+fn outcomes(text: &mut String, summary: &Summary) {
+    let outcomes = &summary.steady.outcomes;
+    if outcomes.iter().all(|outcome| outcome.name == "ok") {
+        return;
+    }
+    text.push_str("| outcome | fault | requests |\n| --- | --- | ---: |\n");
+    for outcome in outcomes {
+        let (name, fault) = (plain(&outcome.name), plain(&outcome.fault));
+        let _ = writeln!(text, "| {name} | {fault} | {} |", count(outcome.count));
+    }
+    text.push('\n');
+}
+
+fn classes(text: &mut String, summary: &Summary) {
+    if summary.classes.len() < 2 {
+        return;
+    }
+    let headings = "class | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
+    let _ = writeln!(text, "| {headings} |\n| --- |{}", " ---: |".repeat(8));
+    for class in summary.classes.iter().take(ROWS) {
+        let times = class.steady.times.response.as_ref().map_or_else(|| " – |".repeat(6), columns);
+        let errors = class.steady.error_share.map_or_else(|| "–".to_owned(), percent);
+        let _ =
+            writeln!(text, "| {} |{times} {} | {errors} |", code(&class.name), count(class.steady.requests));
+    }
+    text.push('\n');
+    more(text, summary.classes.len(), "classes");
+}
+
+fn more(text: &mut String, all: usize, what: &str) {
+    if all > ROWS {
+        let _ = writeln!(text, "\nand {} {what} more\n", all - ROWS);
+    }
+}
+
+fn about(text: &mut String, summary: &Summary) {
+    let (heading, phases) = (&summary.heading, &summary.phases);
+    let _ = writeln!(
+        text,
+        "\n{} · {} after {} · {} plane · seed {} · {} · farfield {} · {}",
+        plain(&heading.load_words),
+        time(phases.steady_ns),
+        time(phases.warm_up_ns),
+        plain(&summary.generator.plane),
+        heading.seed,
+        code(&heading.target),
+        plain(&heading.farfield),
+        plain(&heading.started_at),
+    );
+}
