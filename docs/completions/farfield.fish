@@ -133,7 +133,15 @@ complete -c farfield -n "__fish_farfield_using_subcommand serve" -l config -d 'A
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l tls -d 'Serve over TLS, with a certificate that is made at the start'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
-json\t'The summary as JSON, for pipes'"
+json\t'The summary as JSON'
+csv\t'The samples as comma-separated values, a line for each request'
+jsonl\t'The samples as JSON lines, an object for each request'
+hdr\t'All histograms, as an interval log of HdrHistogram (V2)'
+hgrm\t'The percentiles of one histogram, as HdrHistogram\'s tools plot them'
+junit\t'The checks of the verdict and the thresholds, as JUnit\'s XML'
+markdown\t'The result as Markdown, for a pull request'"
+complete -c farfield -n "__fish_farfield_using_subcommand report" -l histogram -d 'The histogram of `--format hgrm`, by its tag in histograms.hlog' -r
+complete -c farfield -n "__fish_farfield_using_subcommand report" -s o -l out -d 'Write to a file instead of standard output' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l fail-if -d 'Exit with 99 if a metric has changed by more than this, such as \'p99 +5%\' or \'rate -3%\', of errors in percentage points; may be repeated' -r

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod compare;
 pub mod export;
 pub mod fit;
+pub mod report;
 pub mod site;
 mod values;
 
@@ -33,7 +34,7 @@ pub enum Command {
     /// Run the built-in server, with the capacity and the faults that flags give it.
     Serve(ServeFlags),
     /// Print the result of a run again, from its directory.
-    Report(ReportFlags),
+    Report(report::ReportFlags),
     /// Compare runs: whether they differ, by how much, and with what confidence.
     Compare(compare::CompareFlags),
     /// List the runs of a folder, with their verdicts and first figures.
@@ -334,17 +335,6 @@ pub struct ServeFlags {
     /// Any key of a scenario's `origin` table, as TOML; other flags outrank it
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
-}
-
-/// `farfield report`
-#[derive(Debug, Args)]
-pub struct ReportFlags {
-    /// The run directory
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub directory: PathBuf,
-    /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
 }
 
 /// `farfield verify`

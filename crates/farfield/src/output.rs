@@ -11,6 +11,7 @@
 
 use crate::problem::Problem;
 use farfield_base::printable;
+use farfield_report::export::ExportError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::borrow::Cow;
 use std::fmt::Arguments;
@@ -38,6 +39,20 @@ pub fn put_coloured(text: &str) -> Result<(), Problem> {
     }
     cleaned.push_str(&clean(rest));
     write_out(&cleaned)
+}
+
+/// Writes an export on standard output: bytes that are no text for a terminal, or hold nothing of strangers. A
+/// reader that closes the pipe has had enough.
+pub fn put_export(write: &dyn Fn(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), ExportError> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            // What is left in the buffer has no reader.
+            let _ = out.into_parts();
+            Ok(())
+        }
+        written => written,
+    }
 }
 
 fn first_colour(text: &str) -> Option<(usize, &'static str)> {

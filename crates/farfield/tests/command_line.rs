@@ -179,6 +179,50 @@ fn a_report_says_what_the_run_said() {
     }
 }
 
+/// Each export of a run agrees with its summary, on standard output and in a file.
+#[test]
+fn a_run_is_exported_for_other_programs() {
+    let place = Place::new();
+    let ended = place.run("--plane simulated -c 4 --think 20ms --threshold p99<1ns").exits(99);
+    let name = ended.directory.file_name().expect("a name").to_string_lossy();
+    let export = |words: &str| place.farfield(&format!("report {name} --format {words}")).exits(99);
+    let csv = export("csv");
+    assert_eq!((csv.stdout.lines().count(), csv.stderr.as_str()), (ended.samples().len() + 1, ""));
+    export("csv --out samples.csv");
+    assert_eq!(fs::read_to_string(place.path("samples.csv")).expect("the file"), csv.stdout);
+    let json = export("jsonl").stdout;
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(first["due_ns"], ended.samples()[0].due.as_ns());
+    let all = ended.summary().steady.requests;
+    assert!(export("hgrm").stdout.contains(&format!("Total count    = {all:>12}]")));
+    assert!(export("hdr").stdout.contains("Tag=steady.response,"));
+    assert!(export("junit").stdout.contains("<testcase name=\"p99&lt;1ns\""));
+    assert!(export("markdown").stdout.contains("- threshold `p99<1ns`: **failed**"));
+    place
+        .farfield(&format!("report {name} --format hgrm --histogram x"))
+        .exits(2)
+        .says(&["`x`", "steady.response"]);
+    place.farfield(&format!("report {name} --format csv --out nowhere/x")).exits(1);
+}
+
+/// What is damaged is named, with what can still be read.
+#[test]
+fn a_damaged_run_gives_what_it_still_has() {
+    let place = Place::new();
+    let ended = place.run("--plane simulated -c 4 --think 20ms").exits(0);
+    let name = ended.directory.file_name().expect("a name").to_string_lossy();
+    let samples = ended.samples().len();
+    fs::write(ended.directory.join("summary.json"), "{").expect("own file");
+    let report = place.farfield(&format!("report {name}")).exits(2);
+    report.says(&["summary.json", "no summary of a run", "samples.parquet by `--format csv`"]);
+    let csv = place.farfield(&format!("report {name} --format csv")).exits(2);
+    csv.says(&["no summary of a run"]);
+    assert_eq!(csv.stdout.lines().count(), samples + 1);
+    fs::remove_file(ended.directory.join("samples.parquet")).expect("own file");
+    fs::remove_file(ended.directory.join("summary.json")).expect("own file");
+    place.farfield(&format!("report {name} --format csv")).exits(2).says(&["holds no summary.json"]);
+}
+
 #[test]
 fn a_count_of_requests_is_kept_exactly() {
     let place = Place::new();

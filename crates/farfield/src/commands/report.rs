@@ -1,22 +1,38 @@
-//! `farfield report`: the summary again, from the directory alone.
+//! `farfield report`: the result again, and a run's files for other programs, from the directory alone.
 
 use crate::exit::Exit;
-use crate::flags::{Format, ReportFlags};
+use crate::flags::report::{ReportFlags, ReportFormat};
 use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
-use farfield_report::{Look, RunDirectory};
-use std::io::IsTerminal;
-use std::path::Path;
+use farfield_report::export::{self, ExportError, Layout, SamplesExported};
+use farfield_report::{Look, ReportError, RunDirectory};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-/// Prints the result of a run.
+/// Prints the result of a run, or exports a part of it.
 pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
-    let run = RunDirectory::open(&flags.directory).map_err(Problem::usage)?;
+    let run = RunDirectory::open(&flags.directory);
+    let (directory, out) = (&flags.directory, flags.out.as_deref());
     match flags.format {
-        Format::Text => output::put_coloured(&shown(run.summary(), &flags.directory))?,
-        Format::Json => output::put(run.json())?,
+        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, to)),
+        ReportFormat::Jsonl => exported(flags, run, |to| samples(directory, Layout::JsonLines, to)),
+        ReportFormat::Hdr => exported(flags, run, |to| export::interval_log(directory, to)),
+        ReportFormat::Hgrm => exported(flags, run, |to| export::percentiles(directory, &flags.histogram, to)),
+        ReportFormat::Text => of_summary(directory, run, |run| match out {
+            None => output::put_coloured(&shown(run.summary(), directory)),
+            Some(out) => to_file(out, &plain(run.summary(), directory)),
+        }),
+        ReportFormat::Json => of_summary(directory, run, |run| put(out, run.json())),
+        ReportFormat::Junit => {
+            of_summary(directory, run, |run| put(out, &export::junit::render(run.summary())))
+        }
+        ReportFormat::Markdown => {
+            of_summary(directory, run, |run| put(out, &export::markdown::render(run.summary())))
+        }
     }
-    Ok(Exit::of_run(run.summary(), false, false))
 }
 
 /// The summary as the terminal shows it: coloured where that is seen and not unwanted (no-color.org).
@@ -24,4 +40,98 @@ pub fn shown(summary: &Summary, directory: &Path) -> String {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let directory = directory.to_string_lossy();
     farfield_report::render(summary, Look { colour, directory: Some(&directory) })
+}
+
+fn plain(summary: &Summary, directory: &Path) -> String {
+    let directory = directory.to_string_lossy();
+    farfield_report::render(summary, Look { colour: false, directory: Some(&directory) })
+}
+
+/// What is made of the summary alone. Without it, the other files of the run may still be readable.
+fn of_summary(
+    directory: &Path,
+    run: Result<RunDirectory, ReportError>,
+    print: impl FnOnce(&RunDirectory) -> Result<(), Problem>,
+) -> Result<Exit, Problem> {
+    let run = run.map_err(|error| {
+        let others = [(export::SAMPLES_FILE, "--format csv"), (export::HISTOGRAMS_FILE, "--format hdr")];
+        let there = others.iter().filter(|(name, _)| directory.join(name).is_file());
+        let there: Vec<String> = there.map(|(name, format)| format!("{name} by `{format}`")).collect();
+        match there.is_empty() {
+            true => Problem::usage(error),
+            false => Problem::usage(format_args!("{error}; still readable: {}", there.join(", "))),
+        }
+    })?;
+    print(&run)?;
+    Ok(Exit::of_run(run.summary(), false, false))
+}
+
+/// What is made of another file of the run. A summary that cannot be read is reported after it.
+fn exported(
+    flags: &ReportFlags,
+    run: Result<RunDirectory, ReportError>,
+    write: impl Fn(&mut dyn Write) -> Result<(), ExportError>,
+) -> Result<Exit, Problem> {
+    let written = match &flags.out {
+        None => output::put_export(&write),
+        Some(out) => replace(out, &write),
+    };
+    match (written, run) {
+        (Ok(()), Ok(run)) => Ok(Exit::of_run(run.summary(), false, false)),
+        // Nothing is there to be exported: the summary, or rather its absence, says why.
+        (Err(error), Err(why)) if error.is_absent() => Err(Problem::usage(why)),
+        (Err(error @ ExportError::Write(_)), _) => Err(Problem::failed(error)),
+        (Err(error), _) => Err(Problem::usage(error)),
+        (Ok(()), Err(why)) => Err(Problem::usage(why)),
+    }
+}
+
+/// Exports samples; what the file does not have is said on standard error.
+fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<(), ExportError> {
+    let SamplesExported { rows, left_out, complete } = export::samples(directory, layout, to)?;
+    if left_out > 0 {
+        output::put_error(format_args!(
+            "farfield: {left_out} further samples of the run were not kept (`output.samples`, `output.disk-budget` or \
+             a full disk); {rows} were exported\n"
+        ));
+    }
+    if !complete {
+        output::put_error(format_args!(
+            "farfield: the run did not go to its end; these are its {rows} samples up to the last checkpoint\n"
+        ));
+    }
+    Ok(())
+}
+
+fn put(out: Option<&Path>, text: &str) -> Result<(), Problem> {
+    match out {
+        None => output::put(text),
+        Some(out) => to_file(out, text),
+    }
+}
+
+fn to_file(out: &Path, text: &str) -> Result<(), Problem> {
+    let written = replace(out, |to| Ok(to.write_all(text.as_bytes())?));
+    written.map_err(|error| Problem::failed(format_args!("`{}`: {error}", out.display())))
+}
+
+/// Replaces a file in one step, so that half an export is not taken for one; what is no regular file, such as
+/// a pipe, is written to.
+fn replace(out: &Path, write: impl Fn(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), ExportError> {
+    if fs::metadata(out).is_ok_and(|found| !found.is_file()) {
+        let mut to = BufWriter::new(File::options().write(true).open(out)?);
+        write(&mut to)?;
+        return Ok(to.flush()?);
+    }
+    let folder = match out.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    // As a file that the user had made: readable by whom the umask allows.
+    let mut named = tempfile::Builder::new();
+    let mut draft = BufWriter::new(named.permissions(fs::Permissions::from_mode(0o666)).tempfile_in(folder)?);
+    write(&mut draft)?;
+    let draft = draft.into_inner().map_err(io::IntoInnerError::into_error)?;
+    draft.persist(out).map_err(|error| error.error)?;
+    Ok(())
 }
