@@ -7,11 +7,12 @@
 mod decoder;
 mod dynamic_table;
 pub(super) mod encoder;
-mod huffman;
-mod integer;
 mod static_table;
 
-pub use decoder::{Decoder, Scratch};
+use crate::compression::CodingError;
+
+pub use crate::compression::Scratch;
+pub use decoder::Decoder;
 
 /// The size of a dynamic table before anything is said of it (RFC 9113, 6.5.2), in bytes.
 pub(super) const DEFAULT_TABLE_BYTES: u32 = 4096;
@@ -44,6 +45,16 @@ pub enum HpackError {
     /// A smaller dynamic table was advertised, and the first block does not shrink it (RFC 7541, 4.2).
     #[error("the first header block does not shrink the dynamic table to what was advertised")]
     SizeUpdateMissing,
+}
+
+impl From<CodingError> for HpackError {
+    fn from(error: CodingError) -> HpackError {
+        match error {
+            CodingError::Truncated => HpackError::Truncated,
+            CodingError::IntegerTooLarge => HpackError::IntegerTooLarge,
+            CodingError::BadHuffman => HpackError::BadHuffman,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::dynamic_table::{DynamicTable, Name};
 use super::static_table::ENTRIES;
-use super::{DEFAULT_TABLE_BYTES, HpackError, huffman, integer};
+use super::{DEFAULT_TABLE_BYTES, HpackError};
+use crate::compression::{Scratch, integer, take_string};
 
 /// The decoding side of one connection.
 #[derive(Debug)]
@@ -14,13 +15,6 @@ pub struct Decoder {
     shrinks: bool,
     /// The last block used the dynamic table, or changed it.
     used_table: bool,
-}
-
-/// Buffers of strings on their way through a decoder; any number of decoders share one.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    name: Vec<u8>,
-    value: Vec<u8>,
 }
 
 impl Decoder {
@@ -99,8 +93,8 @@ impl Decoder {
     ) -> Result<(), HpackError> {
         let inserted = rest.first().is_some_and(|first| first & 0x40 != 0);
         let index = integer::decode(rest, if inserted { 6 } else { 4 })?;
-        let own_name = if index == 0 { Some(string(rest, &mut scratch.name)?) } else { None };
-        let value = string(rest, &mut scratch.value)?;
+        let own_name = if index == 0 { Some(take_string(rest, 7, &mut scratch.name)?) } else { None };
+        let value = take_string(rest, 7, &mut scratch.value)?;
         let name = match own_name {
             Some(name) => Name::Text(name),
             None if index as usize <= ENTRIES.len() => Name::Text(ENTRIES[index as usize - 1].0),
@@ -130,17 +124,4 @@ impl Decoder {
         self.used_table = true;
         self.table.entry(number - ENTRIES.len()).ok_or(HpackError::UnknownIndex)
     }
-}
-
-/// Takes a string literal (5.2): its bytes as they are, or decoded in `buffer`.
-fn string<'a, 'b: 'a>(rest: &mut &'b [u8], buffer: &'a mut Vec<u8>) -> Result<&'a [u8], HpackError> {
-    let is_huffman = rest.first().is_some_and(|first| first & 0x80 != 0);
-    let length = integer::decode(rest, 7)? as usize;
-    let (bytes, behind) = rest.split_at_checked(length).ok_or(HpackError::Truncated)?;
-    *rest = behind;
-    if !is_huffman {
-        return Ok(bytes);
-    }
-    buffer.clear();
-    if huffman::decode(bytes, buffer) { Ok(buffer) } else { Err(HpackError::BadHuffman) }
 }

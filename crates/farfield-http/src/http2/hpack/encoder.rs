@@ -1,6 +1,7 @@
 //! Fields as header blocks have them (RFC 7541, 6). A string is Huffman-coded where that makes it shorter.
 
-use super::{huffman, integer, static_table};
+use super::static_table;
+use crate::compression::{integer, put_string};
 
 /// What the peer's table, and that of any intermediary, does with a literal field (RFC 7541, 6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +35,9 @@ pub(in crate::http2) fn field(literal: Literal, name: &[u8], value: &[u8], out: 
     let index = static_table::find_name(name);
     integer::encode(index.unwrap_or(0), pattern, prefix_bits, out);
     if index.is_none() {
-        string(name, out);
+        put_string(name, 0, 7, out);
     }
-    string(value, out);
+    put_string(value, 0, 7, out);
 }
 
 /// Appends a change of the dynamic table's size, which only other changes may stand before in a block.
@@ -47,15 +48,4 @@ pub(in crate::http2) fn size_update(size_bytes: u32, out: &mut Vec<u8>) {
 /// Whether the static table has the field as it is, so that a dynamic entry saves nothing.
 pub(in crate::http2) fn is_static(name: &[u8], value: &[u8]) -> bool {
     static_table::find(name, value).is_some()
-}
-
-fn string(bytes: &[u8], out: &mut Vec<u8>) {
-    let coded = huffman::encoded_length(bytes);
-    if coded < bytes.len() {
-        integer::encode(coded as u32, 0x80, 7, out);
-        huffman::encode(bytes, out);
-    } else {
-        integer::encode(bytes.len() as u32, 0, 7, out);
-        out.extend_from_slice(bytes);
-    }
 }

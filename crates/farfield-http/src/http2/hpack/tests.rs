@@ -1,7 +1,8 @@
 //! The vectors of RFC 7541, appendix C, and blocks that must not be decoded.
 
 use super::encoder::{self, Literal};
-use super::{Decoder, HpackError, Scratch, integer};
+use super::{Decoder, HpackError, Scratch};
+use crate::compression::integer;
 use proptest::prelude::*;
 
 /// Bytes as the RFC prints them.
