@@ -5,6 +5,7 @@ pub mod captures;
 pub mod connections;
 pub mod handshakes;
 pub mod http2;
+pub mod http3;
 pub mod logs;
 pub mod packets;
 pub mod recordings;

@@ -1,0 +1,29 @@
+//! The HTTP/3 client against bytes of every kind.
+
+use farfield_testkit::properties::http3;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+farfield_testkit::corpus_tests!(400, [("http3_qpack", http3::of_sections, 12)]);
+
+/// Equal cases on every run: looking for new ones is the fuzzer's.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 600,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_bytes_are_read_to_their_end(input in vec(any::<u8>(), 0..200)) {
+        http3::of_sections(&input);
+        // Behind a valid prefix, where random bytes get further.
+        http3::of_sections(&[vec![0, 0], input].concat());
+    }
+}
