@@ -5,7 +5,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-farfield_testkit::corpus_tests!(400, [("http3_qpack", http3::of_sections, 12)]);
+farfield_testkit::corpus_tests!(
+    400,
+    [("http3_qpack", http3::of_sections, 12), ("http3_streams", http3::of_streams, 8)]
+);
 
 /// Equal cases on every run: looking for new ones is the fuzzer's.
 fn config() -> ProptestConfig {
@@ -24,6 +27,8 @@ proptest! {
     fn any_bytes_are_read_to_their_end(input in vec(any::<u8>(), 0..200)) {
         http3::of_sections(&input);
         // Behind a valid prefix, where random bytes get further.
-        http3::of_sections(&[vec![0, 0], input].concat());
+        http3::of_sections(&[&[0, 0], &*input].concat());
+        http3::of_streams(&input);
+        http3::of_streams(&[&[255, 0, 4, 0], &*input].concat());
     }
 }
