@@ -11,7 +11,7 @@
 mod file;
 pub mod metric;
 
-pub use file::{Snapshot, write_parquet};
+pub use file::{Snapshot, Watched, read_parquet, write_parquet};
 
 use farfield_base::Instant;
 use std::collections::BTreeMap;

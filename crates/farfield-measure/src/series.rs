@@ -11,10 +11,11 @@
 
 use crate::bins::{Bins, Packed};
 use crate::quantile::Quantile;
-use crate::table::{begin_differences, optional};
+use crate::table::{self, TableError, begin_differences, optional};
 use farfield_base::{Duration, Fault, Instant, Outcome, Sample};
 use parquet::data_type::Int64Type;
 use parquet::errors::ParquetError;
+use parquet::file::reader::ChunkReader;
 use std::io::Write;
 
 /// A series ends after a week; later events are counted as outside, not kept.
@@ -272,6 +273,42 @@ pub fn write_parquet<W: Write + Send>(rows: &[SeriesRow], to: W) -> Result<(), P
     Ok(())
 }
 
+/// Reads what [`write_parquet`] wrote.
+///
+/// # Errors
+/// If the file is damaged, or lacks a column.
+pub fn read_parquet<R: ChunkReader + 'static>(source: R) -> Result<Vec<SeriesRow>, TableError> {
+    let mut rows = Vec::new();
+    table::read(source, |group| {
+        let mut columns = Vec::new();
+        for (name, _) in COLUMNS {
+            columns.push(table::column::<Int64Type>(group, name)?.into_iter());
+        }
+        let mut next = |at: usize| columns[at].next().flatten().map(i64::cast_unsigned);
+        for _ in 0..group.metadata().num_rows() {
+            rows.push(SeriesRow {
+                second: next(0).unwrap_or_default(),
+                offered: next(1).unwrap_or_default(),
+                sent: next(2).unwrap_or_default(),
+                completed: next(3).unwrap_or_default(),
+                failed_server: next(4).unwrap_or_default(),
+                failed_network: next(5).unwrap_or_default(),
+                failed_client: next(6).unwrap_or_default(),
+                failed_protocol: next(7).unwrap_or_default(),
+                body_bytes: next(8).unwrap_or_default(),
+                reply_bytes: next(9).unwrap_or_default(),
+                response_mean_ns: next(10),
+                response_max_ns: next(11),
+                response_p50_ns: next(12),
+                response_p99_ns: next(13),
+                connections_open: next(14),
+            });
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,7 +365,10 @@ mod tests {
         let rows = of(&samples).rows(&[u64::MAX, 2]);
         let mut file = Vec::new();
         write_parquet(&rows, &mut file).expect("memory takes all");
-        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+        let file = bytes::Bytes::from(file);
+        assert_eq!(read_parquet(file.clone()).expect("our own file"), rows);
+        assert!(read_parquet(file.slice(..file.len() / 2)).is_err(), "half of a file");
+        let reader = SerializedFileReader::new(file).expect("a Parquet file");
         let read: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
         assert_eq!(read.len(), rows.len());
         for (read, row) in read.iter().zip(&rows) {

@@ -1,14 +1,17 @@
-//! Parquet tables, written column by column: what the files of a run directory have in common.
+//! Parquet tables, written and read column by column: what the files of a run directory have in common.
 //!
 //! `samples.parquet` is not among them: it is written while the run goes on, by [`samples`](crate::samples).
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 /// Begins a file with this schema, compressed with zstd.
@@ -91,4 +94,62 @@ pub fn optional<T: DataType, W: Write + Send, R>(
 /// A value of a column of strings.
 pub fn text(text: &str) -> ByteArray {
     ByteArray::from(text.as_bytes().to_vec())
+}
+
+/// The error of reading a table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// A column is absent, or of another type.
+    #[error("it has no column `{0}` of the type that this farfield knows")]
+    Column(&'static str),
+    /// Its pages are damaged.
+    #[error("its pages are damaged")]
+    Pages,
+    /// The bytes are not Parquet as they should be.
+    #[error("its Parquet is damaged: {0}")]
+    Parquet(#[from] ParquetError),
+}
+
+/// Calls `take` for each row group of a table, in order.
+///
+/// # Errors
+/// If the file is damaged, or `take` fails.
+pub fn read<R: ChunkReader + 'static>(
+    source: R,
+    mut take: impl FnMut(&dyn RowGroupReader) -> Result<(), TableError>,
+) -> Result<(), TableError> {
+    // Parquet's decoders panic on some damaged pages; that must not end the reader of a report.
+    let read = panic::catch_unwind(AssertUnwindSafe(|| {
+        let reader = SerializedFileReader::new(source)?;
+        (0..reader.num_row_groups()).try_for_each(|at| take(&*reader.get_row_group(at)?))
+    }));
+    read.unwrap_or(Err(TableError::Pages))
+}
+
+/// The values of a column of a row group, row by row.
+///
+/// # Errors
+/// If there is no such column of this type, or its pages are damaged.
+pub fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    name: &'static str,
+) -> Result<Vec<Option<T::T>>, TableError> {
+    let metadata = group.metadata();
+    let is_it = |column: &parquet::file::metadata::ColumnChunkMetaData| {
+        column.column_path().string() == name && column.column_type() == T::get_physical_type()
+    };
+    let at = metadata.columns().iter().position(is_it).ok_or(TableError::Column(name))?;
+    let can_be_null = metadata.column(at).column_descr().max_def_level() > 0;
+    let rows = usize::try_from(metadata.num_rows()).map_err(|_| TableError::Pages)?;
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(at)?);
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    let (read, ..) = reader.read_records(rows, can_be_null.then_some(&mut present), None, &mut values)?;
+    if read < rows {
+        return Err(TableError::Pages);
+    }
+    let mut values = values.into_iter();
+    Ok(match can_be_null {
+        true => present.iter().map(|level| if *level == 0 { None } else { values.next() }).collect(),
+        false => values.map(Some).collect(),
+    })
 }

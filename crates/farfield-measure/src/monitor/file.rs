@@ -1,10 +1,12 @@
 //! `monitors.parquet`: one row a number.
 
 use super::{Reading, SeriesName};
-use crate::table::{begin, optional, required, text};
-use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
+use crate::table::{self, TableError, begin, optional, required, text};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedRowGroupWriter;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -86,6 +88,55 @@ fn write_group<W: Write + Send>(
     required::<DoubleType, _, _>(group, rows, |row| row.value)
 }
 
+/// A series that was read back, by its names as they stand in the file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watched {
+    /// The column `source`.
+    pub source: String,
+    /// The column `tier`.
+    pub tier: String,
+    /// The column `name`.
+    pub name: String,
+    /// The column `metric`.
+    pub metric: String,
+}
+
+/// Reads the series of these `(source, metric)`, each as seconds and values in the order of the file. Rows of
+/// single processes and threads are passed over.
+///
+/// # Errors
+/// If the file is damaged, or lacks a column.
+pub fn read_parquet<R: ChunkReader + 'static>(
+    source: R,
+    wanted: &[(&str, &str)],
+) -> Result<BTreeMap<Watched, Vec<(u64, f64)>>, TableError> {
+    let mut found: BTreeMap<Watched, Vec<(u64, f64)>> = BTreeMap::new();
+    let words = |cell: Option<ByteArray>| {
+        cell.map(|bytes| String::from_utf8_lossy(bytes.data()).into_owned()).unwrap_or_default()
+    };
+    table::read(source, |group| {
+        let seconds = table::column::<Int64Type>(group, "second")?;
+        let values = table::column::<DoubleType>(group, "value")?;
+        let pids = table::column::<Int64Type>(group, "pid")?;
+        let mut columns = ["source", "tier", "name", "metric"].into_iter();
+        let mut next = || {
+            let name = columns.next().expect("four are read");
+            Ok::<_, TableError>(table::column::<ByteArrayType>(group, name)?.into_iter().map(words))
+        };
+        let (sources, tiers, names, metrics) = (next()?, next()?, next()?, next()?);
+        let rows = sources.zip(tiers).zip(names.zip(metrics)).zip(seconds.into_iter().zip(values)).zip(pids);
+        for ((((source, tier), (name, metric)), (second, value)), pid) in rows {
+            let (Some(second), Some(value), None) = (second, value, pid) else { continue };
+            if wanted.contains(&(source.as_str(), metric.as_str())) && value.is_finite() {
+                let series = Watched { source, tier, name, metric };
+                found.entry(series).or_default().push((second.cast_unsigned(), value));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{MonitorLog, Source};
@@ -114,7 +165,17 @@ mod tests {
         log.end();
         let mut file = Vec::new();
         write_parquet(&log.snapshot(), &mut file).expect("memory takes all");
-        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+        let file = bytes::Bytes::from(file);
+        let wanted = [("tier", "cpu_user_processors"), ("process", "threads")];
+        let read = super::read_parquet(file.clone(), &wanted).expect("our own file");
+        let values: Vec<_> =
+            read.iter().map(|(series, values)| (series.tier.as_str(), values.clone())).collect();
+        assert_eq!(
+            values,
+            [("web", vec![(0, 0.25), (1, 0.5)])],
+            "the tier's alone: the other is a process's"
+        );
+        let reader = SerializedFileReader::new(file).expect("a Parquet file");
         let rows: Vec<Vec<Field>> = reader
             .get_row_iter(None)
             .expect("rows")
