@@ -129,6 +129,18 @@ impl Layout {
 
     /// One of two columns of a page.
     const COLUMN: Layout = Layout { width: 480.0, height: 320.0, is_in_page: true, ..Layout::PICTURE };
+
+    /// The whole width of a page, for quantities over time below each other.
+    const BAND: Layout = Layout { width: 980.0, height: 230.0, is_in_page: true, ..Layout::PICTURE };
+}
+
+/// The seconds of a run along the x axis, equal in all charts of a page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seconds {
+    /// The end of the axis at least.
+    pub until: f64,
+    /// The end of the warm-up, which is shaded.
+    pub warm_up: f64,
 }
 
 impl Point {
@@ -193,17 +205,26 @@ impl Chart {
 
     /// The chart as an SVG document, for a file of its own.
     pub fn svg(&self) -> String {
-        self.drawn(&Layout::PICTURE)
+        self.drawn(&Layout::PICTURE, None)
     }
 
     /// The chart as an element of an HTML page, with its title as a heading; a sentence where there is
     /// nothing to draw.
     pub fn html(&self) -> String {
+        self.in_page(&Layout::COLUMN, None)
+    }
+
+    /// The chart in the width of a page, over the seconds of a run. Such charts below each other are aligned.
+    pub fn html_over(&self, seconds: Seconds) -> String {
+        self.in_page(&Layout::BAND, Some(seconds))
+    }
+
+    fn in_page(&self, layout: &Layout, seconds: Option<Seconds>) -> String {
         let is_empty = self.series.iter().all(|series| self.points(series).next().is_none());
         if is_empty {
             return format!("<p class=\"none\">{}: nothing to draw.</p>\n", escaped(&self.title));
         }
-        self.drawn(&Layout::COLUMN)
+        self.drawn(layout, seconds)
     }
 
     /// The points of a series that the axes can have.
@@ -211,7 +232,7 @@ impl Chart {
         series.points.iter().filter(|point| self.x.takes(point.x) && self.y.takes(point.y))
     }
 
-    fn drawn(&self, layout: &Layout) -> String {
+    fn drawn(&self, layout: &Layout, seconds: Option<Seconds>) -> String {
         let &Layout { width, left, right, bottom, legend_line, .. } = layout;
         let heading = if layout.is_in_page { legend_line } else { 0.0 };
         let legend = legend_line * (self.series.len() + usize::from(self.level.is_some())) as f64;
@@ -220,7 +241,8 @@ impl Chart {
 
         let points = || self.series.iter().flat_map(|series| self.points(series));
         let level = self.level.iter().map(|level| level.at);
-        let across = self.x.scale(points().map(|point| point.x), left, width - right);
+        let all_seconds = seconds.iter().flat_map(|seconds| [0.0, seconds.until]);
+        let across = self.x.scale(points().map(|point| point.x).chain(all_seconds), left, width - right);
         // The lower ends of whiskers are cut at the axis: an axis from zero stays one.
         let heights = points().map(|point| point.y).chain(points().map(|point| point.ends()[1]));
         let up = self.y.scale(heights.chain(level), height - bottom, top + layout.top);
@@ -229,7 +251,13 @@ impl Chart {
         if layout.is_in_page {
             svg.heading((left, layout.top), &self.title);
         }
+        if let Some(Seconds { warm_up, .. }) = seconds.filter(|seconds| seconds.warm_up > 0.0) {
+            svg.shade((left, up.to), (across.place(warm_up).min(width - right), up.from));
+        }
         svg.frame(&across, &up, &self.x.label, &self.y.label);
+        if layout.is_in_page {
+            svg.scales(&across, &up, seconds.is_some());
+        }
         let legend_at = |number: usize| layout.top + heading + legend_line * number as f64;
         if let Some(level) = &self.level {
             let (at, y) = (up.place(level.at), legend_at(self.series.len()));
@@ -245,7 +273,9 @@ impl Chart {
                 is_filled: !point.is_doubtful,
             };
             let dots: Vec<Dot> = self.points(series).map(dot).collect();
+            svg.begin_series(&series.name);
             trace(&mut svg, number, series.mark, &dots);
+            svg.end_series();
             let y = legend_at(number);
             let sample = [0.0, 20.0, 40.0].map(|x| Dot { x: left + x, y, whisker: None, is_filled: true });
             trace(&mut svg, number, series.mark, &sample);

@@ -14,7 +14,7 @@ mod batches;
 mod cells;
 pub mod fail_if;
 pub mod html;
-mod inputs;
+pub(crate) mod inputs;
 pub mod markdown;
 pub mod metric;
 pub mod side;

@@ -3,7 +3,7 @@
 //!
 //! [`RunDirectory`] opens a run directory and nothing else; [`render`] turns a summary into at most 24
 //! lines of 80 columns, the same after a run and long after it; [`comparison`] holds runs against each
-//! other; [`export`] writes a run's files for other programs. [`audit`], [`fit`] and [`chart`] are handed
+//! other; [`export`] writes a run's files for other programs; [`page`] is a run as HTML. [`audit`], [`fit`] and [`chart`] are handed
 //! numbers and open nothing.
 
 pub mod audit;
@@ -15,6 +15,7 @@ pub mod figures;
 pub mod fit;
 mod html;
 mod markdown;
+pub mod page;
 pub mod runs;
 pub mod terminal;
 pub mod verification;

@@ -77,6 +77,18 @@ impl Scale {
         self.from + steps / f64::from(self.steps) * (self.to - self.from)
     }
 
+    /// The map in words, for a script: the kind, the numbers of the first and the last tick (their logarithms
+    /// on a scale by powers), and their positions.
+    pub fn in_words(&self) -> String {
+        let steps = f64::from(self.steps);
+        let (kind, first, last) = match self.spacing {
+            Spacing::Linear { first, step } => ("linear", first * step, (first + steps) * step),
+            Spacing::Doublings { least, step } => ("log2", least.log2(), least.log2() + steps * step),
+            Spacing::Decades { first, step } => ("log10", first, first + steps * step),
+        };
+        format!("{kind} {first} {last} {:.1} {:.1}", self.from, self.to)
+    }
+
     /// The ticks: the text of each and its position.
     pub fn ticks(&self) -> impl Iterator<Item = (String, f64)> {
         (0..=self.steps).map(move |tick| {

@@ -96,6 +96,32 @@ impl Svg {
         ));
     }
 
+    /// A shaded rectangle, of what does not count.
+    pub fn shade(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        let (width, height) = (x2 - x1, y2 - y1);
+        self.put(format_args!(
+            "<rect class=\"shade\" x=\"{x1:.1}\" y=\"{y1:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#eeeeee\"/>"
+        ));
+    }
+
+    /// The scales, for a script that reads numbers off the chart. `is_time` marks those that share seconds.
+    pub fn scales(&mut self, across: &Scale, up: &Scale, is_time: bool) {
+        let (x, y) = (across.in_words(), up.in_words());
+        let kind = if is_time { "time" } else { "" };
+        self.put(format_args!("<g class=\"scales\" data-x=\"{x}\" data-y=\"{y}\" data-kind=\"{kind}\"/>"));
+    }
+
+    /// Begins what belongs to one series.
+    pub fn begin_series(&mut self, name: &str) {
+        let name = escaped(name);
+        self.put(format_args!("<g class=\"series\" data-name=\"{name}\">"));
+    }
+
+    /// Ends it.
+    pub fn end_series(&mut self) {
+        self.put(format_args!("</g>"));
+    }
+
     /// A straight line.
     pub fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), stroke: Stroke) {
         self.put(format_args!(

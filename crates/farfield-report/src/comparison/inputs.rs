@@ -68,7 +68,7 @@ fn flatten_toml(key: &str, value: &toml::Value, keys: &mut BTreeMap<String, Stri
 }
 
 /// Settings, which are a list of names with values, are keys by their names.
-fn flatten_json(key: &str, value: &serde_json::Value, keys: &mut BTreeMap<String, String>) {
+pub(crate) fn flatten_json(key: &str, value: &serde_json::Value, keys: &mut BTreeMap<String, String>) {
     use serde_json::Value;
     match value {
         Value::Object(table) => match (table.get("name").and_then(Value::as_str), table.get("value")) {

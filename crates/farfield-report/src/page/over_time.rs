@@ -1,0 +1,153 @@
+//! Rates, response times, connections and the server's resources over the seconds of the run, one below the
+//! other on the same axis.
+
+use super::thin::{Stays, thinned};
+use super::{missing, opened};
+use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
+use crate::directory::RunDirectory;
+use farfield_measure::monitor::{self, metric};
+use farfield_measure::series::{self, SeriesRow};
+
+/// Lines of a chart of monitors; the others are their largest.
+const LINES: usize = 5;
+
+pub(super) fn charts(page: &mut String, run: &RunDirectory) {
+    page.push_str("<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up is shaded.</p>\n");
+    let read = opened(run, "series.parquet")
+        .and_then(|file| series::read_parquet(file).map_err(|error| format!("series.parquet: {error}")));
+    let rows = match read {
+        Ok(rows) => rows,
+        Err(why) => return missing(page, &why),
+    };
+    let phases = &run.summary().phases;
+    let seconds = Seconds { until: rows.len() as f64, warm_up: phases.warm_up_ns as f64 / 1e9 };
+    let mut put = |chart: Chart| page.push_str(&chart.html_over(seconds));
+    put(rates(&rows));
+    put(responses(&rows));
+    if rows.iter().any(|row| row.connections_open.is_some()) {
+        let open = points(&rows, |row| row.connections_open.map(|open| open as f64));
+        let open = Series::new("open", Mark::Line, thinned(&open, Stays::Extremes));
+        put(Chart::new("Connections", second(), from_zero("connections"), vec![open]));
+    }
+    monitors(page, run, seconds);
+}
+
+fn second() -> Axis {
+    Axis::linear("second of the run")
+}
+
+fn from_zero(label: &str) -> Axis {
+    Axis { label: label.to_owned(), spacing: Spacing::FromZero }
+}
+
+fn points(rows: &[SeriesRow], value: impl Fn(&SeriesRow) -> Option<f64>) -> Vec<(f64, f64)> {
+    rows.iter().filter_map(|row| Some((row.second as f64, value(row)?))).collect()
+}
+
+fn rates(rows: &[SeriesRow]) -> Chart {
+    let line = |name: &str, value: fn(&SeriesRow) -> u64| {
+        let all = points(rows, |row| Some(value(row) as f64));
+        Series::new(name, Mark::Line, thinned(&all, Stays::Extremes))
+    };
+    let mut lines = vec![
+        line("offered", |row| row.offered),
+        line("sent", |row| row.sent),
+        line("completed", |row| row.completed),
+    ];
+    let failed =
+        |row: &SeriesRow| row.failed_server + row.failed_network + row.failed_client + row.failed_protocol;
+    if rows.iter().any(|row| failed(row) > 0) {
+        lines.push(line("failed", |row| {
+            row.failed_server + row.failed_network + row.failed_client + row.failed_protocol
+        }));
+    }
+    Chart::new("Throughput", second(), from_zero("requests in the second"), lines)
+}
+
+fn responses(rows: &[SeriesRow]) -> Chart {
+    let line = |name: &str, stays, value: fn(&SeriesRow) -> Option<u64>| {
+        let all = points(rows, |row| value(row).map(|ns| ns as f64 / 1e6));
+        Series::new(name, Mark::Line, thinned(&all, stays))
+    };
+    let lines = vec![
+        line("p50", Stays::Median, |row| row.response_p50_ns),
+        line("p99", Stays::Largest, |row| row.response_p99_ns),
+        line("longest", Stays::Largest, |row| row.response_max_ns),
+    ];
+    Chart::new("Response time of successful requests", second(), Axis::logarithmic("milliseconds"), lines)
+}
+
+/// A chart of monitors: its title, its unit, the numbers that are in it, and what one unit is of theirs.
+type Plan = (&'static str, &'static str, &'static [(&'static str, &'static str)], f64);
+
+const PLANS: [Plan; 5] = [
+    (
+        "Processor time",
+        "processors",
+        &[
+            ("tier", metric::CPU_USER),
+            ("tier", metric::CPU_SYSTEM),
+            ("generator", metric::CPU_USER),
+            ("generator", metric::CPU_SYSTEM),
+        ],
+        1.0,
+    ),
+    ("Resident memory of the server", "MiB", &[("tier", metric::RESIDENT)], 1_048_576.0),
+    ("Accept queue", "connections", &[("listener", metric::ACCEPT_QUEUE)], 1.0),
+    ("Overflows of the accept queue", "1/s", &[("network", metric::LISTEN_OVERFLOWS)], 1.0),
+    ("Disks", "busy share", &[("disk", metric::BUSY)], 1.0),
+];
+
+fn monitors(page: &mut String, run: &RunDirectory, seconds: Seconds) {
+    // A run in virtual time has none.
+    let Ok(file) = opened(run, "monitors.parquet") else { return };
+    let wanted: Vec<(&str, &str)> =
+        PLANS.iter().flat_map(|(_, _, wanted, _)| wanted.iter().copied()).collect();
+    let read = match monitor::read_parquet(file, &wanted) {
+        Ok(read) => read,
+        Err(error) => return missing(page, &format!("monitors.parquet: {error}")),
+    };
+    for (title, unit, wanted, scale) in PLANS {
+        let of_plan = read
+            .iter()
+            .filter(|(series, _)| wanted.contains(&(series.source.as_str(), series.metric.as_str())))
+            .map(|(series, values)| {
+                let parts = [&series.source, &series.tier, &series.name, &series.metric];
+                let name: Vec<&str> =
+                    parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+                let values: Vec<(f64, f64)> =
+                    values.iter().map(|(second, value)| (*second as f64, value / scale)).collect();
+                (name.join(" "), values)
+            });
+        let lines = lines(of_plan.collect());
+        if !lines.is_empty() {
+            page.push_str(&Chart::new(title, second(), from_zero(unit), lines).html_over(seconds));
+        }
+    }
+}
+
+/// The lines with the largest values; of the others the largest in each second.
+fn lines(mut all: Vec<(String, Vec<(f64, f64)>)>) -> Vec<Series> {
+    let most = |values: &[(f64, f64)]| values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    all.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
+    let others = all.split_off(all.len().min(LINES));
+    let mut lines: Vec<Series> = all
+        .into_iter()
+        .map(|(name, values)| {
+            let name: String = farfield_base::printable(&name, &[]).chars().take(80).collect();
+            Series::new(name, Mark::Line, thinned(&values, Stays::Extremes))
+        })
+        .collect();
+    if !others.is_empty() {
+        let mut largest = std::collections::BTreeMap::<u64, f64>::new();
+        for (second, value) in others.iter().flat_map(|(_, values)| values) {
+            let there = largest.entry(*second as u64).or_insert(*value);
+            *there = there.max(*value);
+        }
+        let values: Vec<(f64, f64)> =
+            largest.into_iter().map(|(second, value)| (second as f64, value)).collect();
+        let name = format!("the largest of {} others", others.len());
+        lines.push(Series::new(name, Mark::Line, thinned(&values, Stays::Largest)));
+    }
+    lines
+}

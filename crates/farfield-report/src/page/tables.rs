@@ -1,0 +1,253 @@
+//! What the summary says, as tables: the verdict first, with what to do, then what was asked and done.
+
+use super::{NAMES, escaped, table};
+use crate::figures::{bytes_rate, count, percent, rate, time};
+use crate::terminal::quantity;
+use farfield_measure::Summary;
+use farfield_measure::summary::{PartSummary, TimingSummary};
+use farfield_measure::verdict::{Check, CheckState};
+use std::fmt::Write;
+
+pub(super) fn heading(page: &mut String, summary: &Summary) {
+    let (heading, phases) = (&summary.heading, &summary.phases);
+    let _ = writeln!(
+        page,
+        "<p class=\"name\"><strong>{}</strong><br>{}<br>{} measured after {} of warm-up · {} plane · seed {} · \
+         {} · farfield {}</p>",
+        escaped(&heading.target),
+        escaped(&heading.load_words),
+        time(phases.steady_ns),
+        time(phases.warm_up_ns),
+        escaped(&summary.generator.plane),
+        heading.seed,
+        escaped(&heading.started_at),
+        escaped(&heading.farfield),
+    );
+}
+
+pub(super) fn verdict(page: &mut String, summary: &Summary) {
+    let verdict = &summary.verdict;
+    let (class, word) = match (summary.complete, verdict.valid) {
+        (false, _) => ("incomplete", "INCOMPLETE"),
+        (true, true) => ("valid", "VALID"),
+        (true, false) => ("invalid", "INVALID"),
+    };
+    let _ = writeln!(page, "<section class=\"verdict {class}\"><h2>{word}</h2>");
+    if let Some(reason) = &summary.incomplete_reason {
+        let _ = writeln!(page, "<p class=\"name\">The run did not go to its end: {}.</p>", escaped(reason));
+    }
+    if !verdict.valid {
+        page.push_str("<p>The figures are not to be believed:</p><ul>\n");
+        verdict.failed().for_each(|check| failed(page, check));
+        page.push_str("</ul>\n");
+    }
+    for warning in summary.warnings.iter().take(NAMES) {
+        let _ = writeln!(page, "<p class=\"name\">{}</p>", escaped(warning));
+    }
+    let passed = verdict.checks.iter().filter(|check| check.state == CheckState::Passed).count();
+    let _ = writeln!(page, "<details><summary>{passed} of {} checks passed</summary>", verdict.checks.len());
+    let rows: Vec<Vec<String>> = verdict.checks.iter().map(check_row).collect();
+    table(page, &["check", "result", "found", "limit", "condition"], &rows);
+    page.push_str("</details>\n");
+    if let Some(bottleneck) = &summary.bottleneck {
+        let _ = writeln!(page, "<p class=\"name\">Bottleneck: {}</p>", escaped(&bottleneck.in_words));
+    }
+    page.push_str("</section>\n");
+}
+
+fn failed(page: &mut String, check: &Check) {
+    let _ = write!(page, "<li class=\"name\"><strong>{}</strong> {}", escaped(&check.name), found(check));
+    if let Some(note) = &check.note {
+        let _ = write!(page, " ({})", escaped(note));
+    }
+    if let Some(cause) = &check.follows_from {
+        let _ = write!(page, "; follows from {}", escaped(cause));
+    }
+    if let Some(advice) = &check.advice {
+        let _ = write!(page, "<br>What to do: {}", escaped(advice));
+    }
+    page.push_str("</li>\n");
+}
+
+fn found(check: &Check) -> String {
+    check.measured.map_or_else(|| "–".to_owned(), |measured| quantity(measured, check.unit))
+}
+
+fn check_row(check: &Check) -> Vec<String> {
+    let state = match check.state {
+        CheckState::Passed => "passed",
+        CheckState::Failed => "<strong>failed</strong>",
+        CheckState::Skipped => "does not apply",
+    };
+    vec![
+        escaped(&check.name),
+        state.to_owned(),
+        found(check),
+        quantity(check.limit, check.unit),
+        escaped(&check.what),
+    ]
+}
+
+pub(super) fn thresholds(page: &mut String, summary: &Summary) {
+    if summary.thresholds.is_empty() {
+        return;
+    }
+    let row = |result: &farfield_measure::ThresholdResult| {
+        let found = result.measured.map_or_else(|| "–".to_owned(), |found| quantity(found, result.unit));
+        let more_than = if result.is_lower_bound { "more than " } else { "" };
+        let word = if result.passed { "kept" } else { "<strong>failed</strong>" };
+        vec![escaped(&result.text), word.to_owned(), format!("{more_than}{found}")]
+    };
+    page.push_str("<h2>Thresholds</h2>\n");
+    let rows: Vec<Vec<String>> = summary.thresholds.iter().map(row).collect();
+    table(page, &["threshold", "", "was"], &rows);
+}
+
+pub(super) fn figures(page: &mut String, summary: &Summary) {
+    page.push_str("<h2>Asked and done</h2>\n");
+    let steady = &summary.steady;
+    let mut rows = Vec::new();
+    if let Some(arrivals) = &summary.generator.arrivals {
+        let asked = arrivals.expected.map_or_else(|| "–".to_owned(), |expected| count(expected as u64));
+        rows.push(vec!["arrivals expected".to_owned(), asked]);
+        rows.push(vec!["arrivals scheduled, begun, dropped".to_owned(), {
+            format!("{}, {}, {}", count(arrivals.scheduled), count(arrivals.begun), count(arrivals.dropped))
+        }]);
+    }
+    if let Some(rates) = &steady.rates {
+        rows.push(vec!["offered".to_owned(), rate(rates.offered_per_s)]);
+        rows.push(vec!["sent".to_owned(), rate(rates.sent_per_s)]);
+        rows.push(vec!["completed".to_owned(), rate(rates.completed_per_s)]);
+        rows.push(vec!["bytes of bodies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
+    }
+    rows.push(vec!["requests".to_owned(), count(steady.requests)]);
+    rows.push(vec!["errors".to_owned(), steady.error_share.map_or_else(|| "–".to_owned(), percent)]);
+    let connections = &summary.connections;
+    rows.push(vec!["connections opened".to_owned(), count(connections.established)]);
+    if let Some(mean) = connections.requests_mean {
+        let requests = format!("{mean:.2} (at most {})", count(connections.requests_max));
+        rows.push(vec!["requests on a connection".to_owned(), requests]);
+    }
+    table(page, &["", ""], &rows);
+    times(page, steady);
+}
+
+fn times(page: &mut String, part: &PartSummary) {
+    page.push_str("<p>Times of successful requests, with 95 % intervals where there are enough:</p>\n");
+    let present = part.times.iter().filter_map(|(timing, times)| Some((timing.name(), times.as_ref()?)));
+    let row = |(name, times): (&str, &TimingSummary)| {
+        let quantile = |quantile: &farfield_measure::summary::QuantileSummary| {
+            let interval = quantile.interval_ns.map_or_else(String::new, |[low, high]| {
+                format!("<br><small>{} – {}</small>", time(low), time(high))
+            });
+            format!("{}{interval}", time(quantile.value_ns))
+        };
+        let mut cells = vec![name.to_owned(), time(times.mean_ns)];
+        cells.extend(times.quantiles.iter().map(quantile));
+        cells.resize(8, String::new());
+        cells.extend([time(times.max_ns), count(times.count)]);
+        cells
+    };
+    let rows: Vec<Vec<String>> = present.map(row).collect();
+    let head = ["time", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "count"];
+    table(page, &head, &rows);
+    if let Some(estimate) = &part.estimates.response {
+        let more = |is_more: bool| if is_more { "more than " } else { "" };
+        let _ = writeln!(
+            page,
+            "<p>{} requests timed out or were unfinished. With them, the response time is estimated at {}{} in the \
+             mean (Kaplan and Meier 1958).</p>",
+            count(estimate.censored),
+            more(estimate.mean.is_lower_bound),
+            time(estimate.mean.value_ns)
+        );
+    }
+}
+
+pub(super) fn classes(page: &mut String, summary: &Summary) {
+    if summary.classes.len() < 2 {
+        return;
+    }
+    page.push_str("<h2>Classes of clients</h2>\n");
+    let row = |class: &farfield_measure::summary::ClassSummary| {
+        named(
+            &class.name,
+            class.steady.requests,
+            class.steady.error_share,
+            class.steady.times.response.as_ref(),
+        )
+    };
+    let mut rows: Vec<Vec<String>> = summary.classes.iter().take(NAMES).map(row).collect();
+    let others = summary.classes.iter().skip(NAMES).map(|class| class.steady.requests);
+    rows.extend(other(others));
+    table(page, &NAMED, &rows);
+}
+
+pub(super) fn states(page: &mut String, summary: &Summary) {
+    if summary.states.is_empty() {
+        return;
+    }
+    page.push_str("<h2>States of sessions</h2>\n");
+    let row = |state: &farfield_measure::summary::StateSummary| {
+        named(&state.name, state.requests, state.error_share, state.response.as_ref())
+    };
+    let mut rows: Vec<Vec<String>> = summary.states.iter().take(NAMES).map(row).collect();
+    rows.extend(other(summary.states.iter().skip(NAMES).map(|state| state.requests)));
+    table(page, &NAMED, &rows);
+}
+
+/// The head of a table of [`named`] rows.
+pub(super) const NAMED: [&str; 8] = ["name", "requests", "errors", "mean", "p50", "p90", "p99", "max"];
+
+/// A row of what has a name.
+pub(super) fn named(
+    name: &str,
+    requests: u64,
+    errors: Option<f64>,
+    times: Option<&TimingSummary>,
+) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let errors = errors.map_or_else(dash, percent);
+    let mut cells = vec![format!("<span class=\"name\">{}</span>", escaped(name)), count(requests), errors];
+    cells.push(times.map_or_else(dash, |times| time(times.mean_ns)));
+    for quantile in ["p50", "p90", "p99"] {
+        let found = times.and_then(|times| times.quantiles.iter().find(|held| held.name == quantile));
+        cells.push(found.map_or_else(dash, |found| time(found.value_ns)));
+    }
+    cells.push(times.map_or_else(dash, |times| time(times.max_ns)));
+    cells
+}
+
+/// The row of those that have none of their own.
+fn other(requests: impl Iterator<Item = u64>) -> Option<Vec<String>> {
+    let (names, requests) = requests.fold((0, 0), |(names, sum), requests| (names + 1, sum + requests));
+    (names > 0).then(|| named(&format!("{names} others"), requests, None, None))
+}
+
+pub(super) fn outcomes(page: &mut String, summary: &Summary) {
+    page.push_str("<h2>Outcomes</h2>\n");
+    let row = |outcome: &farfield_measure::summary::OutcomeCount| {
+        vec![escaped(&outcome.name), escaped(&outcome.fault), count(outcome.count)]
+    };
+    let rows: Vec<Vec<String>> = summary.steady.outcomes.iter().map(row).collect();
+    table(page, &["outcome", "fault", "requests"], &rows);
+}
+
+pub(super) fn network(page: &mut String, summary: &Summary) {
+    let Some(network) = &summary.network else { return };
+    page.push_str("<h2>Emulated network</h2>\n");
+    let mut rows = vec![
+        vec!["clients".to_owned(), count(network.clients)],
+        vec!["round trip of the nearest client".to_owned(), time(network.round_trip_ns_least)],
+        vec!["round trip of the farthest client".to_owned(), time(network.round_trip_ns_largest)],
+        vec!["packets to the server".to_owned(), count(network.packets_up)],
+        vec!["packets from the server".to_owned(), count(network.packets_down)],
+        vec!["lost by the gateway".to_owned(), count(network.gateway_overruns)],
+        vec!["refused by the server's kernel".to_owned(), count(network.refused_by_server)],
+    ];
+    let drops = network.drops.by_cause().into_iter().filter(|(_, packets)| *packets > 0);
+    rows.extend(
+        drops.map(|(cause, packets)| vec![format!("dropped by the network: {cause}"), count(packets)]),
+    );
+    table(page, &["", ""], &rows);
+}

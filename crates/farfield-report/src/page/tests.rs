@@ -1,0 +1,151 @@
+use super::*;
+use crate::directory::SUMMARY_FILE;
+use crate::export::{HISTOGRAMS_FILE, SAMPLES_FILE};
+use crate::terminal::scene::{Scene, killed};
+use farfield_base::{Duration, Instant};
+use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
+use farfield_measure::{Summary, hlog, series};
+use std::fs;
+use tempfile::TempDir;
+
+/// Names that would be markup, script, an end of text or a control sequence where they are not escaped.
+const HOSTILE: [&str; 8] = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "</title></style></pre><script>alert(1)//",
+    "<!-- <![CDATA[ ]]>",
+    "\x1b[2J\u{0}\u{202e}javascript:alert(1)",
+    "&lt;script&gt; &amp;#60;",
+];
+
+fn directory(scene: &Scene, summary: &Summary) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("written");
+    let label = RunLabel { scenario: "quick".to_owned(), seed: 42 };
+    let mut writer = SamplesWriter::create(Vec::new(), label, Keep::All, None).expect("memory takes all");
+    writer.write(&scene.samples).expect("memory takes all");
+    writer.checkpoint().expect("memory takes all");
+    write(SAMPLES_FILE, writer.file());
+    let fold = scene.fold();
+    let mut bytes = Vec::new();
+    series::write_parquet(&fold.series().rows(&[4, 4, 4]), &mut bytes).expect("memory takes all");
+    write("series.parquet", &bytes);
+    let mut log = Vec::new();
+    let until = Instant::from_ns(3_000_000_000);
+    hlog::write(&fold, &scene.stats, Duration::from_secs(1), until, &mut log).expect("memory takes all");
+    write(HISTOGRAMS_FILE, &log);
+    write(SUMMARY_FILE, summary.to_json().as_bytes());
+    write(
+        "environment.json",
+        b"{\"kernel\": \"6.1\", \"settings\": [{\"name\": \"a.b\", \"value\": \"1\"}]}",
+    );
+    write("scenario.toml", b"name = 'quick'\n");
+    folder
+}
+
+fn page(scene: &Scene) -> String {
+    let folder = directory(scene, &scene.summary());
+    render(&RunDirectory::open(folder.path()).expect("a run"))
+}
+
+#[test]
+fn a_page_has_every_section_and_nothing_from_elsewhere() {
+    let page = page(&Scene::good());
+    for part in [
+        "<h2>VALID</h2>",
+        "Thresholds",
+        "Asked and done",
+        ">Throughput<",
+        ">Response time of successful requests<",
+        ">Connections<",
+        ">Times by percentile<",
+        ">Requests on each connection<",
+        ">Gaps between arrivals<",
+        ">Variance-time plot<",
+        "settings.a.b",
+        "farfield run ",
+        "class=\"shade\"",
+        "milliseconds",
+    ] {
+        assert!(page.contains(part), "`{part}` is not in the page");
+    }
+    assert!(!page.contains("class=\"none\""), "something is not shown");
+    let outside =
+        page.replace("http://www.w3.org/2000/svg", "").replace("http://127.0.0.1:8080/index.html", "");
+    for from_elsewhere in ["http:", "https:", " src=", "@import", "url("] {
+        assert!(!outside.contains(from_elsewhere), "`{from_elsewhere}` is in the page");
+    }
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    let verdict = page.find("<h2>VALID</h2>").expect("a verdict");
+    assert!(verdict < page.find("<table>").expect("a table"), "the verdict comes first");
+}
+
+/// The policy lets one script run, and the page has one, to the byte.
+#[test]
+fn the_policy_names_the_script() {
+    let page = page(&Scene::good());
+    let script = page.split("<script>").nth(1).and_then(|rest| rest.split("</script>").next()).expect("one");
+    let digest = STANDARD.encode(Sha256::digest(script.as_bytes()));
+    assert!(page.contains(&format!("script-src 'sha256-{digest}'")));
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(page.find("Content-Security-Policy") < page.find("<style>"));
+}
+
+#[test]
+fn nothing_hostile_is_markup() {
+    let plain = page(&Scene::good().across(&["a", "b"]));
+    for hostile in HOSTILE {
+        let mut scene = Scene::good().across(&[hostile, "b"]);
+        scene.heading.scenario = hostile.to_owned();
+        scene.heading.target = hostile.to_owned();
+        scene.heading.load_words = hostile.to_owned();
+        scene.heading.started_at = hostile.to_owned();
+        scene.stats.warnings = vec![hostile.to_owned()];
+        scene.stats.interrupted = Some(hostile.to_owned());
+        scene.stats.plane = hostile.to_owned();
+        let folder = directory(&scene, &scene.summary());
+        let toml = toml::Table::from_iter([("name".to_owned(), toml::Value::String(hostile.to_owned()))]);
+        fs::write(folder.path().join("scenario.toml"), toml.to_string()).expect("written");
+        let machine = serde_json::json!({ "kernel": hostile, hostile: "x" }).to_string();
+        fs::write(folder.path().join("environment.json"), machine).expect("written");
+        let page = render(&RunDirectory::open(folder.path()).expect("a run"));
+        let unescaped =
+            ["<script>alert", "<img src", "<svg onload", "\"><svg", "</title></style>", "<!-- <!"];
+        for part in unescaped {
+            assert!(!page.contains(part), "{hostile:?}: `{part}` is in the page");
+        }
+        assert_eq!(page.matches("<script").count(), plain.matches("<script").count(), "{hostile:?}");
+        assert!(!page.chars().any(|c| c.is_control() && c != '\n'), "{hostile:?}");
+        assert!(!page.contains('\u{202e}'), "{hostile:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_damaged_costs_its_own_section() {
+    let scene = Scene::good();
+    let folder = directory(&scene, &killed());
+    let open = || render(&RunDirectory::open(folder.path()).expect("a run"));
+    assert!(open().contains("<h2>INCOMPLETE</h2>"));
+    for name in [SAMPLES_FILE, "series.parquet", HISTOGRAMS_FILE, "environment.json"] {
+        fs::write(folder.path().join(name), "nothing of the kind").expect("written");
+        let page = open();
+        assert!(page.contains(&format!("Not shown: {name}")), "{name}");
+        assert!(page.contains("Asked and done"), "{name}");
+        fs::remove_file(folder.path().join(name)).expect("removed");
+        assert!(open().contains(&format!("Not shown: {name}")), "{name}");
+    }
+}
+
+#[test]
+fn an_invalid_run_says_what_to_do_before_any_figure() {
+    let scene = Scene::worst();
+    let page = page(&scene);
+    let warned = page.find("not to be believed").expect("the warning");
+    assert!(warned < page.find("Asked and done").expect("figures"));
+    for check in scene.summary().verdict.failed() {
+        assert!(page.contains(&format!("<strong>{}</strong>", check.name)), "{}", check.name);
+    }
+    assert!(page.contains("What to do: "), "advice");
+}
