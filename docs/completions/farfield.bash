@@ -1106,7 +1106,7 @@ _farfield() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "text json csv jsonl hdr hgrm junit markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json csv jsonl hdr hgrm junit markdown html" -- "${cur}"))
                     return 0
                     ;;
                 --histogram)

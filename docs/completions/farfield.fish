@@ -139,7 +139,8 @@ jsonl\t'The samples as JSON lines, an object for each request'
 hdr\t'All histograms, as an interval log of HdrHistogram (V2)'
 hgrm\t'The percentiles of one histogram, as HdrHistogram\'s tools plot them'
 junit\t'The checks of the verdict and the thresholds, as JUnit\'s XML'
-markdown\t'The result as Markdown, for a pull request'"
+markdown\t'The result as Markdown, for a pull request'
+html\t'The run as a page of HTML in one file, with charts'"
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l histogram -d 'The histogram of `--format hgrm`, by its tag in histograms.hlog' -r
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s o -l out -d 'Write to a file instead of standard output' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -6,7 +6,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
 use farfield_report::export::{self, ExportError, Layout, SamplesExported};
-use farfield_report::{Look, ReportError, RunDirectory};
+use farfield_report::{Look, ReportError, RunDirectory, page};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -29,6 +29,7 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
         ReportFormat::Junit => {
             of_summary(directory, run, |run| put(out, &export::junit::render(run.summary())))
         }
+        ReportFormat::Html => of_summary(directory, run, |run| put(out, &page::render(run))),
         ReportFormat::Markdown => {
             of_summary(directory, run, |run| put(out, &export::markdown::render(run.summary())))
         }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 Examples:\n  \
     farfield report a\n  \
     farfield report a --format csv | duckdb -c \"from read_csv('/dev/stdin') limit 5\"\n  \
+    farfield report a --format html --out a.html\n  \
     farfield report a --format junit --out farfield.xml\n  \
     farfield report a --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
     farfield report a --format hgrm --histogram steady.service --out service.hgrm")]
@@ -47,4 +48,6 @@ pub enum ReportFormat {
     Junit,
     /// The result as Markdown, for a pull request.
     Markdown,
+    /// The run as a page of HTML in one file, with charts.
+    Html,
 }
