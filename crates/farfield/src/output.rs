@@ -41,8 +41,8 @@ pub fn put_coloured(text: &str) -> Result<(), Problem> {
     write_out(&cleaned)
 }
 
-/// Writes an export on standard output: bytes that are no text for a terminal, or hold nothing of strangers. A
-/// reader that closes the pipe has had enough.
+/// Writes an export on standard output: bytes that are no text for a terminal, or hold nothing of strangers.
+/// A reader that closes the pipe has had enough.
 pub fn put_export(write: &dyn Fn(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), ExportError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| Ok(out.flush()?)) {

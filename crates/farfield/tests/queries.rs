@@ -17,8 +17,8 @@ fn blocks(language: &str, file: &str) -> Vec<&'static str> {
     blocks.filter(|block| block.contains(file)).collect()
 }
 
-/// What a script prints in `directory`, run by the Python that has these modules; `None`, with the test skipped,
-/// where there is none.
+/// What a script prints in `directory`, run by the Python that has these modules; `None`, with the test
+/// skipped, where there is none.
 fn python(test: &str, modules: &str, directory: &Path, script: &str) -> Option<String> {
     let interpreter = std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into());
     let importable = Command::new(&interpreter).args(["-c", &format!("import {modules}")]).output();

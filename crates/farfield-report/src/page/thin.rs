@@ -1,5 +1,5 @@
-//! Long series thinned: of each stretch a percentile or the extremes stay, never a mean, which would hide what
-//! a reader looks for.
+//! Long series thinned: of each stretch a percentile or the extremes stay, never a mean, which would hide
+//! what a reader looks for.
 
 /// Points of a line that are kept: more than a screen has columns.
 pub(super) const POINTS: usize = 1000;
