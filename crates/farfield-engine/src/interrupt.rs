@@ -1,6 +1,6 @@
 //! Signals that end a run early, such as Ctrl-C; it keeps its results so far.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -21,6 +21,21 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
         flag::register(SIGHUP, Arc::clone(&raised))?;
     }
     flag::register(SIGXFSZ, Arc::default())?;
+    Ok(raised)
+}
+
+/// A flag for the parent of a program that shares its terminal: SIGTERM and SIGHUP set it. SIGINT and SIGQUIT,
+/// which the program gets as well, are left to the program.
+pub fn flag_of_a_parent() -> io::Result<Arc<AtomicBool>> {
+    let raised = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGQUIT] {
+        // Caught, not ignored: a program would inherit that.
+        flag::register(signal, Arc::default())?;
+    }
+    flag::register(SIGTERM, Arc::clone(&raised))?;
+    if !is_ignored(SIGHUP) {
+        flag::register(SIGHUP, Arc::clone(&raised))?;
+    }
     Ok(raised)
 }
 

@@ -29,6 +29,7 @@ pub mod reach;
 pub mod run;
 pub mod run_directory;
 mod sample_channel;
+pub mod shell;
 mod simulated;
 pub mod sockets;
 pub mod testbed;

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod control_group;
 pub mod init;
 pub mod interface_sysfs;
+pub mod mounts;
 pub mod namespace;
 pub mod netlink;
 mod packet_filter;

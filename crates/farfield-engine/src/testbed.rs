@@ -175,6 +175,12 @@ impl Testbed {
         self.namespace.inside(work)
     }
 
+    /// Kills the processes inside, and returns how many there were.
+    pub fn kill_processes(&self) -> usize {
+        let (inode, cookie) = (self.namespace.inode(), self.namespace.cookie());
+        inode.and_then(|inode| Ok(processes::kill_in_network_namespace(inode, cookie?))).unwrap_or(0)
+    }
+
     /// Starts the server's command inside, and returns when the server is ready.
     ///
     /// # Errors
@@ -264,11 +270,12 @@ fn check(spec: &TestbedSpec) -> Result<(), TestbedError> {
     if !(MTU_MIN..=MTU_MAX).contains(&spec.mtu) {
         return Err(TestbedError::Mtu { mtu: spec.mtu });
     }
-    if spec.clients_v4.contains(spec.server_v4) {
+    // A prefix without bits is a default route, from which the interface's own address is exempt.
+    if spec.clients_v4.bits() > 0 && spec.clients_v4.contains(spec.server_v4) {
         let (address, clients) = (spec.server_v4.to_string(), spec.clients_v4.to_string());
         return Err(TestbedError::Overlap { address, clients });
     }
-    if spec.clients_v6.contains(spec.server_v6) {
+    if spec.clients_v6.bits() > 0 && spec.clients_v6.contains(spec.server_v6) {
         let (address, clients) = (spec.server_v6.to_string(), spec.clients_v6.to_string());
         return Err(TestbedError::Overlap { address, clients });
     }

@@ -12,6 +12,7 @@ pub mod once;
 pub mod report;
 pub mod run;
 pub mod serve;
+pub mod shell;
 pub mod site;
 pub mod tour;
 pub mod verify;

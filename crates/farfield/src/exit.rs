@@ -20,6 +20,8 @@ pub enum Exit {
     Aborted,
     /// Ctrl-C; what was measured is kept.
     Interrupted,
+    /// That of a program that was run.
+    OfProgram(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -39,6 +41,7 @@ impl Exit {
             Exit::Threshold => 99,
             Exit::Aborted => 105,
             Exit::Interrupted => 130,
+            Exit::OfProgram(code) => code,
         }
     }
 

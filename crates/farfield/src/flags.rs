@@ -6,6 +6,7 @@ pub mod compare;
 pub mod export;
 pub mod fit;
 pub mod report;
+pub mod shell;
 pub mod site;
 mod values;
 
@@ -33,6 +34,8 @@ pub enum Command {
     Try(TryFlags),
     /// Run the built-in server, with the capacity and the faults that flags give it.
     Serve(ServeFlags),
+    /// Run any program behind an emulated path to a server.
+    Shell(shell::ShellFlags),
     /// Print the result of a run again, from its directory.
     Report(report::ReportFlags),
     /// Compare runs: whether they differ, by how much, and with what confidence.

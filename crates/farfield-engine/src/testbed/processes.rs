@@ -1,7 +1,9 @@
 //! The processes of a testbed, found through `/proc`.
 
-use crate::os::{init, namespace};
+use crate::os::init;
+use crate::os::namespace::{self, Namespace};
 use farfield_base::Duration;
+use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -15,6 +17,19 @@ fn all() -> impl Iterator<Item = u32> {
 pub(super) fn in_network_namespace(inode: u64) -> Vec<u32> {
     let ourselves = std::process::id();
     all().filter(|pid| *pid != ourselves && namespace::inode_of_process(*pid) == Some(inode)).collect()
+}
+
+/// Kills the processes in the network namespace with this inode and this cookie, without this process, and
+/// returns how many there were. The inode alone may be another namespace's by now.
+pub(super) fn kill_in_network_namespace(inode: u64, cookie: u64) -> usize {
+    let kill = |pid: &u32| {
+        // The descriptor is opened first, so that the process that is checked is the one that is killed.
+        let Ok(process) = init::descriptor_of(*pid) else { return false };
+        let found = Namespace::of_process(*pid).and_then(|namespace| namespace.cookie());
+        // It may have ended by itself.
+        found.is_ok_and(|found| found == cookie) && pidfd_send_signal(&process, Signal::KILL).is_ok()
+    };
+    in_network_namespace(inode).iter().filter(|pid| kill(pid)).count()
 }
 
 /// The processes in the PID namespace of a process, itself included.

@@ -10,12 +10,11 @@
 //! may not write.
 
 use super::{processes, settings};
+use crate::os::control_group;
 use crate::os::namespace::Namespace;
-use crate::os::{control_group, init};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-use rustix::process::{Signal, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -175,15 +174,7 @@ fn kill_all(content: &RecordContent) {
     if here.map_or(true, |here| here == content.namespace_cookie) {
         return;
     }
-    for pid in processes::in_network_namespace(content.namespace_inode) {
-        // The descriptor is opened first, so that the process that is checked is the one that is killed.
-        let Ok(process) = init::descriptor_of(pid) else { continue };
-        let cookie = Namespace::of_process(pid).and_then(|namespace| namespace.cookie());
-        if cookie.is_ok_and(|cookie| cookie == content.namespace_cookie) {
-            // It may have ended by itself.
-            let _ = pidfd_send_signal(&process, Signal::KILL);
-        }
-    }
+    processes::kill_in_network_namespace(content.namespace_inode, content.namespace_cookie);
 }
 
 /// Directories for records, the preferred one first.

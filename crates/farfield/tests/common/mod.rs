@@ -99,6 +99,11 @@ impl Place {
         self.spawn(&words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
     }
 
+    /// Begins it, where a word has spaces in it.
+    pub fn begin_with(&self, words: &[&str]) -> Running {
+        self.spawn(words, PathBuf::new())
+    }
+
     /// Runs it to its end, where a word has spaces in it.
     pub fn farfield_with(&self, words: &[&str]) -> Ended {
         self.spawn(words, PathBuf::new()).ended()

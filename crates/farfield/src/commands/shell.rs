@@ -1,0 +1,160 @@
+//! `farfield shell`: any program behind an emulated path to a server.
+
+use crate::commands::run;
+use crate::exit::Exit;
+use crate::flags::shell::ShellFlags;
+use crate::output;
+use crate::problem::Problem;
+use farfield_base::Duration;
+use farfield_engine::plane::Plane;
+use farfield_engine::shell::{Program, Shell, ShellReport};
+use farfield_engine::testbed::gain_privilege;
+use farfield_engine::{SetUpError, interrupt};
+use farfield_measure::Quantile;
+use farfield_report::figures;
+use farfield_scenario::Prepared;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// Runs the program, and reports what its path did on standard error.
+pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
+    // Before anything that makes threads: a process of several cannot enter a user namespace.
+    gain_privilege().map_err(Problem::forbidden)?;
+    let stop = interrupt::flag_of_a_parent()
+        .map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    let scenario = flags.scenario.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let plan = run::read(scenario.as_deref(), &flags.overlay())?;
+    let name = plan.scenario().target.as_ref().map(|url| url.host().to_owned());
+    let Prepared { settings, files, .. } = plan.prepare(run::now_rfc3339())?;
+    let Plane::Emulated(plane) = settings.plane else {
+        return Err(Problem::usage("a shell needs an emulated network: leave `plane` out of the scenario"));
+    };
+    let client = farfield_engine::shell::client_of(&plane.network, flags.class.as_deref())
+        .map_err(|error| Problem::usage(format!("--as: {error}")))?;
+    let round_trip = plane.network.round_trips;
+    let directory = tempfile::tempdir()
+        .map_err(|error| Problem::failed(format!("no folder for the server's log can be made: {error}")))?;
+    let shell = Shell::set_up(*plane, client, directory.path()).map_err(|error| match error {
+        SetUpError::Testbed(error) => Problem::forbidden(error),
+        SetUpError::Server(error) => Problem::failed(error),
+    })?;
+    // The server has read the files by now.
+    drop(files);
+    if !flags.quiet {
+        let server = shell.servers().of(&shell.client);
+        output::put_error(format_args!(
+            "farfield: this is {}, and http://server/ is {server}, {} there and back at least\n",
+            shell.client, round_trip.least
+        ));
+    }
+    let names = std::iter::once("server".to_owned()).chain(name.filter(|name| is_a_name(name))).collect();
+    let program = Program { command: command(flags), names };
+    let report = shell.run(&program, settings.seed, &stop).map_err(Problem::failed)?;
+    if !flags.quiet {
+        output::put_error(format_args!("{}", in_words(&report, settings.limits.departure_lateness_p99)));
+    }
+    if let Some(error) = &report.failed {
+        return Err(Problem::failed(format!("the path ended before the program: {error}")));
+    }
+    Ok(Exit::OfProgram(code_of(report.status)))
+}
+
+/// The program that was asked for, or the user's shell.
+fn command(flags: &ShellFlags) -> Vec<std::ffi::OsString> {
+    if flags.command.is_empty() {
+        vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]
+    } else {
+        flags.command.clone()
+    }
+}
+
+/// Whether a URL's host is a name, not an address.
+fn is_a_name(host: &str) -> bool {
+    host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_err()
+}
+
+/// The exit code: a program that a signal ended has 128 and the signal's number, as in a shell.
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// What the path did, and whether it kept its times.
+fn in_words(report: &ShellReport, limit: Duration) -> String {
+    let drops = report.drops;
+    let causes = [
+        (drops.lost, "lost"),
+        (drops.queue_full + drops.early + drops.delayed, "dropped by queues"),
+        (drops.expired, "out of hops"),
+        (drops.too_big, "too big"),
+        (drops.nobody, "from or for nobody on the path"),
+        (report.refused, "refused by a kernel"),
+        (
+            report.left_behind as u64,
+            if report.left_behind == 1 {
+                "process left behind, killed"
+            } else {
+                "processes left behind, killed"
+            },
+        ),
+    ];
+    let causes =
+        causes.iter().filter(|(count, _)| *count > 0).map(|(count, cause)| format!("; {count} {cause}"));
+    let causes: String = causes.collect();
+    let counts = format!("farfield: {} packets up and {} down{causes}\n", report.up, report.down);
+    let (Some(p99), Some(max)) = (report.lateness.quantile(Quantile::P99), report.lateness.max()) else {
+        return counts;
+    };
+    let is_late = p99 > limit;
+    let [p99, max] = [p99, max].map(|late| figures::time(late.as_ns()));
+    match is_late {
+        true => format!(
+            "{counts}farfield: INVALID: one packet in a hundred was {p99} late or more, {max} at most, where {limit} is \
+             allowed: times are longer than the path's; stop other work on this machine\n"
+        ),
+        false => format!(
+            "{counts}farfield: on time: packets were late by {p99} at the 99th percentile, {max} at most\n"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_measure::Histogram;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn report(late: &[Duration]) -> ShellReport {
+        let mut lateness = Histogram::new();
+        late.iter().for_each(|late| lateness.record(*late));
+        ShellReport {
+            status: ExitStatus::from_raw(0),
+            up: 3,
+            down: 2,
+            drops: farfield_engine::shell::Drops::default(),
+            refused: 0,
+            lateness,
+            left_behind: 1,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn lateness_is_judged() {
+        let limit = Duration::from_ms(1);
+        let on_time = in_words(&report(&[Duration::from_us(90); 99]), limit);
+        assert!(
+            on_time.starts_with("farfield: 3 packets up and 2 down; 1 process left behind, killed\n"),
+            "{on_time}"
+        );
+        assert!(on_time.contains("on time: packets were late by 90"), "{on_time}");
+        let late = in_words(&report(&[Duration::from_ms(2); 99]), limit);
+        assert!(late.contains("INVALID") && late.contains("where 1ms is allowed"), "{late}");
+        assert!(!in_words(&report(&[]), limit).contains("late by"));
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_a_shell() {
+        assert_eq!([0, 7 << 8, 9].map(|raw| code_of(ExitStatus::from_raw(raw))), [0, 7, 137]);
+    }
+}

@@ -1,0 +1,67 @@
+//! The flags of `farfield shell`.
+
+use super::values::{ACCESS, GATEWAYS, Suggested};
+use clap::{Args, ValueHint};
+use farfield_scenario::Overlay;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `farfield shell`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The exit code is that of the program. Inside, the server is called `server`, and its address and\n\
+port are in $FARFIELD_SERVER.\n\n\
+Examples:\n  \
+    farfield shell --access 4g -- curl -s -o /dev/null -w '%{time_total}\\n' http://server/\n  \
+    farfield shell --rtt 80ms --server 'nginx -g \"daemon off;\"'\n  \
+    farfield shell --scenario wan.toml --as home -- ping -c 3 server"
+)]
+pub struct ShellFlags {
+    /// Scenario with the network and the server; its load is not used
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: Option<PathBuf>,
+    /// The class of clients whose path the program gets; the first if absent
+    #[arg(long = "as", value_name = "CLASS")]
+    pub class: Option<String>,
+    /// The access link, such as dsl, fibre, 4g or modem-56k
+    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
+    pub access: Option<String>,
+    /// Round-trip time to the server
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub rtt: Option<String>,
+    /// Command that starts the server; the built-in server if absent
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+    pub server: Option<String>,
+    /// Kind of gateway at both ends of the path: auto, tun or packet
+    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
+    pub gateway: Option<String>,
+    /// Seed of the links' random numbers
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Set any key of the scenario; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print nothing but what the program prints
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments; your shell if absent
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+impl ShellFlags {
+    /// The flags that are short for keys of the scenario.
+    pub fn overlay(&self) -> Overlay {
+        Overlay {
+            plane: Some("emulated".to_owned()),
+            access: self.access.clone(),
+            rtt: self.rtt.clone(),
+            server: self.server.clone(),
+            gateway: self.gateway.clone(),
+            seed: self.seed,
+            sets: self.sets.clone(),
+            no_monitor: true,
+            ..Overlay::default()
+        }
+    }
+}
