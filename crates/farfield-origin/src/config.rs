@@ -21,6 +21,13 @@ pub struct OriginConfig {
     /// Whether it serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
+    /// PEM file of the certificate that it serves over TLS with, the chain behind it; relative to where the
+    /// program runs. Default: one that it makes, if `tls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// PEM file of the certificate's private key. Default: the certificate's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.
     pub threads: NonZeroU32,
     /// From this follow the site and which requests fail. Default 1.
@@ -54,11 +61,12 @@ pub struct OriginConfig {
     /// Default 4096.
     pub backlog: u32,
     /// How long a connection may stay idle, or take to send a request's head, before it is closed; zero
-    /// closes it after every reply. Default: for ever.
+    /// closes it after every reply. Over HTTP/2 no stream is open on an idle connection, and GOAWAY announces
+    /// the close. Default: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
-    /// Number of replies after which a connection is closed, announced by `Connection: close` on the last.
-    /// Default: no limit.
+    /// Number of replies after which a connection is closed, announced by `Connection: close` on the last; over
+    /// HTTP/2 by GOAWAY, and what is requested until the client has read it is answered too. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_requests: Option<NonZeroU32>,
     /// A folder whose files are served as they are, before anything else of the same path; relative to where
@@ -74,6 +82,8 @@ impl Default for OriginConfig {
         OriginConfig {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             tls: false,
+            certificate: None,
+            key: None,
             threads: NonZeroU32::MIN,
             seed: 1,
             service_time: Duration::ZERO,
@@ -90,6 +100,13 @@ impl Default for OriginConfig {
             root: None,
             site: SiteConfig::default(),
         }
+    }
+}
+
+impl OriginConfig {
+    /// Whether it serves over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.tls || self.certificate.is_some()
     }
 }
 

@@ -6,15 +6,12 @@
 //! service do not hold it up.
 
 use crate::config::OriginConfig;
+use crate::connections::Connections;
 use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
 use crate::tls::Certified;
 use farfield_base::Duration;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,7 +21,6 @@ use std::thread::JoinHandle;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio_rustls::TlsAcceptor;
 
 /// A running origin. Dropping it stops it.
 #[derive(Debug)]
@@ -55,8 +51,8 @@ pub enum OriginError {
         /// The system's error.
         source: io::Error,
     },
-    /// No certificate could be made.
-    #[error("cannot make a certificate: {0}")]
+    /// No certificate could be made, or the one that is configured cannot be served.
+    #[error("cannot {0}")]
     Certificate(String),
     /// A thread or its event loop could not be made.
     #[error(
@@ -88,8 +84,8 @@ impl Origin {
             None => Files::default(),
         };
         let service = Arc::new(Service::new(&config, files));
-        let certified = config.tls.then(Certified::make).transpose()?;
-        let connections = Connections::new(&config, Arc::clone(&service), certified.as_ref());
+        let certified = Certified::of(&config)?;
+        let connections = Arc::new(Connections::new(&config, Arc::clone(&service), certified.as_ref()));
         let first = event_loop()?;
         let others: Vec<Runtime> =
             (1..config.threads.get()).map(|_| event_loop()).collect::<Result<_, _>>()?;
@@ -103,7 +99,7 @@ impl Origin {
         for (number, runtime) in (1..).zip(others) {
             let (sender, inbox) = mpsc::unbounded_channel();
             helpers.push(sender);
-            origin.spawn(number, runtime, take_connections(inbox, connections.clone()))?;
+            origin.spawn(number, runtime, take_connections(inbox, Arc::clone(&connections)))?;
         }
         let gate = config.accept_limit.map(|limit| Arc::new(Semaphore::new(limit.get() as usize)));
         origin.spawn(0, first, Acceptor { listener, gate, helpers, connections }.run())?;
@@ -199,7 +195,7 @@ struct Acceptor {
     /// One permit for every connection that may be open.
     gate: Option<Arc<Semaphore>>,
     helpers: Vec<mpsc::UnboundedSender<Accepted>>,
-    connections: Connections,
+    connections: Arc<Connections>,
 }
 
 /// A connection on its way to another thread, and its leave to be open.
@@ -229,7 +225,7 @@ impl Acceptor {
     }
 
     async fn accept(&self) -> TcpStream {
-        let tally = &self.connections.service.tally;
+        let tally = self.connections.tally();
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -248,86 +244,13 @@ impl Acceptor {
 }
 
 /// The event loop of a thread that does not accept: it serves the connections that it is given.
-async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connections: Connections) {
+async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connections: Arc<Connections>) {
     while let Some((stream, permit)) = inbox.recv().await {
         match TcpStream::from_std(stream) {
             Ok(stream) => connections.spawn(stream, permit),
             Err(_) => {
-                connections.service.tally.connections_closed.fetch_add(1, Relaxed);
+                connections.tally().connections_closed.fetch_add(1, Relaxed);
             }
         }
-    }
-}
-
-/// Serves connections.
-#[derive(Clone)]
-struct Connections {
-    http: http1::Builder,
-    service: Arc<Service>,
-    tls: Option<TlsAcceptor>,
-}
-
-impl Connections {
-    fn new(config: &OriginConfig, service: Arc<Service>, certified: Option<&Certified>) -> Connections {
-        let mut http = http1::Builder::new();
-        // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so
-        // that one slow request would hold up those before it, and half a request the whole connection. A
-        // client may end its side after the request (HTTP/1.0 tools do) and still wait for the reply.
-        http.half_close(true);
-        match config.keep_alive_timeout {
-            None => {}
-            Some(timeout) if timeout.is_zero() => {
-                http.keep_alive(false);
-            }
-            Some(timeout) => {
-                http.timer(TokioTimer::new()).header_read_timeout(timeout.to_std());
-            }
-        }
-        Connections { http, service, tls: certified.map(|certified| certified.acceptor.clone()) }
-    }
-
-    /// Serves a connection on this thread's event loop until either side ends it.
-    fn spawn(&self, stream: TcpStream, permit: Option<OwnedSemaphorePermit>) {
-        // A socket that refuses the option is dead already, which serving it will find out.
-        let _ = stream.set_nodelay(true);
-        let service = Arc::clone(&self.service);
-        let requests = Cell::new(0u32);
-        let answer = service_fn(move |request| {
-            requests.set(requests.get().saturating_add(1));
-            let (service, nth) = (Arc::clone(&service), requests.get());
-            async move { service.answer(request, nth).await }
-        });
-        let closing = Closing { service: Arc::clone(&self.service), _permit: permit };
-        // How a connection ends is its client's affair; what was answered has been counted.
-        match self.tls.clone() {
-            None => {
-                let connection = self.http.serve_connection(TokioIo::new(stream), answer);
-                tokio::spawn(async move {
-                    let _ = connection.await;
-                    drop(closing);
-                });
-            }
-            Some(tls) => {
-                let http = self.http.clone();
-                tokio::spawn(async move {
-                    if let Ok(stream) = tls.accept(stream).await {
-                        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
-                    }
-                    drop(closing);
-                });
-            }
-        }
-    }
-}
-
-/// Counts a connection as closed and gives its leave back, however it ends.
-struct Closing {
-    service: Arc<Service>,
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        self.service.tally.connections_closed.fetch_add(1, Relaxed);
     }
 }

@@ -18,7 +18,7 @@ use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -115,7 +115,8 @@ impl Service {
         &self.site
     }
 
-    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection.
+    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2, the
+    /// stream.
     pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
         let number = self.tally.requests.fetch_add(1, Relaxed);
         let file = self.files.find(request.uri().path());
@@ -123,6 +124,7 @@ impl Service {
             Some(_) => Err(Refusal::Unknown), // unused: the file is the reply
             None => Route::parse(request.uri().path()),
         };
+        let is_http1 = request.version() < Version::HTTP_2;
         // All of the body is read on every path: what is left of it would cost the connection.
         let received = read_to_end(request.into_body()).await?;
         self.serve(route, number).await;
@@ -134,7 +136,8 @@ impl Service {
         } else {
             route.and_then(|route| self.reply_to(route, received)).unwrap_or_else(refuse)
         };
-        if self.keep_alive_requests.is_some_and(|limit| nth >= limit.get()) {
+        // HTTP/2 has no such field; the connection itself announces its end there.
+        if is_http1 && self.keep_alive_requests.is_some_and(|limit| nth >= limit.get()) {
             reply.headers_mut().insert(CONNECTION, CLOSE);
         }
         self.tally.answered.fetch_add(1, Relaxed);

@@ -1,16 +1,23 @@
-//! The origin's certificate, made when it starts: a key of its own that nobody has signed.
+//! The origin's certificate: one from files, or one made when it starts, with a key of its own that nobody has
+//! signed.
 
+use crate::config::OriginConfig;
 use crate::origin::OriginError;
-use rcgen::{CertifiedKey, PublicKeyData};
-use std::fmt;
+use rcgen::CertifiedKey;
+use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, fs};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Names that the certificate is for.
+/// Names that a certificate of its own making is for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// HTTP/2's name in ALPN (RFC 9113 section 3.2).
+pub(crate) const HTTP2: &[u8] = b"h2";
 
 /// A certificate, and what serves with it.
 pub(crate) struct Certified {
@@ -19,6 +26,9 @@ pub(crate) struct Certified {
     pub public_key_info: Vec<u8>,
 }
 
+/// Certificates, the server's first, and its private key.
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
 impl fmt::Debug for Certified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certified").finish_non_exhaustive()
@@ -26,21 +36,65 @@ impl fmt::Debug for Certified {
 }
 
 impl Certified {
-    /// A new key (ECDSA, P-256) and a certificate for it, served by TLS 1.2 and 1.3 with tickets.
-    pub fn make() -> Result<Certified, OriginError> {
-        let failed = |error: &dyn fmt::Display| OriginError::Certificate(error.to_string());
-        let names = NAMES.map(str::to_owned).to_vec();
-        let CertifiedKey { cert, signing_key } =
-            rcgen::generate_simple_self_signed(names).map_err(|error| failed(&error))?;
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(|config| config.with_no_client_auth().with_single_cert(vec![cert.der().clone()], key))
-            .map_err(|error| failed(&error))?;
-        config.ticketer = aws_lc_rs::Ticketer::new().map_err(|error| failed(&error))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let public_key_info = signing_key.subject_public_key_info();
-        Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), public_key_info })
+    /// TLS as configured, if it is: 1.2 and 1.3 with tickets, HTTP/2 before HTTP/1.1.
+    ///
+    /// # Errors
+    /// [`OriginError::Certificate`] if files cannot be read, or do not belong together.
+    pub fn of(config: &OriginConfig) -> Result<Option<Certified>, OriginError> {
+        let identity = match (&config.certificate, &config.key) {
+            (Some(certificate), key) => read(certificate, key.as_deref().unwrap_or(certificate))?,
+            (None, Some(_)) => {
+                return Err(failed(&"serve with a key alone: name its certificate, too (--cert)"));
+            }
+            (None, None) if config.tls => make()?,
+            (None, None) => return Ok(None),
+        };
+        serve(identity).map(Some)
     }
+}
+
+fn failed(error: &dyn fmt::Display) -> OriginError {
+    OriginError::Certificate(error.to_string())
+}
+
+/// A new key (ECDSA, P-256) and a certificate for it.
+fn make() -> Result<Identity, OriginError> {
+    let names = NAMES.map(str::to_owned).to_vec();
+    let made = rcgen::generate_simple_self_signed(names);
+    let CertifiedKey { cert, signing_key } =
+        made.map_err(|error| failed(&format_args!("make a certificate: {error}")))?;
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    Ok((vec![cert.der().clone()], key))
+}
+
+/// The certificates of one file and the first key of another, or the same.
+fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
+    let bytes = |path: &Path| {
+        fs::read(path).map_err(|error| failed(&format_args!("read {}: {error}", path.display())))
+    };
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes(certificate)?).collect();
+    let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| {
+        failed(&format_args!("serve with {}: it has no certificate in PEM", certificate.display()))
+    })?;
+    let key = PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| {
+        failed(&format_args!(
+            "serve with {}: it has no private key in PEM (--key names its file)",
+            key.display()
+        ))
+    })?;
+    Ok((chain, key))
+}
+
+fn serve((chain, key): Identity) -> Result<Certified, OriginError> {
+    let wrong = |error: &dyn fmt::Display| failed(&format_args!("serve with the certificate: {error}"));
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let signing = provider.key_provider.load_private_key(key.clone_key()).map_err(|error| wrong(&error))?;
+    let public_key_info = signing.public_key().map(|info| info.to_vec()).unwrap_or_default();
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(|error| wrong(&error))?;
+    config.ticketer = aws_lc_rs::Ticketer::new().map_err(|error| wrong(&error))?;
+    config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
+    Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), public_key_info })
 }

@@ -137,6 +137,10 @@ impl Client {
         self.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
     }
 
+    pub fn read_bytes(&mut self, length: usize) -> Vec<u8> {
+        self.read_exactly(length)
+    }
+
     fn read_line(&mut self) -> String {
         let mut line = String::new();
         self.stream.read_line(&mut line).expect("a line");

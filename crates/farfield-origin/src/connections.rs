@@ -1,0 +1,144 @@
+//! Connections of an origin from their first byte to their end: TLS, the version of HTTP, and the requests.
+//!
+//! Over TLS the version is what ALPN agreed on, HTTP/1 without; in cleartext HTTP/2 is recognised by its
+//! preface (RFC 9113 section 3.3, prior knowledge). Requests of both versions are answered by the same
+//! [`Service`], each stream of HTTP/2 by itself, so that service times, queue and faults are those of the
+//! origin whatever the version.
+
+use crate::config::OriginConfig;
+use crate::keep_alive::KeepAlive;
+use crate::service::{Service, Tally};
+use crate::tls::{Certified, HTTP2};
+use crate::version::Opened;
+use farfield_base::Duration;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::TlsAcceptor;
+
+/// Streams that clients may have reset before this thread looked at them. A thread that was kept from its
+/// processor finds all that came meanwhile, and must not take clients that gave up for an attack.
+const RESETS_MAX: usize = 100_000;
+
+/// Serves connections.
+pub(crate) struct Connections {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    service: Arc<Service>,
+    tls: Option<TlsAcceptor>,
+    keep_alive_timeout: Option<Duration>,
+    keep_alive_requests: Option<NonZeroU32>,
+}
+
+impl Connections {
+    pub(crate) fn new(
+        config: &OriginConfig,
+        service: Arc<Service>,
+        certified: Option<&Certified>,
+    ) -> Connections {
+        let mut http1 = http1::Builder::new();
+        // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so
+        // that one slow request would hold up those before it, and half a request the whole connection. A
+        // client may end its side after the request (HTTP/1.0 tools do) and still wait for the reply.
+        http1.half_close(true);
+        match config.keep_alive_timeout {
+            None => {}
+            Some(timeout) if timeout.is_zero() => {
+                http1.keep_alive(false);
+            }
+            Some(timeout) => {
+                http1.timer(TokioTimer::new()).header_read_timeout(timeout.to_std());
+            }
+        }
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2.timer(TokioTimer::new()).max_pending_accept_reset_streams(RESETS_MAX);
+        Connections {
+            http1,
+            http2,
+            service,
+            tls: certified.map(|certified| certified.acceptor.clone()),
+            keep_alive_timeout: config.keep_alive_timeout,
+            keep_alive_requests: config.keep_alive_requests,
+        }
+    }
+
+    /// Counters of the origin.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.service.tally
+    }
+
+    /// Serves a connection on this thread's event loop until either side ends it.
+    pub(crate) fn spawn(self: &Arc<Connections>, stream: TcpStream, permit: Option<OwnedSemaphorePermit>) {
+        // A socket that refuses the option is dead already, which serving it will find out.
+        let _ = stream.set_nodelay(true);
+        let connections = Arc::clone(self);
+        let closing = Closing { service: Arc::clone(&self.service), _permit: permit };
+        tokio::spawn(async move {
+            connections.serve(stream).await;
+            drop(closing);
+        });
+    }
+
+    /// How a connection ends is its client's affair; what was answered has been counted.
+    async fn serve(&self, stream: TcpStream) {
+        match &self.tls {
+            None => match Opened::read(stream, self.keep_alive_timeout).await {
+                Some(opened) if opened.is_http2() => Box::pin(self.speak_http2(opened)).await,
+                Some(opened) => self.speak_http1(opened).await,
+                None => {}
+            },
+            Some(tls) => match tls.accept(stream).await {
+                Ok(stream) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => {
+                    Box::pin(self.speak_http2(stream)).await;
+                }
+                Ok(stream) => self.speak_http1(stream).await,
+                Err(_) => {}
+            },
+        }
+    }
+
+    async fn speak_http1<T: AsyncRead + AsyncWrite + Unpin>(&self, stream: T) {
+        let (service, requests) = (&*self.service, Cell::new(0u32));
+        let answer = service_fn(move |request| {
+            requests.set(requests.get().saturating_add(1));
+            service.answer(request, requests.get())
+        });
+        let _ = self.http1.serve_connection(TokioIo::new(stream), answer).await;
+    }
+
+    /// Serves the streams of a connection, each as a task of its own, until keep-alive or the client ends it.
+    async fn speak_http2<T: AsyncRead + AsyncWrite + Unpin>(&self, stream: T) {
+        let keep_alive = KeepAlive::new(self.keep_alive_timeout, self.keep_alive_requests);
+        let answer = service_fn(|request| {
+            let (service, asked) = (Arc::clone(&self.service), keep_alive.begin());
+            async move { service.answer(request, asked.number()).await }
+        });
+        let mut connection = pin!(self.http2.serve_connection(TokioIo::new(stream), answer));
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = keep_alive.over() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+/// Counts a connection as closed and gives its leave back, however it ends.
+struct Closing {
+    service: Arc<Service>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.service.tally.connections_closed.fetch_add(1, Relaxed);
+    }
+}
