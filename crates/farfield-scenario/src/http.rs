@@ -42,8 +42,7 @@ impl HttpVersion {
 }
 
 impl Scenario {
-    /// Refuses HTTP/2 before servers of farfield's own, which speak HTTP/1, and policies of the other
-    /// version.
+    /// Refuses HTTP/2 before the model of a server, which speaks HTTP/1, and policies of the other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
         if self.http != HttpVersion::Http2 {
@@ -58,15 +57,13 @@ impl Scenario {
             let sentence = "HTTP/2 has streams in place of pipelining; write `multiplexed` or `persistent`, and `streams`";
             return Err(Mistake::at("connections.policy", sentence));
         }
-        let is_built_in = self.target.is_none() && !self.is_started();
-        let server = match self.plane {
-            PlaneKind::Simulated => "the model of a server of the simulated plane",
-            PlaneKind::Sockets | PlaneKind::Emulated if is_built_in => "the built-in server",
-            PlaneKind::Sockets | PlaneKind::Emulated => return Ok(()),
-        };
-        let sentence =
-            format!("{server} speaks HTTP/1; name a target that speaks HTTP/2, or write http = \"1.1\"");
-        Err(Mistake::at("http", sentence))
+        match self.plane {
+            PlaneKind::Sockets | PlaneKind::Emulated => Ok(()),
+            PlaneKind::Simulated => Err(Mistake::at(
+                "http",
+                "the model of a server of the simulated plane speaks HTTP/1; choose another plane, or write http = \"1.1\"",
+            )),
+        }
     }
 }
 
@@ -87,7 +84,6 @@ mod tests {
             }
         };
         let url = "target = 'http://10.0.0.1/'\nhttp = '2'\n";
-        check("http = '2'", &["s.toml:1: http: ", "the built-in server speaks HTTP/1"]);
         check("http = '2'\nplane = 'simulated'", &["s.toml:1: http: ", "simulated plane speaks HTTP/1"]);
         for policy in ["pipelined", "pipelined-early-close"] {
             check(
@@ -108,6 +104,7 @@ mod tests {
             &["requests", "upgrade"],
         );
         check("http = '3'", &["s.toml:1", "http"]);
+        from_text("http = '2'\n", None, &Overlay::default()).expect("the built-in server speaks HTTP/2");
         for policy in ["multiplexed", "persistent", "one-request", "early-close", "shared-pool"] {
             let text = format!("{url}connections.policy = '{policy}'\nconnections.streams = 7");
             let read = from_text(&text, None, &Overlay::default()).expect("a scenario");

@@ -139,8 +139,9 @@ impl RunPlan {
 impl Scenario {
     /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
     fn name_folders(&mut self, beside: &Path) {
-        if let Some(root) = self.origin.as_mut().and_then(|origin| origin.root.as_mut()) {
-            *root = inputs::absolute(root);
+        if let Some(origin) = &mut self.origin {
+            let paths = [&mut origin.root, &mut origin.certificate, &mut origin.key];
+            paths.into_iter().flatten().for_each(|path| *path = inputs::absolute(path));
         }
         if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
             let directory =

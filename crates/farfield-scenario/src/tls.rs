@@ -9,6 +9,7 @@ use farfield_http::tls::model::Offer;
 use farfield_http::tls::{
     Alpn, Group, Identities, Pin, Settings, SettingsError, Trust, Version, certificates_of_pem,
 };
+use farfield_origin::OriginConfig;
 use farfield_traffic::file::{FileError, Load};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -131,7 +132,7 @@ impl Scenario {
     /// Whether the built-in server is the run's, and serves over TLS.
     fn is_built_in_secure(&self) -> bool {
         let is_built_in = self.plane != PlaneKind::Simulated && self.target.is_none() && !self.is_started();
-        is_built_in && self.origin.as_ref().is_some_and(|origin| origin.tls)
+        is_built_in && self.origin.as_ref().is_some_and(OriginConfig::is_secure)
     }
 
     /// TLS of the simulated plane: what its users offer, and what the model of a server has.
@@ -174,7 +175,8 @@ impl Scenario {
         if self.plane == PlaneKind::Simulated {
             return spec.check_for_model().map(|()| None);
         }
-        if self.is_built_in_secure() && spec.verify {
+        let is_made = self.origin.as_ref().is_none_or(|origin| origin.certificate.is_none());
+        if self.is_built_in_secure() && is_made && spec.verify {
             let sentence = "the built-in server makes its certificate when it starts, so that nothing can verify it: \
                             write --insecure (tls.verify = false), or start `farfield serve --tls` and pin the key that \
                             it names";

@@ -293,6 +293,12 @@ pub struct ServeFlags {
     /// Serve over TLS, with a certificate that is made at the start
     #[arg(long)]
     pub tls: bool,
+    /// PEM file of the certificate to serve over TLS with, instead of one that is made
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cert: Option<PathBuf>,
+    /// PEM file of the certificate's key; the certificate's file if absent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cert")]
+    pub key: Option<PathBuf>,
     /// The address to listen on
     #[arg(default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub bind: String,

@@ -6,7 +6,7 @@ mod shop;
 
 use common::nginx::Nginx;
 use common::secure::{self, Authority, BOTH, VALID};
-use common::wan::{Kind, Wan, find};
+use common::wan::{CALM_PACKETS, Kind, Wan, find, may_build};
 use common::{Ended, Place, count, poll};
 use farfield_base::{Duration, Outcome, Sample};
 use shop::{Shop, VISIT, users};
@@ -264,4 +264,16 @@ fn emulated_clients_speak_http2_across_the_wan() {
         assert_eq!(sample.connect_begun != farfield_base::Stamp::NEVER, sample.number == 0);
     }
     assert!(samples.iter().all(|sample| sample.number < 4), "a connection for each page");
+}
+
+/// The built-in server answers every request by a stream of its own: in cleartext and over TLS, near and far.
+#[test]
+fn the_built_in_server_speaks_http2() {
+    let place = Place::new();
+    let near = ["", "--set origin.tls=true --insecure", "--policy multiplexed --set connections.streams=4"];
+    let far = may_build("the_built_in_server_speaks_http2").then_some("--rtt 20ms");
+    for words in near.into_iter().chain(far) {
+        let ended = place.run(&format!("--http 2 -n 40 -c 4 {CALM_PACKETS} {words}")).exits(0);
+        assert!(answered(&ended).len() >= 40, "{words}: {ended:?}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use farfield_engine::{descriptors, interrupt};
 use farfield_http::tls::Pin;
 use farfield_origin::{Origin, OriginConfig};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use toml::{Table, Value};
 
@@ -24,8 +25,12 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
     ))?;
     if let Some(key) = origin.public_key_info() {
         output::put(&format!(
-            "its certificate, for localhost, was made just now: `--insecure` accepts it, and so does \
-             `--set 'tls.pins=[\"{}\"]'`\n",
+            "{}: `--insecure` accepts it, and so does `--set 'tls.pins=[\"{}\"]'`\n",
+            if flags.cert.is_some() {
+                "with the given certificate"
+            } else {
+                "its certificate, for localhost, was made just now"
+            },
             Pin::of(key)
         ))?;
     }
@@ -56,6 +61,10 @@ fn config(flags: &ServeFlags) -> Result<OriginConfig, Problem> {
     let count = |count: Option<u32>| count.map(|count| Value::from(i64::from(count)));
     set("bind", Some(flags.bind.as_str().into()));
     set("tls", flags.tls.then(|| Value::from(true)));
+    let path =
+        |path: &Option<PathBuf>| path.as_ref().map(|path| Value::from(path.to_string_lossy().as_ref()));
+    set("certificate", path(&flags.cert));
+    set("key", path(&flags.key));
     set("threads", count(flags.threads));
     set("service-time", text(&flags.service_time));
     set("servers", count(flags.servers));
