@@ -29,6 +29,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -s V -l version -d 'Prin
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Load a server, and judge the result'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "shell" -d 'Run any program behind an emulated path to a server'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
@@ -116,6 +117,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'Seed 
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l trace -d 'Show whole heads and bodies, up to 4000 characters of each'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand serve" -l cert -d 'PEM file of the certificate to serve over TLS with, instead of one that is made' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand serve" -l key -d 'PEM file of the certificate\'s key; the certificate\'s file if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s t -l threads -d 'Number of event loops' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l service-time -d 'How long each request takes to serve' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l servers -d 'The most requests served at once; the others wait' -r
@@ -132,6 +135,30 @@ complete -c farfield -n "__fish_farfield_using_subcommand serve" -l seed -d 'See
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l config -d 'Any key of a scenario\'s `origin` table, as TOML; other flags outrank it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l tls -d 'Serve over TLS, with a certificate that is made at the start'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l scenario -d 'Scenario with the network and the server; its load is not used' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l as -d 'The class of clients whose path the program gets; the first if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l access -d 'The access link, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+modem-33k\t''
+t1\t''
+wan\t''
+satellite\t''
+ethernet\t''
+fibre\t''
+dsl\t''
+4g\t''
+5g\t''
+wifi\t''
+geostationary\t''
+low-orbit\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l rtt -d 'Round-trip time to the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
+tun\t''
+packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l seed -d 'Seed of the links\' random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -s q -l quiet -d 'Print nothing but what the program prints'
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON'
 csv\t'The samples as comma-separated values, a line for each request'
@@ -257,21 +284,22 @@ complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve report compare runs verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell report compare runs verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'Recommend a keep-alive timeout, for a server whose connections each hold a worker'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write the files of a site, each of exactly its size, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, as a start for your own'
