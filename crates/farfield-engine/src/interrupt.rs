@@ -24,8 +24,8 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(raised)
 }
 
-/// A flag for the parent of a program that shares its terminal: SIGTERM and SIGHUP set it. SIGINT and SIGQUIT,
-/// which the program gets as well, are left to the program.
+/// A flag for the parent of a program that shares its terminal: SIGTERM and SIGHUP set it. SIGINT and
+/// SIGQUIT, which the program gets as well, are left to the program.
 pub fn flag_of_a_parent() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGQUIT] {

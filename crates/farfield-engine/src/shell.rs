@@ -3,7 +3,7 @@
 //!
 //! A [`Shell`] is set up from an emulated plane and one of its clients. It has two testbeds: the server's,
 //! as in a run, and one whose "server" is the program and whose "clients" are everybody else. Between them
-//! a thread passes packets on ([`forwarding`]), by the clock and the [`Router`].
+//! a thread passes packets on, by the clock and the [`Router`].
 
 mod forwarding;
 mod packet_port;

@@ -65,8 +65,9 @@ pub struct OriginConfig {
     /// the close. Default: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
-    /// Number of replies after which a connection is closed, announced by `Connection: close` on the last; over
-    /// HTTP/2 by GOAWAY, and what is requested until the client has read it is answered too. Default: no limit.
+    /// Number of replies after which a connection is closed, announced by `Connection: close` on the last;
+    /// over HTTP/2 by GOAWAY, and what is requested until the client has read it is answered too. Default:
+    /// no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_requests: Option<NonZeroU32>,
     /// A folder whose files are served as they are, before anything else of the same path; relative to where

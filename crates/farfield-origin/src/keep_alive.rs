@@ -1,7 +1,8 @@
 //! Keep-alive of a connection of HTTP/2: when the origin announces its end (GOAWAY).
 //!
-//! Streams that are open then are still answered, and so are those that the client opens until it has read the
-//! announcement (RFC 9113 section 6.8). HTTP/1 has these limits in hyper, and in the reply's own fields.
+//! Streams that are open then are still answered, and so are those that the client opens until it has read
+//! the announcement (RFC 9113 section 6.8). HTTP/1 has these limits in hyper, and in the reply's own
+//! fields.
 
 use async_io::Timer;
 use farfield_base::Duration;

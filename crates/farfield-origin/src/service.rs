@@ -17,8 +17,8 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
-use hyper::{Request, Response, StatusCode, Version};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -115,8 +115,8 @@ impl Service {
         &self.site
     }
 
-    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2, the
-    /// stream.
+    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2,
+    /// the stream.
     pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
         let number = self.tally.requests.fetch_add(1, Relaxed);
         let file = self.files.find(request.uri().path());
@@ -125,6 +125,7 @@ impl Service {
             None => Route::parse(request.uri().path()),
         };
         let is_http1 = request.version() < Version::HTTP_2;
+        let head_alone = request.method() == Method::HEAD && !is_http1;
         // All of the body is read on every path: what is left of it would cost the connection.
         let received = read_to_end(request.into_body()).await?;
         self.serve(route, number).await;
@@ -141,7 +142,7 @@ impl Service {
             reply.headers_mut().insert(CONNECTION, CLOSE);
         }
         self.tally.answered.fetch_add(1, Relaxed);
-        Ok(reply)
+        Ok(if head_alone { without_body(reply) } else { reply })
     }
 
     /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no
@@ -198,6 +199,14 @@ impl Service {
             Route::EchoLength => found(TEXT, ReplyBody::Whole(format!("{received}\n").into())),
         }
     }
+}
+
+/// The answer to HEAD: the length of the body in its place. Over HTTP/1 hyper does this.
+fn without_body(mut reply: Reply) -> Reply {
+    if let Some(length) = reply.body().size_hint().exact() {
+        reply.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
+    reply.map(|_| ReplyBody::Empty)
 }
 
 /// Reads a body and counts its bytes, keeping none.

@@ -1,5 +1,5 @@
-//! The origin's certificate: one from files, or one made when it starts, with a key of its own that nobody has
-//! signed.
+//! The origin's certificate: one from files, or one made when it starts, with a key of its own that nobody
+//! has signed.
 
 use crate::config::OriginConfig;
 use crate::origin::OriginError;

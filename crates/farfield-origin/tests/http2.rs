@@ -1,5 +1,5 @@
-//! HTTP/2 in cleartext, by prior knowledge: every stream is a request like those of HTTP/1, and a connection ends
-//! in good order. The client is the crate h2's, which shares nothing with farfield's.
+//! HTTP/2 in cleartext, by prior knowledge: every stream is a request like those of HTTP/1, and a
+//! connection ends in good order. The client is the crate h2's, which shares nothing with farfield's.
 
 #![expect(clippy::disallowed_methods, reason = "tests of a real server read a real clock")]
 
@@ -103,7 +103,8 @@ fn paths_mean_what_they_mean_over_http1() {
     assert_eq!((counters.connections, counters.requests, counters.answered), (2, 18, 18));
 }
 
-/// Streams are served at the same time, within what `servers` allows: the one that takes an hour keeps none back.
+/// Streams are served at the same time, within what `servers` allows: the one that takes an hour keeps
+/// none back.
 #[test]
 fn streams_are_served_each_by_itself() {
     let origin = configured("");
@@ -118,8 +119,8 @@ fn streams_are_served_each_by_itself() {
     assert_eq!((origin.served().requests, origin.served().answered), (4, 3));
 }
 
-/// Twelve requests on one connection before two servers of 20 ms take six services, as by the queue's formula;
-/// the origin answers none early.
+/// Twelve requests on one connection before two servers of 20 ms take six services, as by the queue's
+/// formula; the origin answers none early.
 #[test]
 fn the_capacity_is_that_of_the_servers() {
     let origin = configured("servers = 2\nservice-time = '20ms'\nerror-rate = 1.0");

@@ -26,8 +26,8 @@ fn curl_ms(wan: &Wan, flags: &str, path: &str) -> (f64, Ended) {
     (seconds.parse::<f64>().expect("seconds") * 1e3, ended)
 }
 
-/// A handshake and a request are two round trips; a modem adds 32,768 B and their headers at 56 kbit/s. The upper ends
-/// leave room for a busy machine.
+/// A handshake and a request are two round trips; a modem adds 32,768 B and their headers at 56 kbit/s.
+/// The upper ends leave room for a busy machine.
 #[test]
 fn curl_behind_paths() {
     let test = "curl_behind_paths";

@@ -1,3 +1,5 @@
+//! What exports hold, read back, of runs whole and damaged.
+
 use super::*;
 use crate::terminal::scene::{Scene, killed};
 use farfield_base::{Duration, Instant, Outcome, Sample};

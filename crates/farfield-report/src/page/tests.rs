@@ -1,3 +1,5 @@
+//! What the page says and draws, of runs whole and damaged, and that nothing hostile becomes script.
+
 use super::*;
 use crate::directory::SUMMARY_FILE;
 use crate::export::{HISTOGRAMS_FILE, SAMPLES_FILE};
