@@ -61,8 +61,8 @@ pub struct OriginConfig {
     /// Default 4096.
     pub backlog: u32,
     /// How long a connection may stay idle, or take to send a request's head, before it is closed; zero
-    /// closes it after every reply. Over HTTP/2 no stream is open on an idle connection, and GOAWAY announces
-    /// the close. Default: for ever.
+    /// closes it after every reply. Over HTTP/2 a connection is idle once every request has its reply's head,
+    /// and GOAWAY announces the close: a body on its way is sent to its end. Default: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive_timeout: Option<Duration>,
     /// Number of replies after which a connection is closed, announced by `Connection: close` on the last;
