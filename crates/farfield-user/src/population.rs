@@ -271,6 +271,7 @@ impl Population {
             Wake::Deadline => self.end_overdue(transport, now),
             Wake::Unanswered => self.abandon_unanswered(transport, now),
             Wake::Idle => self.close_idle(transport, now),
+            Wake::Quic(key) => self.handle_quic_timer(transport, now, key),
             Wake::Load { item, turn } => self.begin_load(transport, now, due, item, turn),
             Wake::Start { user } => self.begin_load(transport, now, due, user, 0),
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {

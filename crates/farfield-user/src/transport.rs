@@ -58,6 +58,8 @@ pub enum Wake {
     Unanswered,
     /// The connection that has been idle in a pool for longest may have come to its end.
     Idle,
+    /// A timer of the QUIC connection may have come to its end.
+    Quic(ConnectionKey),
 }
 
 impl Wake {
@@ -98,6 +100,18 @@ impl Failure {
     }
 }
 
+/// Datagrams of one connection, which leave together: all have `segment_bytes` bytes, but for the last, which
+/// may have fewer (generic segmentation offload).
+#[derive(Debug, Clone, Copy)]
+pub struct Datagrams<'a> {
+    /// The codepoint of the IP header's ECN field, 0 to 3 (RFC 3168 section 5).
+    pub ecn: u8,
+    /// Bytes of each datagram, at least one.
+    pub segment_bytes: usize,
+    /// The datagrams, one behind another. The transport may keep a handle.
+    pub bytes: &'a Bytes,
+}
+
 /// The plane, seen from a population. No call re-enters the population: what follows from one is handed in
 /// later by `handle_*`.
 pub trait Transport {
@@ -106,6 +120,24 @@ pub trait Transport {
 
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
+
+    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was. There is
+    /// no handshake to wait for: datagrams can be sent at once, and what comes back is handed in with
+    /// [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the socket is
+    /// handed in as a failure: port unreachable as [`Failure::Refused`], all others as
+    /// [`Failure::Unreachable`]. [`close`](Self::close) and [`abandon`](Self::abandon) close it, and send
+    /// nothing.
+    ///
+    /// Planes that carry no datagrams refuse HTTP/3 before the run, and need not have this.
+    fn open_datagrams(&mut self, _connection: ConnectionKey, _user: u32) -> Instant {
+        unreachable!("HTTP/3 is refused on a plane that carries no datagrams")
+    }
+
+    /// Sends `datagrams` on a socket that [`open_datagrams`](Self::open_datagrams) opened, as far as they can
+    /// go at once, and returns when that was. Those that cannot are lost, as on a path.
+    fn send_datagrams(&mut self, _connection: ConnectionKey, _datagrams: Datagrams<'_>) -> Instant {
+        unreachable!("HTTP/3 is refused on a plane that carries no datagrams")
+    }
 
     /// Closes in good order. Nothing more is heard of the connection.
     fn close(&mut self, connection: ConnectionKey);
