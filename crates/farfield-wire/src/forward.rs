@@ -2,11 +2,9 @@
 //! 1624).
 
 use crate::checksum::update_checksum;
+use crate::ecn::{self, Ecn};
 use crate::field::{put_u16, u16_at};
 use crate::ip::{IpPacket, ParseError};
-
-const ECN: u8 = 0b11;
-const CONGESTION_EXPERIENCED: u8 = 0b11;
 
 /// Takes a hop from `packet`. False, and nothing changed, if it had none left to take: answer with
 /// [`IcmpError::HopLimitExceeded`](crate::IcmpError::HopLimitExceeded) (RFC 1812, section 5.3.1).
@@ -47,21 +45,23 @@ pub fn set_hop_limit(packet: &mut [u8], hops: u8) {
 /// # Errors
 /// When it is no IP packet.
 pub fn mark_congestion(packet: &mut [u8]) -> Result<bool, ParseError> {
-    let view = IpPacket::parse(packet)?;
-    let (class, is_v4) = match view {
-        IpPacket::V4(view) => (view.traffic_class(), true),
-        IpPacket::V6(view) => (view.traffic_class(), false),
-    };
-    if class & ECN == 0 {
-        return Ok(false);
+    let marked = IpPacket::parse(packet)?.ecn().marked();
+    if let Some(ecn) = marked {
+        set_ecn(packet, ecn);
     }
-    if is_v4 {
-        let word = u16_at(packet, 0) | u16::from(CONGESTION_EXPERIENCED);
-        change_v4_word(packet, 0, word);
-    } else {
-        packet[1] |= CONGESTION_EXPERIENCED << 4;
+    Ok(marked.is_some())
+}
+
+/// Gives `packet` this ECN codepoint. What is no IP packet stays as it is.
+pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
+    match IpPacket::parse(packet) {
+        Ok(IpPacket::V4(_)) => {
+            let word = u16_at(packet, 0) & !u16::from(ecn::MASK) | u16::from(ecn.bits());
+            change_v4_word(packet, 0, word);
+        }
+        Ok(IpPacket::V6(_)) => packet[1] = packet[1] & !(ecn::MASK << 4) | ecn.bits() << 4,
+        Err(_) => {}
     }
-    Ok(true)
 }
 
 fn change_v4_word(packet: &mut [u8], at: usize, new: u16) {

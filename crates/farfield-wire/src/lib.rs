@@ -22,6 +22,7 @@
 //! reports do).
 
 mod checksum;
+mod ecn;
 mod field;
 mod forward;
 mod fragment;
@@ -44,7 +45,8 @@ mod udp;
 mod vnet;
 
 pub use checksum::{Sum, complete_checksum, update_checksum, update_checksum_u32};
-pub use forward::{decrement_hop_limit, mark_congestion, set_hop_limit};
+pub use ecn::Ecn;
+pub use forward::{decrement_hop_limit, mark_congestion, set_ecn, set_hop_limit};
 pub use fragment::{FragmentError, Fragments, Piece};
 pub use icmp::IcmpPacket;
 pub use icmp_error::{IcmpError, echo_reply};

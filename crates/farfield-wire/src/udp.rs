@@ -6,6 +6,8 @@ use crate::ip::{Addresses, ParseError, Protocol};
 
 /// Bytes of the header.
 pub(crate) const HEADER_LEN: usize = 8;
+/// Where the checksum lies.
+const CHECKSUM_AT: usize = 6;
 
 /// A view of a UDP datagram: exactly its length.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +47,20 @@ impl<'a> UdpPacket<'a> {
         &self.bytes[HEADER_LEN..]
     }
 
+    /// Bytes of header and data.
+    pub fn wire_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// True if it has a checksum. IPv4 allows none.
+    pub fn has_checksum(&self) -> bool {
+        u16_at(self.bytes, CHECKSUM_AT) != 0
+    }
+
     /// True if its checksum is right between these addresses; one of zero means none, which IPv6 does not
     /// allow.
     pub fn checksum_is_valid(&self, addresses: &Addresses) -> bool {
-        if u16_at(self.bytes, 6) == 0 {
+        if !self.has_checksum() {
             return matches!(addresses, Addresses::V4 { .. });
         }
         addresses.pseudo_header(Protocol::UDP, self.bytes.len()).bytes(self.bytes).fold() == 0xffff
@@ -80,14 +92,25 @@ impl UdpRepr {
     /// # Panics
     /// If the payload is longer than 65,527 bytes or `out` is too short.
     pub fn emit(&self, addresses: &Addresses, payload: &[u8], out: &mut [u8]) -> usize {
-        let length = HEADER_LEN + payload.len();
+        self.emit_partial(addresses, payload.len(), out);
+        let header = &mut out[..HEADER_LEN];
+        let checksum = Sum::of(header).bytes(payload).checksum();
+        put_u16(header, CHECKSUM_AT, if checksum == 0 { 0xffff } else { checksum });
+        HEADER_LEN
+    }
+
+    /// As [`emit`](Self::emit), but leaves the checksum to offload: the field holds the sum of the
+    /// pseudo-header (see [`ChecksumNeed::Partial`](crate::ChecksumNeed::Partial)).
+    ///
+    /// # Panics
+    /// If the payload is longer than 65,527 bytes or `out` is too short.
+    pub fn emit_partial(&self, addresses: &Addresses, payload_len: usize, out: &mut [u8]) -> usize {
+        let length = HEADER_LEN + payload_len;
         let header = &mut out[..HEADER_LEN];
         put_u16(header, 0, self.source_port);
         put_u16(header, 2, self.destination_port);
         put_u16(header, 4, u16::try_from(length).expect("a UDP datagram has at most 65,535 bytes"));
-        put_u16(header, 6, addresses.pseudo_header(Protocol::UDP, length).fold());
-        let checksum = Sum::of(header).bytes(payload).checksum();
-        put_u16(header, 6, if checksum == 0 { 0xffff } else { checksum });
+        put_u16(header, CHECKSUM_AT, addresses.pseudo_header(Protocol::UDP, length).fold());
         HEADER_LEN
     }
 }
@@ -95,6 +118,7 @@ impl UdpRepr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::complete_checksum;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -144,6 +168,12 @@ mod tests {
                 let view = UdpPacket::parse(&bytes).unwrap();
                 prop_assert!(view.checksum_is_valid(&addresses));
                 prop_assert_eq!((UdpRepr::parse(&view), view.payload()), (repr, &payload[..]));
+                // What offload completes is the same.
+                let mut partial = vec![0xaa; 8];
+                repr.emit_partial(&addresses, payload.len(), &mut partial);
+                partial.extend(&payload);
+                prop_assert!(complete_checksum(&mut partial, 0, 6));
+                prop_assert_eq!(&partial, &bytes[..bytes.len() - 1]);
             }
         }
     }
