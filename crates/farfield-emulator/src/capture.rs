@@ -16,7 +16,7 @@ pub struct CapturePlan {
     pub clients: Vec<u32>,
     /// Only packets of these clients; of all, if empty.
     pub of_clients: Vec<u32>,
-    /// Only TCP from or to this port.
+    /// Only TCP and UDP from or to this port.
     pub port: Option<u16>,
 }
 
@@ -27,7 +27,8 @@ pub struct Captured {
     pub at: Instant,
     /// Where: 0 is the gateway, then come the plan's clients in order.
     pub interface: u32,
-    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the network.
+    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the
+    /// network.
     pub outbound: bool,
     /// The packet, as it was there.
     pub packet: Packet,
@@ -110,6 +111,7 @@ impl Tap {
 fn has_port(packet: &Packet, port: u16) -> bool {
     match &packet.carried {
         Carried::Tcp(tcp) => tcp.source_port == port || tcp.destination_port == port,
+        Carried::Udp(udp) => udp.source_port == port || udp.destination_port == port,
         Carried::Raw(_) => false,
     }
 }

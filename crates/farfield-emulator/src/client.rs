@@ -22,8 +22,21 @@ pub(crate) struct Client {
     pub up: Own,
     pub down: Own,
     next_port: u16,
-    /// Ports in use with their connections, in order of ports.
-    ports: SmallVec<[(u16, SocketSlot); 1]>,
+    /// Ports in use with what is bound to them, in order of ports.
+    ports: SmallVec<[(Port, SocketSlot); 1]>,
+}
+
+/// A port of a client. The same number may be in use for both kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Port(PortKind, u16);
+
+/// The protocol that a port belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PortKind {
+    /// Its slots are those of connections.
+    Tcp,
+    /// Its slots are those of datagram sockets.
+    Udp,
 }
 
 /// A client's own links in one direction.
@@ -63,22 +76,22 @@ impl Client {
         }
     }
 
-    /// Takes the next port for the connection in slot `socket`: one after the other, as hosts of the papers'
-    /// time did. `None` if all are in use.
-    pub fn take_port(&mut self, socket: SocketSlot) -> Option<u16> {
+    /// Takes the next port for the connection or the datagram socket in slot `socket`: one after the other,
+    /// as hosts of the papers' time did. `None` if all are in use.
+    pub fn take_port(&mut self, kind: PortKind, socket: SocketSlot) -> Option<u16> {
         for _ in 0..=(u16::MAX - PORT_FIRST) {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(PORT_FIRST);
-            if let Err(at) = self.position(port) {
-                self.ports.insert(at, (port, socket));
+            if let Err(at) = self.position(Port(kind, port)) {
+                self.ports.insert(at, (Port(kind, port), socket));
                 return Some(port);
             }
         }
         None
     }
 
-    pub fn free_port(&mut self, port: u16) {
-        if let Ok(at) = self.position(port) {
+    pub fn free_port(&mut self, kind: PortKind, port: u16) {
+        if let Ok(at) = self.position(Port(kind, port)) {
             self.ports.remove(at);
             if self.ports.is_empty() {
                 self.ports.shrink_to_fit();
@@ -86,9 +99,9 @@ impl Client {
         }
     }
 
-    /// The connection on `port`.
-    pub fn connection(&self, port: u16) -> Option<SocketSlot> {
-        self.position(port).ok().map(|at| self.ports[at].1)
+    /// The connection or the datagram socket on a port.
+    pub fn socket(&self, (kind, port): (PortKind, u16)) -> Option<SocketSlot> {
+        self.position(Port(kind, port)).ok().map(|at| self.ports[at].1)
     }
 
     /// The port that the next connection gets, if it is free.
@@ -96,7 +109,7 @@ impl Client {
         self.next_port
     }
 
-    fn position(&self, port: u16) -> Result<usize, usize> {
+    fn position(&self, port: Port) -> Result<usize, usize> {
         self.ports.binary_search_by_key(&port, |(port, _)| *port)
     }
 }
@@ -195,14 +208,31 @@ mod tests {
     #[test]
     fn ports_go_one_after_the_other_and_round() {
         let mut client = client();
-        let at = SocketSlot::new;
-        assert_eq!((client.take_port(at(7)), client.take_port(at(8))), (Some(10_000), Some(10_001)));
-        assert_eq!(client.connection(10_001), Some(at(8)));
-        client.free_port(10_000);
+        let (at, tcp) = (SocketSlot::new, PortKind::Tcp);
+        assert_eq!(
+            (client.take_port(tcp, at(7)), client.take_port(tcp, at(8))),
+            (Some(10_000), Some(10_001))
+        );
+        assert_eq!(client.socket((tcp, 10_001)), Some(at(8)));
+        client.free_port(tcp, 10_000);
         for port in 10_002..=65_535u32 {
-            assert_eq!(client.take_port(at(port)), Some(port as u16));
+            assert_eq!(client.take_port(tcp, at(port)), Some(port as u16));
         }
-        assert_eq!(client.take_port(at(1)), Some(10_000), "the one that was freed");
-        assert_eq!(client.take_port(at(2)), None, "all are in use");
+        assert_eq!(client.take_port(tcp, at(1)), Some(10_000), "the one that was freed");
+        assert_eq!(client.take_port(tcp, at(2)), None, "all are in use");
+        assert_eq!(client.take_port(PortKind::Udp, at(3)), Some(10_001), "those of UDP are others");
+    }
+
+    #[test]
+    fn ports_of_both_kinds_are_apart() {
+        let (mut client, at) = (client(), SocketSlot::new);
+        assert_eq!(client.take_port(PortKind::Udp, at(1)), Some(10_000));
+        assert_eq!(client.take_port(PortKind::Tcp, at(2)), Some(10_001));
+        assert_eq!(client.socket((PortKind::Tcp, 10_000)), None);
+        assert_eq!(client.socket((PortKind::Udp, 10_000)), Some(at(1)));
+        client.free_port(PortKind::Tcp, 10_000);
+        assert_eq!(client.socket((PortKind::Udp, 10_000)), Some(at(1)), "a port of the other kind");
+        client.free_port(PortKind::Udp, 10_000);
+        assert_eq!(client.socket((PortKind::Udp, 10_000)), None);
     }
 }

@@ -2,8 +2,9 @@
 //! packets on them; where the shard is alone, the shared links too.
 
 use crate::capture::{CapturePoint, Tap};
-use crate::client::{Client, Lane, Own, Wire};
-use crate::flight::Flight;
+use crate::client::{Client, Lane, Own, PortKind, Wire};
+use crate::datagrams::DatagramSockets;
+use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::lag::Lag;
 use crate::packet::{Packet, Tcp};
@@ -20,7 +21,7 @@ use farfield_net::loss::Memory;
 use farfield_net::{Arrival, Delivery, Fate, Lines, Mtu};
 use farfield_tcp::{Connection, Segment};
 use farfield_user::{ConnectionKey, Failure, Wake};
-use farfield_wire::{Reassembler, ReassemblyLimits};
+use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub(crate) struct ClientSide {
     pub connections: Slab<Socket>,
     /// For each slot of the population's connections, the one that is bound to it.
     pub bound: Vec<Option<SocketSlot>>,
+    pub datagrams: DatagramSockets,
     /// What of the clients' side is behind the clock.
     pub lag: Lag,
     pub sockets_begun: u32,
@@ -124,6 +126,7 @@ pub(crate) struct Socket {
 pub(crate) enum Upcall {
     Connected(ConnectionKey),
     Received(ConnectionKey, Bytes),
+    Datagram(ConnectionKey, Ecn, Bytes),
     Closed(ConnectionKey),
     /// With the connection's counters, if it was ever begun.
     Failed(ConnectionKey, Failure, Option<TcpStats>),
@@ -153,6 +156,7 @@ impl ClientSide {
             shared: if beyond == Beyond::Everything { links_of(&plan, seed) } else { Box::default() },
             connections: Slab::new(),
             bound: Vec::new(),
+            datagrams: DatagramSockets::default(),
             lag: Lag::default(),
             sockets_begun: 0,
             timeouts: TimeoutQueue::default(),
@@ -209,15 +213,19 @@ impl ClientSide {
 
     /// Sends a segment from port `port` of a client to the server.
     pub fn send_segment(&mut self, client: ClientSlot, port: u16, segment: &Segment, payload: &Bytes) {
-        let plan = &self.transit.plan;
-        let is_v6 = plan.classes[usize::from(self.clients[client.index()].class)].first_address.is_ipv6();
-        let flight = Flight::segment((client, true), is_v6, port, segment, payload);
+        let flight = Flight::segment((client, true), self.is_v6(client), port, segment, payload);
         if let Some(flight) = flight.filter(|_| self.tap.is_none()) {
             return self.set_out(flight);
         }
-        let destination_port = plan.servers.port;
+        let destination_port = self.transit.plan.servers.port;
         let tcp = Tcp { source_port: port, destination_port, segment: *segment, payload: payload.clone() };
         self.send_up(client, Packet::tcp(self.addresses(client), tcp));
+    }
+
+    /// True if a client's address is of IPv6.
+    pub fn is_v6(&self, client: ClientSlot) -> bool {
+        let class = usize::from(self.clients[client.index()].class);
+        self.transit.plan.classes[class].first_address.is_ipv6()
     }
 
     /// A packet has come to the gateway.
@@ -241,9 +249,11 @@ impl ClientSide {
                 None => self.receive(client, packet),
             };
         }
+        let ecn = flight.ecn();
         match flight.open(self.transit.plan.servers.port) {
-            Ok(tcp) => self.receive_tcp(client, None, &tcp),
-            Err(packet) => self.receive(client, *packet),
+            Contents::Segment(tcp) => self.receive_tcp(client, None, &tcp),
+            Contents::Datagram(udp) => self.receive_datagram(client, None, ecn, udp),
+            Contents::Whole(packet) => self.receive(client, *packet),
         }
     }
 
@@ -264,12 +274,19 @@ impl ClientSide {
         let class = usize::from(client.class);
         let (mut none, lends) =
             (Memory::default(), if up { self.lanes[class].0 } else { self.lanes[class].1 }.lends);
-        let socket = if lends { flight.port().and_then(|port| client.connection(port)) } else { None };
-        let memory = match socket.and_then(|socket| self.connections.get_mut(socket.index())) {
-            Some(socket) if up => &mut socket.up_losses,
-            Some(socket) => &mut socket.down_losses,
-            None => &mut none,
-        };
+        let port = flight.port().filter(|_| lends);
+        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
+        let losses = socket.and_then(|(kind, slot)| match kind {
+            PortKind::Tcp => {
+                let socket = self.connections.get_mut(slot.index())?;
+                Some((&mut socket.up_losses, &mut socket.down_losses))
+            }
+            PortKind::Udp => {
+                let socket = self.datagrams.get_mut(slot)?;
+                Some((&mut socket.up_losses, &mut socket.down_losses))
+            }
+        });
+        let memory = losses.map_or(&mut none, |(there, back)| if up { there } else { back });
         // Where the packet will lie if it waits.
         let key = self.transit.flights.vacant_key() as u64;
         let packet = farfield_net::Packet { bytes: flight.bytes(), key };

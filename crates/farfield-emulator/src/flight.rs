@@ -1,14 +1,15 @@
 //! A packet under way, in 64 bytes: the line of memory that every stage of its way reads and writes.
 //!
-//! Nearly all packets are segments between a client and the server's port, with no more than the usual
-//! options. What such a packet says beyond its client and its direction fits beside its data; addresses and
-//! the server's port follow from the plan. Everything else (SACK blocks, fragments, ICMP, damage, other
-//! ports) is kept as the whole packet.
+//! Nearly all packets are datagrams, or segments with no more than the usual options, between a client and
+//! the server's port. What such a packet says beyond its client and its direction fits beside its data;
+//! addresses and the server's port follow from the plan. Everything else (SACK blocks, fragments, ICMP,
+//! damage, other ports) is kept as the whole packet.
 
-use crate::packet::{Carried, Packet, Tcp, headers_len};
+use crate::client::PortKind;
+use crate::packet::{Carried, Packet, Tcp, Udp, datagram_len, headers_len};
 use bytes::Bytes;
 use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
-use farfield_wire::Addresses;
+use farfield_wire::{Addresses, Ecn};
 
 /// A packet under way.
 #[derive(Debug, Clone)]
@@ -29,12 +30,23 @@ pub(crate) struct Flight<C> {
     shift: u8,
     ttl: u8,
     bits: u8,
+    /// The ECN codepoint, and whether it is a datagram.
+    ip: u8,
     /// Stages behind it.
     pub stage: u8,
     pub up: bool,
 }
 
-/// The contents of a packet; beside a whole packet, the fields of a segment mean nothing.
+/// What a packet is once it is opened.
+#[derive(Debug)]
+pub(crate) enum Contents {
+    Segment(Tcp),
+    Datagram(Udp),
+    Whole(Box<Packet>),
+}
+
+/// The contents of a packet. Beside a whole packet the fields of a segment mean nothing; of a datagram only
+/// the port and the TTL do.
 #[derive(Debug, Clone)]
 enum Content {
     Data(Bytes),
@@ -52,12 +64,16 @@ const STAMPS: u8 = 32;
 const SACK_PERMITTED: u8 = 64;
 const V6: u8 = 128;
 
+/// The bits of ECN.
+const ECN: u8 = 0b11;
+const DATAGRAM: u8 = 4;
+
 /// The TTL that emulated hosts send with.
 const TTL: u8 = 64;
 
 impl<C: Copy> Flight<C> {
-    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF.
-    /// `None` if it must be kept as a whole packet.
+    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and
+    /// DF. `None` if it must be kept as a whole packet.
     pub fn segment(
         (client, up): (C, bool),
         is_v6: bool,
@@ -94,9 +110,33 @@ impl<C: Copy> Flight<C> {
             shift: options.window_scale.unwrap_or(NO_SHIFT),
             ttl: TTL,
             bits,
+            ip: Ecn::NotEct.bits(),
             stage: 0,
             up,
         })
+    }
+
+    /// A datagram between port `port` of the client and the server's, of a host that sends with TTL 64 and
+    /// DF.
+    pub fn datagram((client, up): (C, bool), is_v6: bool, port: u16, ecn: Ecn, payload: &Bytes) -> Flight<C> {
+        let data = if payload.is_empty() { Bytes::new() } else { payload.clone() };
+        Flight {
+            content: Content::Data(data),
+            client,
+            seq: 0,
+            ack: 0,
+            stamp: 0,
+            echo: 0,
+            port,
+            window: 0,
+            mss: 0,
+            shift: NO_SHIFT,
+            ttl: TTL,
+            bits: if is_v6 { V6 } else { 0 },
+            ip: DATAGRAM | ecn.bits(),
+            stage: 0,
+            up,
+        }
     }
 
     /// Any packet, kept whole, behind `stage` stages.
@@ -114,6 +154,7 @@ impl<C: Copy> Flight<C> {
             shift: NO_SHIFT,
             ttl: 0,
             bits: 0,
+            ip: 0,
             stage,
             up,
         }
@@ -122,30 +163,39 @@ impl<C: Copy> Flight<C> {
     /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's
     /// port are those of the plan.
     pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
-        if let Carried::Tcp(tcp) = &packet.carried
-            && is_plain
-            && packet.whole
-        {
-            let is_v6 = matches!(packet.addresses, Addresses::V6 { .. });
-            let port = if up { tcp.source_port } else { tcp.destination_port };
-            if let Some(flight) = Flight::segment((client, up), is_v6, port, &tcp.segment, &tcp.payload) {
-                return Flight { ttl: packet.ttl, ..flight };
+        let is_v6 = matches!(packet.addresses, Addresses::V6 { .. });
+        let (ttl, ecn) = (packet.ttl, packet.ecn);
+        let port = |source, destination| if up { source } else { destination };
+        let flight = match &packet.carried {
+            _ if !is_plain || !packet.whole => None,
+            Carried::Tcp(tcp) => {
+                let port = port(tcp.source_port, tcp.destination_port);
+                Flight::segment((client, up), is_v6, port, &tcp.segment, &tcp.payload)
             }
+            Carried::Udp(udp) => {
+                let port = port(udp.source_port, udp.destination_port);
+                Some(Flight::datagram((client, up), is_v6, port, ecn, &udp.payload))
+            }
+            Carried::Raw(_) => None,
+        };
+        if let Some(flight) = flight {
+            return Flight { ttl, ip: flight.ip & !ECN | ecn.bits(), ..flight };
         }
         Flight::whole(packet, client, up, 0)
     }
 
     /// Renames the packet's client to what another side knows it as.
     pub fn of_client<D>(self, client: D) -> Flight<D> {
-        let Flight { content, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } =
-            self;
-        Flight { content, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
+        let Flight { content, seq, ack, stamp, echo, port, window, mss, shift, ttl, .. } = self;
+        let Flight { bits, ip, stage, up, .. } = self;
+        Flight { content, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, ip, stage, up }
     }
 
     /// Bytes from the IP header on.
     pub fn bytes(&self) -> u32 {
         match &self.content {
             Content::Whole(packet) => packet.bytes,
+            Content::Data(data) if self.is_datagram() => datagram_len(self.has(V6), data),
             Content::Data(data) => self.headers_len() + data.len() as u32,
         }
     }
@@ -174,39 +224,57 @@ impl<C: Copy> Flight<C> {
         }
     }
 
-    /// The client's port, if it is a segment.
-    pub fn port(&self) -> Option<u16> {
+    /// The ECN codepoint.
+    pub fn ecn(&self) -> Ecn {
         match &self.content {
-            Content::Whole(packet) => match &packet.carried {
-                Carried::Tcp(tcp) => Some(if self.up { tcp.source_port } else { tcp.destination_port }),
-                Carried::Raw(_) => None,
-            },
-            _ => Some(self.port),
+            Content::Whole(packet) => packet.ecn,
+            Content::Data(_) => Ecn::from_bits(self.ip),
         }
     }
 
-    /// The segment, with the server on `server_port`; or the packet, if it was kept whole.
-    pub fn open(self, server_port: u16) -> Result<Tcp, Box<Packet>> {
-        let segment = self.header();
-        let payload = match self.content {
-            Content::Whole(packet) => return Err(packet),
-            Content::Data(data) => data,
-        };
+    /// The client's port, if it is a segment or a datagram.
+    pub fn port(&self) -> Option<(PortKind, u16)> {
+        let port = |source, destination| if self.up { source } else { destination };
+        match &self.content {
+            Content::Whole(packet) => match &packet.carried {
+                Carried::Tcp(tcp) => Some((PortKind::Tcp, port(tcp.source_port, tcp.destination_port))),
+                Carried::Udp(udp) => Some((PortKind::Udp, port(udp.source_port, udp.destination_port))),
+                Carried::Raw(_) => None,
+            },
+            Content::Data(_) if self.is_datagram() => Some((PortKind::Udp, self.port)),
+            Content::Data(_) => Some((PortKind::Tcp, self.port)),
+        }
+    }
+
+    /// The segment or the datagram, with the server on `server_port`; or the packet, if it was kept whole.
+    pub fn open(self, server_port: u16) -> Contents {
+        let (segment, is_datagram) = (self.header(), self.is_datagram());
         let (source_port, destination_port) =
             if self.up { (self.port, server_port) } else { (server_port, self.port) };
-        Ok(Tcp { source_port, destination_port, segment, payload })
+        match self.content {
+            Content::Whole(packet) => Contents::Whole(packet),
+            Content::Data(payload) if is_datagram => {
+                Contents::Datagram(Udp { source_port, destination_port, payload })
+            }
+            Content::Data(payload) => {
+                Contents::Segment(Tcp { source_port, destination_port, segment, payload })
+            }
+        }
     }
 
     /// The packet. `addresses` are those of what the client sends to the server.
     pub fn into_packet(self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> Packet {
-        let (up, ttl) = (self.up, self.ttl);
+        let (up, ttl, ecn) = (self.up, self.ttl, self.ecn());
+        let addresses = || if up { addresses() } else { addresses().reversed() };
         match self.open(server_port) {
-            Ok(tcp) => {
-                let addresses = if up { addresses() } else { addresses().reversed() };
-                Packet { ttl, ..Packet::tcp(addresses, tcp) }
-            }
-            Err(packet) => *packet,
+            Contents::Segment(tcp) => Packet { ttl, ecn, ..Packet::tcp(addresses(), tcp) },
+            Contents::Datagram(udp) => Packet { ttl, ..Packet::udp(addresses(), ecn, udp) },
+            Contents::Whole(packet) => *packet,
         }
+    }
+
+    fn is_datagram(&self) -> bool {
+        self.ip & DATAGRAM != 0
     }
 
     fn headers_len(&self) -> u32 {
@@ -285,14 +353,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all the
-        /// way.
+        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all
+        /// the way.
         #[test]
         fn it_says_what_the_packet_says(
             options in options(), (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),
             (seq, ack, window, port, ttl) in any::<(u32, u32, u16, u16, u8)>(),
-            (syn, fin, rst, psh) in any::<(bool, bool, bool, bool)>(), len in 0usize..3,
+            (syn, fin, rst, psh) in any::<(bool, bool, bool, bool)>(), len in 0usize..3, bits in 0u8..4,
         ) {
+            let ecn = Ecn::from_bits(bits);
             let segment = Segment {
                 seq: SeqNumber(seq), ack: SeqNumber(ack), window, options, payload_len: len as u32,
                 flags: Flags { syn, ack: !syn, fin, rst, psh },
@@ -300,16 +369,38 @@ mod tests {
             let (source_port, destination_port) = if up { (port, PORT) } else { (PORT, port) };
             let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
             let tcp = Tcp { source_port, destination_port, segment, payload: Bytes::from(vec![7; len]) };
-            let packet = Packet { ttl, whole, ..Packet::tcp(to, tcp) };
+            let packet = Packet { ttl, ecn, whole, ..Packet::tcp(to, tcp) };
             let flight = Flight::of(packet.clone(), ClientId::new(3), up, is_plain);
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
-            prop_assert_eq!((flight.port(), flight.client, flight.up, flight.stage), (Some(port), ClientId::new(3), up, 0));
+            prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Tcp, port)), ecn));
+            prop_assert_eq!((flight.client, flight.up, flight.stage), (ClientId::new(3), up, 0));
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
-            prop_assert_eq!(there.ttl, ttl);
+            prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));
             let (Carried::Tcp(there), Carried::Tcp(tcp)) = (there.carried, packet.carried) else { unreachable!() };
             prop_assert_eq!((there.source_port, there.destination_port), (tcp.source_port, tcp.destination_port));
             prop_assert_eq!((there.segment, there.payload), (tcp.segment, tcp.payload));
+        }
+
+        /// So is a datagram, whichever side it passes.
+        #[test]
+        fn it_carries_what_a_datagram_carries(
+            (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),
+            (port, ttl) in any::<(u16, u8)>(), len in 0usize..3, bits in 0u8..4,
+        ) {
+            let (source_port, destination_port) = if up { (port, PORT) } else { (PORT, port) };
+            let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
+            let udp = Udp { source_port, destination_port, payload: Bytes::from(vec![7; len]) };
+            let ecn = Ecn::from_bits(bits);
+            let packet = Packet { ttl, whole, ..Packet::udp(to, ecn, udp.clone()) };
+            let flight = Flight::of(packet.clone(), ClientId::new(3), up, is_plain).of_client(ClientId::new(4));
+            prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
+            prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Udp, port)), ecn));
+            let there = flight.into_packet(|| addresses(is_v6), PORT);
+            prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
+            prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));
+            let Carried::Udp(there) = there.carried else { unreachable!() };
+            prop_assert_eq!(there, udp);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Packets on their way: from stage to stage, node to node, until they arrive, are dropped, or leave for
 //! another side.
 //!
-//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going down,
-//! last. Each stage that takes time costs one event; what takes none is passed at once.
+//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going
+//! down, last. Each stage that takes time costs one event; what takes none is passed at once.
 //!
 //! The way is that of every packet; which part of it is on a side, and what its links and its ends are, is
 //! the side's own: [`ClientSide`](crate::client_side::ClientSide) and
@@ -123,14 +123,16 @@ pub(crate) trait Forward {
         let far = match &packet.carried {
             Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
             Carried::Tcp(tcp) => Some((from, tcp.source_port)),
+            Carried::Udp(udp) if up => Some((to, udp.destination_port)),
+            Carried::Udp(udp) => Some((from, udp.source_port)),
             Carried::Raw(_) => None,
         };
         let is_plain = far == Some((server.ip(), server.port()));
         self.set_out(Flight::of(packet, client, up, is_plain));
     }
 
-    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on
-    /// from then.
+    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes
+    /// on from then.
     fn take_at(&mut self, at: Instant, flight: Flight<Self::Client>) {
         let transit = self.transit_mut();
         if at >= transit.now {

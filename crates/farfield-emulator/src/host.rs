@@ -1,9 +1,11 @@
-//! A client's host takes what is for it: segments for its connections, fragments, echo requests, errors about
-//! what it sent.
+//! A client's host takes what is for it: segments for its connections, datagrams for its sockets, fragments,
+//! echo requests, errors about what it sent.
 
+use crate::client::PortKind;
 use crate::client_side::{ClientSide, Upcall};
+use crate::datagrams::Complaint;
 use crate::icmp;
-use crate::packet::{Carried, Packet, Tcp};
+use crate::packet::{Carried, Packet, Tcp, Udp};
 use crate::slots::ClientSlot;
 use crate::transport::stats_of;
 
@@ -11,7 +13,8 @@ use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
 use farfield_user::Failure;
 use farfield_wire::{
-    IcmpError, Icmpv4Repr, Icmpv6Repr, IpPacket, Quote, Reassembled, Transport, Unreachable, echo_reply,
+    IcmpError, Icmpv4Repr, Icmpv6Repr, IpPacket, Protocol, Quote, Reassembled, Transport, Unreachable,
+    Unreachablev6, echo_reply,
 };
 
 impl ClientSide {
@@ -19,13 +22,15 @@ impl ClientSide {
     pub fn receive(&mut self, client: ClientSlot, packet: Packet) {
         match &packet.carried {
             Carried::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
+            Carried::Udp(udp) => self.receive_datagram(client, Some(&packet), packet.ecn, udp.clone()),
             Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
         }
     }
 
     /// A segment, in a `packet` where it is not one as the plan has them.
     pub fn receive_tcp(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
-        let Some(slot) = self.clients[client.index()].connection(tcp.destination_port) else {
+        let port = (PortKind::Tcp, tcp.destination_port);
+        let Some(slot) = self.clients[client.index()].socket(port) else {
             return self.answer_stray(client, packet, tcp);
         };
         let now = self.transit.now;
@@ -99,47 +104,50 @@ impl ClientSide {
             Ok(Transport::Icmpv4(icmp)) if icmp.checksum_is_valid(&packet.addresses) => {
                 match Icmpv4Repr::parse(&icmp) {
                     Ok(Icmpv4Repr::Unreachable { reason, quote }) => {
-                        self.receive_v4_error(client, reason, quote)
+                        self.receive_error(client, quote, complaint_of_v4(reason));
                     }
                     _ => self.answer(client, packet),
                 }
             }
             Ok(Transport::Icmpv6(icmp)) if icmp.checksum_is_valid(&packet.addresses) => {
                 match Icmpv6Repr::parse(&icmp) {
-                    Ok(Icmpv6Repr::Unreachable { quote, .. }) => self.receive_error(client, quote, None),
+                    Ok(Icmpv6Repr::Unreachable { reason, quote }) => {
+                        let is_port = reason == Unreachablev6::Port;
+                        let complaint = if is_port { Complaint::PortClosed } else { Complaint::NoWay };
+                        self.receive_error(client, quote, complaint);
+                    }
                     Ok(Icmpv6Repr::PacketTooBig { mtu, quote }) => {
-                        self.receive_error(client, quote, Some(mtu.saturating_sub(60)));
+                        self.receive_error(client, quote, Complaint::TooBig { mtu });
                     }
                     _ => self.answer(client, packet),
                 }
             }
             Ok(Transport::Udp(udp)) if udp.checksum_is_valid(&packet.addresses) => {
-                self.answer(client, packet)
+                let udp = Udp::parse(&udp, bytes);
+                self.receive_datagram(client, Some(packet), packet.ecn, udp);
             }
             Ok(Transport::Other(_)) => self.answer(client, packet),
             _ => self.transit.drops.damaged += 1,
         }
     }
 
-    fn receive_v4_error(&mut self, client: ClientSlot, reason: Unreachable, quote: &[u8]) {
-        let mss = match reason {
-            Unreachable::FragmentationNeeded { next_hop_mtu } => {
-                Some(u32::from(next_hop_mtu).saturating_sub(40))
-            }
-            _ => None,
-        };
-        self.receive_error(client, quote, mss);
-    }
-
-    /// Something that the client sent did not get through: it was too big for segments beyond `mss`, or there
-    /// is no way. RFC 1122 §4.2.3.9: the latter ends only an attempt to connect.
-    fn receive_error(&mut self, client: ClientSlot, quote: &[u8], mss: Option<u32>) {
+    /// Something that the client sent did not get through. RFC 1122 §4.2.3.9: that there is no way ends
+    /// only an attempt to connect.
+    fn receive_error(&mut self, client: ClientSlot, quote: &[u8], complaint: Complaint) {
         let Some(quote) = Quote::parse(quote) else { return };
-        let Some(slot) = self.clients[client.index()].connection(quote.source_port) else { return };
+        if quote.protocol == Protocol::UDP {
+            return self.receive_complaint(client, &quote, complaint);
+        }
+        let port = (PortKind::Tcp, quote.source_port);
+        let Some(slot) = self.clients[client.index()].socket(port) else { return };
+        let headers_len = if self.is_v6(client) { 60 } else { 40 };
         let socket = &mut self.connections[slot.index()];
-        match mss {
-            Some(mss) => socket.tcp.reduce_mss(mss.min(u32::from(u16::MAX)) as u16),
-            None if !socket.tcp.state().is_synchronized() => {
+        match complaint {
+            Complaint::TooBig { mtu } => {
+                let mss = mtu.saturating_sub(headers_len);
+                socket.tcp.reduce_mss(mss.min(u32::from(u16::MAX)) as u16);
+            }
+            _ if !socket.tcp.state().is_synchronized() => {
                 socket.tcp.abort();
                 if let Some(key) = socket.key.take() {
                     self.bound[key.slot.index()] = None;
@@ -147,12 +155,12 @@ impl ClientSide {
                     self.upcalls.push_back(Upcall::Failed(key, Failure::Unreachable, Some(counters)));
                 }
             }
-            None => {}
+            _ => {}
         }
         self.flush(slot);
     }
 
-    /// Answers a packet for a client that is not TCP: echo requests, and datagrams for ports that are closed.
+    /// Answers a packet for a client that is neither TCP nor UDP: an echo request, or nothing that it takes.
     fn answer(&mut self, client: ClientSlot, packet: &Packet) {
         let Carried::Raw(bytes) = &packet.carried else { return };
         let mut reply = vec![0; bytes.len()];
@@ -169,6 +177,14 @@ impl ClientSide {
         if let Some(reply) = reply {
             self.send_up(client, reply);
         }
+    }
+}
+
+fn complaint_of_v4(reason: Unreachable) -> Complaint {
+    match reason {
+        Unreachable::FragmentationNeeded { next_hop_mtu } => Complaint::TooBig { mtu: next_hop_mtu.into() },
+        Unreachable::Port => Complaint::PortClosed,
+        _ => Complaint::NoWay,
     }
 }
 

@@ -1,19 +1,23 @@
 //! Packets at the gateway, each behind the header that says what the kernel left undone: the large segments
-//! that it hands over are cut into packets, and packets for it leave their checksums to it.
+//! and the rows of datagrams that it hands over are cut into packets, and packets for it leave their
+//! checksums to it.
 //!
-//! A large segment keeps its buffer: each of its packets is a header and a range. Nothing of the data is
-//! copied.
+//! What is cut keeps its buffer: each of its packets is a header and a range. Nothing of the data is copied.
 
-use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, ip_header};
+use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, Udp};
 use bytes::Bytes;
 use farfield_wire::{
-    ChecksumNeed, GsoKind, IpPacket, Message, ParseError, Protocol, Transport, Tso, VnetHeader,
-    complete_checksum,
+    ChecksumNeed, Gso, GsoKind, IpPacket, ParseError, Protocol, Transport, Tso, VnetHeader, complete_checksum,
 };
 use std::borrow::Cow;
 
 /// The longest head of a packet that leaves through the gateway.
 const HEAD_MAX: usize = VnetHeader::LEN + HEADERS_MAX;
+/// Bytes of a UDP header.
+const UDP_HEADER_LEN: usize = 8;
+/// Where the checksum lies in a TCP header, and in a UDP header.
+const TCP_CHECKSUM_AT: u16 = 16;
+const UDP_CHECKSUM_AT: u16 = 6;
 
 /// Why what the gateway handed over is not a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,36 +26,35 @@ pub enum IncomingError {
     #[error(transparent)]
     Malformed(#[from] ParseError),
     /// A kind of large packet that was not asked for.
-    #[error("a large packet that is not TCP")]
-    NotTcp,
+    #[error("a large packet that is neither a TCP segment nor a row of UDP datagrams")]
+    OtherKind,
 }
 
-/// Hands each packet of what the gateway handed over to `each`: the one, or those that a large segment is cut
-/// into.
+/// Hands each packet of what the gateway handed over to `each`: the one, or those that a large segment or a
+/// row of datagrams is cut into.
 ///
 /// # Errors
-/// When it is no IP packet, or a large one of another kind than TCP.
+/// When it is no IP packet, or a large one of another kind.
 pub fn take_apart(
     header: &VnetHeader,
     bytes: &Bytes,
     mut each: impl FnMut(Packet),
 ) -> Result<(), IncomingError> {
     let ip = IpPacket::parse(bytes)?;
-    if let Some(gso) = header.gso {
-        if !matches!(gso.kind, GsoKind::TcpV4 | GsoKind::TcpV6) {
-            return Err(IncomingError::NotTcp);
-        }
-        return cut(&ip, bytes, gso.size, each);
+    match header.gso {
+        Some(Gso { kind: GsoKind::TcpV4 | GsoKind::TcpV6, size, .. }) => return cut(&ip, bytes, size, each),
+        Some(Gso { kind: GsoKind::Udp, size, .. }) => return cut_row(&ip, bytes, size, each),
+        Some(Gso { kind: GsoKind::UdpFragments, .. }) => return Err(IncomingError::OtherKind),
+        None => {}
     }
-    let packet = match header.checksum {
-        ChecksumNeed::Partial { start, offset } if needs_bytes(&ip) => {
-            let mut copy = bytes.to_vec();
-            complete_checksum(&mut copy, start.into(), offset.into());
-            Packet::raw(copy.into())
-        }
-        _ => Packet::parse(bytes),
-    };
-    each(packet.ok_or(ParseError::Truncated)?);
+    let mut packet = Packet::parse(bytes).ok_or(ParseError::Truncated)?;
+    // What stays as bytes inside must have its checksum whole.
+    if let (Carried::Raw(raw), ChecksumNeed::Partial { start, offset }) = (&packet.carried, header.checksum) {
+        let mut copy = raw.to_vec();
+        complete_checksum(&mut copy, start.into(), offset.into());
+        packet.carried = Carried::Raw(copy.into());
+    }
+    each(packet);
     Ok(())
 }
 
@@ -61,8 +64,8 @@ fn cut(
     size: u16,
     mut each: impl FnMut(Packet),
 ) -> Result<(), IncomingError> {
-    let Transport::Tcp(view) = ip.transport()? else { return Err(IncomingError::NotTcp) };
-    let tso = Tso::new(bytes, size).map_err(|_| IncomingError::NotTcp)?;
+    let Transport::Tcp(view) = ip.transport()? else { return Err(IncomingError::OtherKind) };
+    let tso = Tso::new(bytes, size).map_err(|_| IncomingError::OtherKind)?;
     let large = Tcp::parse(&view, bytes);
     for index in 0..tso.packets() {
         let payload = bytes.slice(tso.payload(index));
@@ -72,22 +75,37 @@ fn cut(
         segment.flags.fin &= last;
         segment.flags.psh &= last;
         segment.payload_len = payload.len() as u32;
-        each(Packet {
-            addresses: ip.addresses(),
-            ttl: ip.hop_limit(),
-            // The kernel makes large segments only where it discovers the path's MTU.
-            whole: true,
-            bytes: tso.wire_len(index) as u32,
-            carried: Carried::Tcp(Tcp { segment, payload, ..large }),
-        });
+        let carried = Carried::Tcp(Tcp { segment, payload, ..large });
+        each(part_of(ip, tso.wire_len(index), carried));
     }
     Ok(())
 }
 
-/// True if the packet stays as bytes inside, so that its checksum must be whole.
-fn needs_bytes(ip: &IpPacket<'_>) -> bool {
-    let may_be_cut = matches!(ip, IpPacket::V4(v4) if !v4.dont_fragment());
-    may_be_cut || ip.protocol() != Protocol::TCP
+/// Cuts a row of datagrams of `size` bytes of payload, of which the last may have less (Linux,
+/// `__udp_gso_segment`).
+fn cut_row(
+    ip: &IpPacket<'_>,
+    bytes: &Bytes,
+    size: u16,
+    mut each: impl FnMut(Packet),
+) -> Result<(), IncomingError> {
+    let Transport::Udp(view) = ip.transport()? else { return Err(IncomingError::OtherKind) };
+    let Udp { source_port, destination_port, payload: row } = Udp::parse(&view, bytes);
+    let headers_len = ip.header_len() + UDP_HEADER_LEN;
+    let size = usize::from(size);
+    for from in (0..row.len().max(1)).step_by(size) {
+        let payload = row.slice(from..(from + size).min(row.len()));
+        let len = headers_len + payload.len();
+        each(part_of(ip, len, Carried::Udp(Udp { source_port, destination_port, payload })));
+    }
+    Ok(())
+}
+
+/// A packet of `bytes` bytes that was cut from the one with header `ip`. The kernel hands over large packets
+/// only where it discovers the path's MTU.
+fn part_of(ip: &IpPacket<'_>, bytes: usize, carried: Carried) -> Packet {
+    let (addresses, ttl, ecn) = (ip.addresses(), ip.hop_limit(), ip.ecn());
+    Packet { addresses, ttl, ecn, whole: true, bytes: bytes as u32, carried }
 }
 
 /// A packet as the gateway takes it, in two parts: the head, and the data behind it.
@@ -99,29 +117,54 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame of `packet`. TCP leaves its checksum to the kernel, which does it if anyone looks at it.
+    /// The frame of `packet`. TCP and UDP leave their checksums to the kernel, which does them if anyone
+    /// looks.
     pub fn of(packet: &'a Packet) -> Frame<'a> {
-        let mut head = [0; HEAD_MAX];
-        let Carried::Tcp(tcp) = &packet.carried else {
-            head[..VnetHeader::LEN].copy_from_slice(&VnetHeader::default().emit());
-            return Frame { head, head_len: VnetHeader::LEN, rest: packet.to_bytes().into() };
-        };
-        let repr = tcp.repr();
-        let ip = ip_header(packet.addresses, packet.ttl, packet.whole, Protocol::TCP);
-        let (vnet_part, headers) = head.split_at_mut(VnetHeader::LEN);
-        let message_len = Message::Tcp(&repr, &tcp.payload).wire_len();
-        let ip_len = ip.emit(message_len, headers);
-        let tcp_len = repr.emit_partial(&packet.addresses, tcp.payload.len(), &mut headers[ip_len..]);
-        let vnet = VnetHeader {
-            checksum: ChecksumNeed::Partial { start: ip_len as u16, offset: 16 },
-            gso: None,
-            header_len: (ip_len + tcp_len) as u16,
-        };
-        vnet_part.copy_from_slice(&vnet.emit());
-        Frame { head, head_len: VnetHeader::LEN + ip_len + tcp_len, rest: Cow::Borrowed(&tcp.payload) }
+        match &packet.carried {
+            Carried::Tcp(tcp) => {
+                let repr = tcp.repr();
+                let len = repr.header_len();
+                Frame::offloaded(packet, Protocol::TCP, &tcp.payload, (len, TCP_CHECKSUM_AT), |out| {
+                    repr.emit_partial(&packet.addresses, tcp.payload.len(), out);
+                })
+            }
+            Carried::Udp(udp) => {
+                let sizes = (UDP_HEADER_LEN, UDP_CHECKSUM_AT);
+                Frame::offloaded(packet, Protocol::UDP, &udp.payload, sizes, |out| {
+                    udp.repr().emit_partial(&packet.addresses, udp.payload.len(), out);
+                })
+            }
+            Carried::Raw(_) => {
+                let mut head = [0; HEAD_MAX];
+                head[..VnetHeader::LEN].copy_from_slice(&VnetHeader::default().emit());
+                Frame { head, head_len: VnetHeader::LEN, rest: packet.to_bytes().into() }
+            }
+        }
     }
 
-    /// The vnet header and, of TCP, all other headers.
+    /// The frame of a packet whose transport header, of `header_len` bytes with the checksum at
+    /// `checksum_at`, `emit` writes.
+    fn offloaded(
+        packet: &Packet,
+        protocol: Protocol,
+        payload: &'a Bytes,
+        (header_len, checksum_at): (usize, u16),
+        emit: impl FnOnce(&mut [u8]),
+    ) -> Frame<'a> {
+        let mut head = [0; HEAD_MAX];
+        let (vnet_part, headers) = head.split_at_mut(VnetHeader::LEN);
+        let ip_len = packet.ip_header(protocol).emit(header_len + payload.len(), headers);
+        emit(&mut headers[ip_len..]);
+        let vnet = VnetHeader {
+            checksum: ChecksumNeed::Partial { start: ip_len as u16, offset: checksum_at },
+            gso: None,
+            header_len: (ip_len + header_len) as u16,
+        };
+        vnet_part.copy_from_slice(&vnet.emit());
+        Frame { head, head_len: VnetHeader::LEN + ip_len + header_len, rest: Cow::Borrowed(payload) }
+    }
+
+    /// The vnet header and, of TCP and UDP, all other headers.
     pub fn head(&self) -> &[u8] {
         &self.head[..self.head_len]
     }
@@ -136,9 +179,9 @@ impl<'a> Frame<'a> {
 mod tests {
     use super::*;
     use farfield_tcp::{Flags, Segment, SeqNumber};
-    use farfield_wire::{Addresses, Gso};
+    use farfield_wire::{Addresses, Ecn};
     use proptest::prelude::*;
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     const ADDRESSES: Addresses =
         Addresses::V4 { source: Ipv4Addr::new(192, 0, 2, 1), destination: Ipv4Addr::new(198, 18, 0, 7) };
@@ -188,10 +231,87 @@ mod tests {
         }
     }
 
+    fn v6() -> Addresses {
+        let (source, destination) =
+            (Ipv6Addr::from_bits(0xfd00 << 112 | 1), Ipv6Addr::from_bits(0xfd01 << 112));
+        Addresses::V6 { source, destination }
+    }
+
+    fn datagram(addresses: Addresses, len: usize, ecn: Ecn) -> Packet {
+        let payload: Vec<u8> = (0..len).map(|at| at as u8).collect();
+        Packet::udp(
+            addresses,
+            ecn,
+            Udp { source_port: 443, destination_port: 10_000, payload: payload.into() },
+        )
+    }
+
+    proptest! {
+        /// A row of datagrams is cut at every multiple of its size, and nothing of it is copied.
+        #[test]
+        fn a_row_is_its_datagrams(len in 1usize..60_000, size in 100u16..9_000, is_v6: bool, bits in 0u8..4) {
+            let (addresses, ecn) = (if is_v6 { v6() } else { ADDRESSES }, Ecn::from_bits(bits));
+            let row = datagram(addresses, len, ecn);
+            let gso = Some(Gso { kind: GsoKind::Udp, size, ecn: false });
+            let header = VnetHeader { gso, ..VnetHeader::default() };
+            let bytes = Bytes::from(row.to_bytes());
+            let mut parts = Vec::new();
+            take_apart(&header, &bytes, |packet| parts.push(packet)).unwrap();
+            prop_assert_eq!(parts.len(), len.div_ceil(size.into()));
+            let headers = if is_v6 { 48 } else { 28 };
+            for (index, part) in parts.iter().enumerate() {
+                let Carried::Udp(udp) = &part.carried else { unreachable!() };
+                let from = headers + index * usize::from(size);
+                let expected = &bytes[from..(from + usize::from(size)).min(headers + len)];
+                prop_assert_eq!((udp.payload.as_ptr(), &udp.payload[..]), (expected.as_ptr(), expected));
+                prop_assert_eq!((udp.source_port, udp.destination_port), (443, 10_000));
+                prop_assert_eq!((part.bytes as usize, part.ecn, part.whole), (headers + expected.len(), ecn, true));
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_that_were_not_asked_for_are_refused() {
+        let fragments = Some(Gso { kind: GsoKind::UdpFragments, size: 1400, ecn: false });
+        let header = VnetHeader { gso: fragments, ..VnetHeader::default() };
+        let row = Bytes::from(datagram(ADDRESSES, 9_000, Ecn::NotEct).to_bytes());
+        assert_eq!(take_apart(&header, &row, |_| unreachable!()), Err(IncomingError::OtherKind));
+        let header = VnetHeader { gso: Some(Gso { kind: GsoKind::TcpV4, size: 1400, ecn: false }), ..header };
+        assert_eq!(take_apart(&header, &row, |_| unreachable!()), Err(IncomingError::OtherKind));
+        let header = VnetHeader { gso: Some(Gso { kind: GsoKind::Udp, size: 1400, ecn: false }), ..header };
+        let segment = Bytes::from(packet(9_000, Flags::ACK).to_bytes());
+        assert_eq!(take_apart(&header, &segment, |_| unreachable!()), Err(IncomingError::OtherKind));
+    }
+
+    /// What an ordinary host leaves out or adds stays as it is, as bytes with a whole checksum.
+    #[test]
+    fn what_is_not_plain_stays_bytes() {
+        let plain = datagram(ADDRESSES, 100, Ecn::Ect0).to_bytes();
+        let [parsed] = &packets(&VnetHeader::default(), plain.clone())[..] else { panic!("one packet") };
+        assert!(matches!(parsed.carried, Carried::Udp(_)) && parsed.to_bytes() == plain);
+        let without_checksum = [&plain[..26], &[0, 0], &plain[28..]].concat();
+        let [parsed] = &packets(&VnetHeader::default(), without_checksum.clone())[..] else {
+            panic!("one packet")
+        };
+        assert_eq!(parsed.to_bytes(), without_checksum);
+        // May be cut into fragments: a partial checksum is done before.
+        let mut cuttable = datagram(ADDRESSES, 100, Ecn::Ect0);
+        cuttable.whole = false;
+        let whole = cuttable.to_bytes();
+        let frame = Frame::of(&cuttable);
+        let bytes = [frame.head(), frame.rest()].concat();
+        let header = VnetHeader::parse(&bytes).unwrap();
+        assert!(matches!(header.checksum, ChecksumNeed::Partial { start: 20, offset: 6 }));
+        assert_ne!(bytes[VnetHeader::LEN..], whole);
+        let [parsed] = &packets(&header, bytes[VnetHeader::LEN..].to_vec())[..] else { panic!("one packet") };
+        assert!(matches!(parsed.carried, Carried::Raw(_)) && parsed.to_bytes() == whole);
+    }
+
     #[test]
     fn a_frame_is_read_as_the_packet_it_was() {
-        for sent in [packet(300, Flags::ACK), Packet::raw(packet(20, Flags::ACK).to_bytes().into()).unwrap()]
-        {
+        let raw = Packet::raw(packet(20, Flags::ACK).to_bytes().into()).unwrap();
+        let datagrams = [datagram(ADDRESSES, 1_200, Ecn::Ce), datagram(v6(), 0, Ecn::Ect0)];
+        for sent in [packet(300, Flags::ACK), raw].into_iter().chain(datagrams) {
             let frame = Frame::of(&sent);
             let bytes = [frame.head(), frame.rest()].concat();
             let header = VnetHeader::parse(&bytes).unwrap();

@@ -1,16 +1,16 @@
-//! A packet on its way through the emulated network: in meaning where it is TCP, as bytes where it is
+//! A packet on its way through the emulated network: in meaning where it is TCP or UDP, as bytes where it is
 //! anything else.
 //!
-//! Most packets are TCP segments of emulated clients; they are never written out as bytes inside. A packet
-//! becomes bytes where it leaves for a real server, where a bit of it is flipped, where a router quotes it,
-//! and in captures.
+//! Most packets are TCP segments or datagrams of emulated clients; they are never written out as bytes
+//! inside. A packet becomes bytes where it leaves for a real server, where a bit of it is flipped, where a
+//! router quotes it, and in captures.
 
 use crate::convert::{repr_of, segment_of};
 use bytes::Bytes;
 use farfield_tcp::{Options, Segment};
 use farfield_wire::{
-    Addresses, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, set_hop_limit,
-    write_packet,
+    Addresses, Ecn, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, UdpPacket, UdpRepr,
+    set_ecn, set_hop_limit, write_packet,
 };
 
 /// The most headers of a packet that farfield writes take: IPv6, TCP with all options.
@@ -23,6 +23,8 @@ pub struct Packet {
     pub addresses: Addresses,
     /// TTL or hop limit, counted down by each router.
     pub ttl: u8,
+    /// Whether its ends understand marks of congestion, and whether it met one.
+    pub ecn: Ecn,
     /// False if routers may cut it into fragments: IPv4 without DF.
     pub whole: bool,
     /// Bytes from the IP header on.
@@ -36,7 +38,10 @@ pub struct Packet {
 pub enum Carried {
     /// A TCP segment with right checksums.
     Tcp(Tcp),
-    /// Anything else: the whole packet as bytes, its TTL field not yet counted down.
+    /// A UDP datagram with a right checksum.
+    Udp(Udp),
+    /// Anything else: the whole packet as bytes, its TTL field not yet counted down, nor its ECN bits
+    /// marked.
     Raw(Bytes),
 }
 
@@ -53,49 +58,72 @@ pub struct Tcp {
     pub payload: Bytes,
 }
 
+/// A UDP datagram with its ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Udp {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// The data, at most 65,507 bytes.
+    pub payload: Bytes,
+}
+
 impl Packet {
     /// A segment that is to be sent, with TTL 64 and DF.
     pub fn tcp(addresses: Addresses, tcp: Tcp) -> Packet {
         let is_v6 = matches!(addresses, Addresses::V6 { .. });
         let bytes = headers_len(is_v6, &tcp.segment.options) + tcp.segment.payload_len;
-        Packet { addresses, ttl: 64, whole: true, bytes, carried: Carried::Tcp(tcp) }
+        Packet { addresses, ttl: 64, ecn: Ecn::NotEct, whole: true, bytes, carried: Carried::Tcp(tcp) }
+    }
+
+    /// A datagram that is to be sent, with TTL 64 and DF: one that is too big for a link is lost, as QUIC
+    /// asks (RFC 9000, section 14).
+    pub fn udp(addresses: Addresses, ecn: Ecn, udp: Udp) -> Packet {
+        let is_v6 = matches!(addresses, Addresses::V6 { .. });
+        let bytes = datagram_len(is_v6, &udp.payload);
+        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: Carried::Udp(udp) }
     }
 
     /// A packet as bytes. `None` if it is no IP packet.
     pub fn raw(bytes: Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(&bytes).ok()?;
-        let (addresses, ttl, len) = (ip.addresses(), ip.hop_limit(), ip.bytes().len());
+        let (addresses, ttl, ecn, len) = (ip.addresses(), ip.hop_limit(), ip.ecn(), ip.bytes().len());
         let whole = keeps_whole(&ip);
         let bytes = bytes.slice(..len);
-        Some(Packet { addresses, ttl, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
+        Some(Packet { addresses, ttl, ecn, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
     }
 
-    /// A packet from bytes, in meaning where it is a TCP segment that may not be fragmented. Its checksums
-    /// are not looked at. `None` if it is no IP packet.
+    /// A packet from bytes, in meaning where it is a TCP segment or a UDP datagram that may not be
+    /// fragmented. Its checksums are not looked at. `None` if it is no IP packet.
     pub fn parse(bytes: &Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(bytes).ok()?;
-        let (addresses, ttl) = (ip.addresses(), ip.hop_limit());
-        match ip.transport() {
-            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => {
-                let carried = Carried::Tcp(Tcp::parse(&view, bytes));
-                Some(Packet { addresses, ttl, whole: true, bytes: ip.bytes().len() as u32, carried })
+        let carried = match ip.transport() {
+            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => Carried::Tcp(Tcp::parse(&view, bytes)),
+            Ok(Transport::Udp(view)) if keeps_whole(&ip) && is_plain(&ip, &view) => {
+                Carried::Udp(Udp::parse(&view, bytes))
             }
-            _ => Packet::raw(bytes.clone()),
-        }
+            _ => return Packet::raw(bytes.clone()),
+        };
+        let (addresses, ttl, ecn) = (ip.addresses(), ip.hop_limit(), ip.ecn());
+        Some(Packet { addresses, ttl, ecn, whole: true, bytes: ip.bytes().len() as u32, carried })
     }
 
-    /// Writes the packet with this TTL and whole checksums to the front of `out`, which must hold its bytes
-    /// (of a segment, as many as its headers and data take); returns their number.
+    /// Writes the packet with this TTL, this ECN codepoint and whole checksums to the front of `out`, which
+    /// must hold its bytes (of a segment, as many as its headers and data take); returns their number.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
             Carried::Tcp(tcp) => {
-                let ip = ip_header(self.addresses, self.ttl, self.whole, Protocol::TCP);
-                write_packet(&ip, &Message::Tcp(&tcp.repr(), &tcp.payload), out)
+                write_packet(&self.ip_header(Protocol::TCP), &Message::Tcp(&tcp.repr(), &tcp.payload), out)
+            }
+            Carried::Udp(udp) => {
+                write_packet(&self.ip_header(Protocol::UDP), &Message::Udp(udp.repr(), &udp.payload), out)
             }
             Carried::Raw(bytes) => {
                 let out = &mut out[..bytes.len()];
                 out.copy_from_slice(bytes);
                 set_hop_limit(out, self.ttl);
+                set_ecn(out, self.ecn);
                 bytes.len()
             }
         }
@@ -105,6 +133,7 @@ impl Packet {
     pub fn to_bytes(&self) -> Vec<u8> {
         let payload = match &self.carried {
             Carried::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
+            Carried::Udp(udp) => udp.payload.len() + HEADERS_MAX,
             Carried::Raw(bytes) => bytes.len(),
         };
         let mut out = vec![0; payload];
@@ -120,7 +149,36 @@ impl Packet {
         if let Some(byte) = bytes.get_mut(at) {
             *byte ^= 0x80 >> (bit % 8);
         }
+        // What is no IP packet any more is not marked either.
+        self.ecn = IpPacket::parse(&bytes).map_or(self.ecn, |ip| ip.ecn());
         self.carried = Carried::Raw(bytes.into());
+    }
+
+    /// The header of the packet as emulated hosts write it.
+    pub(crate) fn ip_header(&self, protocol: Protocol) -> IpRepr<'static> {
+        let mut header = IpRepr::new(self.addresses, protocol).with_ecn(self.ecn);
+        match &mut header {
+            IpRepr::V4(v4) => (v4.ttl, v4.dont_fragment) = (self.ttl, self.whole),
+            IpRepr::V6(v6) => v6.hop_limit = self.ttl,
+        }
+        header
+    }
+}
+
+impl Udp {
+    /// The datagram that `view` shows, whose bytes lie in `packet`.
+    pub(crate) fn parse(view: &UdpPacket<'_>, packet: &Bytes) -> Udp {
+        let payload = view.payload();
+        Udp {
+            source_port: view.source_port(),
+            destination_port: view.destination_port(),
+            payload: if payload.is_empty() { Bytes::new() } else { packet.slice_ref(payload) },
+        }
+    }
+
+    /// The header, as the wire has it.
+    pub fn repr(&self) -> UdpRepr {
+        UdpRepr { source_port: self.source_port, destination_port: self.destination_port }
     }
 }
 
@@ -143,16 +201,6 @@ impl Tcp {
     }
 }
 
-/// The header of an IP packet as emulated hosts write it.
-pub(crate) fn ip_header(addresses: Addresses, ttl: u8, whole: bool, protocol: Protocol) -> IpRepr<'static> {
-    let mut header = IpRepr::new(addresses, protocol);
-    match &mut header {
-        IpRepr::V4(v4) => (v4.ttl, v4.dont_fragment) = (ttl, whole),
-        IpRepr::V6(v6) => v6.hop_limit = ttl,
-    }
-    header
-}
-
 fn keeps_whole(ip: &IpPacket<'_>) -> bool {
     match ip {
         IpPacket::V4(v4) => v4.dont_fragment(),
@@ -164,4 +212,20 @@ fn keeps_whole(ip: &IpPacket<'_>) -> bool {
 pub(crate) fn headers_len(is_v6: bool, options: &Options) -> u32 {
     let ip = if is_v6 { 40 } else { 20 };
     ip + 20 + options.len() as u32
+}
+
+/// Bytes of a datagram, from the IP header on.
+pub(crate) fn datagram_len(is_v6: bool, payload: &Bytes) -> u32 {
+    let ip = if is_v6 { 40 } else { 20 };
+    ip + 8 + payload.len() as u32
+}
+
+/// True if the datagram is as emulated hosts would write it: without IP options, extension headers and bytes
+/// behind it, and with a checksum.
+fn is_plain(ip: &IpPacket<'_>, udp: &UdpPacket<'_>) -> bool {
+    let header_len = match ip {
+        IpPacket::V4(_) => 20,
+        IpPacket::V6(_) => 40,
+    };
+    ip.header_len() == header_len && ip.payload().len() == udp.wire_len() && udp.has_checksum()
 }

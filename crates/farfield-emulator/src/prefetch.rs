@@ -6,7 +6,7 @@
 //! waits for many lines at once. Nothing follows from what is read: without this everything would happen as
 //! it does, but later.
 
-use crate::client::{Client, Own};
+use crate::client::{Client, Own, PortKind};
 use crate::client_side::ClientSide;
 use crate::flight::Flight;
 use crate::server::Core;
@@ -66,7 +66,8 @@ impl ClientSide {
     }
 
     fn connection_of(&self, flight: &Flight<ClientSlot>) -> Option<SocketSlot> {
-        self.clients.get(flight.client.index())?.connection(flight.port()?)
+        let port = flight.port().filter(|(kind, _)| *kind == PortKind::Tcp)?;
+        self.clients.get(flight.client.index())?.socket(port)
     }
 }
 
@@ -93,7 +94,8 @@ impl<O> SharedSide<O> {
                 u64::from(self.transit.plan.clients[client].rank) ^ u64::from(server.peers[client].requests);
         }
         for flight in self.transit.coming().filter(|flight| flight.up) {
-            if let Some(connection) = flight.port().and_then(|port| server.connection_of(flight.client, port))
+            if let Some(connection) =
+                flight.port().and_then(|(_, port)| server.connection_of(flight.client, port))
             {
                 read ^= tcp_lines_of(&connection.tcp) ^ connection.unwritten;
             }

@@ -28,9 +28,9 @@ impl Shard {
         Shard::with(Beyond::Everything, network, directory, users)
     }
 
-    /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)),
-    /// and handed in ([`take`](Self::take)) behind the last one, by the owner of the
-    /// [links](crate::SharedLinks).
+    /// A shard without shared links: packets that come to one are taken out
+    /// ([`crossings`](Self::crossings)), and handed in ([`take`](Self::take)) behind the last one, by the
+    /// owner of the [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::with(Beyond::Gateway, network, directory, users)
     }
@@ -252,6 +252,10 @@ impl Shard {
                         population.handle_ending(key);
                     }
                     population.handle_received(side, now, key, &bytes);
+                }
+                Upcall::Datagram(key, ecn, bytes) => {
+                    let len = bytes.len().max(1);
+                    population.handle_datagrams(side, now, key, ecn.bits(), len, &bytes);
                 }
                 Upcall::Closed(key) => population.handle_closed(side, now, key),
                 Upcall::Failed(key, failure, counters) => {

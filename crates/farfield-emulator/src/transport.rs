@@ -1,5 +1,6 @@
-//! The transport of users: emulated TCP.
+//! The transport of users: emulated TCP, and the calls that [`datagrams`](crate::datagrams) serves.
 
+use crate::client::PortKind;
 use crate::client_side::{ClientEvent, ClientSide, Socket, Upcall};
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};
@@ -8,7 +9,8 @@ use bytes::Bytes;
 use farfield_base::{Duration, Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
-use farfield_user::{ConnectionKey, Failure, Transport, Wake};
+use farfield_user::{ConnectionKey, Datagrams, Failure, Transport, Wake};
+use farfield_wire::Ecn;
 use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ impl Transport for ClientSide {
         self.connects += 1;
         let client = self.client_of(user);
         let socket = SocketSlot::at(self.connections.vacant_key());
-        let Some(port) = self.clients[client.index()].take_port(socket) else {
+        let Some(port) = self.clients[client.index()].take_port(PortKind::Tcp, socket) else {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
@@ -56,7 +58,18 @@ impl Transport for ClientSide {
         self.transit.now
     }
 
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        self.open_datagram_socket(key, user)
+    }
+
+    fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
+        self.send_row(key, Ecn::from_bits(datagrams.ecn), datagrams.segment_bytes, datagrams.bytes)
+    }
+
     fn close(&mut self, key: ConnectionKey) {
+        if self.close_datagram_socket(key) {
+            return;
+        }
         if let Some(slot) = self.release(key)
             && !self.is_over
         {
@@ -66,6 +79,9 @@ impl Transport for ClientSide {
     }
 
     fn abandon(&mut self, key: ConnectionKey) {
+        if self.close_datagram_socket(key) {
+            return;
+        }
         if let Some(slot) = self.release(key) {
             self.remove(slot);
         }
@@ -208,7 +224,7 @@ impl ClientSide {
     }
 
     /// Notes the addresses of a connection, if connections are noted.
-    fn note_opened(&mut self, key: ConnectionKey, user: u32, client: ClientSlot, port: u16) {
+    pub fn note_opened(&mut self, key: ConnectionKey, user: u32, client: ClientSlot, port: u16) {
         let Some(opened) = &mut self.opened else { return };
         let plan = &self.transit.plan;
         let addresses = plan.addresses(self.clients[client.index()].number);
@@ -244,7 +260,7 @@ impl ClientSide {
 
     fn remove(&mut self, slot: SocketSlot) {
         let socket = self.connections.remove(slot.index());
-        self.clients[socket.client.index()].free_port(socket.port);
+        self.clients[socket.client.index()].free_port(PortKind::Tcp, socket.port);
         if let Some(key) = socket.key {
             self.bound[key.slot.index()] = None;
         }

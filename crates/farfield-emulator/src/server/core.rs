@@ -152,6 +152,7 @@ impl Core {
     pub fn handle_packet(&mut self, now: Instant, client: ClientId, packet: Packet) {
         match &packet.carried {
             Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
+            Carried::Udp(_) => self.handle_datagram(),
             Carried::Raw(bytes) => {
                 self.counters.packets_in += 1;
                 let Ok(ip) = IpPacket::parse(bytes) else { return };
@@ -172,6 +173,11 @@ impl Core {
         self.counters.packets_in += 1;
         self.receive(now, client, tcp);
         self.flush_closed(now);
+    }
+
+    /// Takes a datagram, of which the model makes nothing: it serves TCP alone.
+    pub fn handle_datagram(&mut self) {
+        self.counters.packets_in += 1;
     }
 
     /// The open connection on a port of a client.

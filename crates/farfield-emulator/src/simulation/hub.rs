@@ -3,6 +3,7 @@
 
 use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};
+use crate::flight::Contents;
 use crate::forward::Forward;
 use crate::server::{Alarm, Core};
 use crate::shared::{Extent, SharedSide};
@@ -114,8 +115,9 @@ impl<T: Tap> Hub<T> {
                     self.tap.see(now, true, client, &side.packet_of(flight.clone()));
                 }
                 match flight.open(side.transit.plan.servers.port) {
-                    Ok(tcp) => self.server.handle_segment(now, client, &tcp),
-                    Err(packet) => self.server.handle_packet(now, client, *packet),
+                    Contents::Segment(tcp) => self.server.handle_segment(now, client, &tcp),
+                    Contents::Datagram(_) => self.server.handle_datagram(),
+                    Contents::Whole(packet) => self.server.handle_packet(now, client, *packet),
                 }
             }
             let Some((client, tcp)) = self.server.departures.pop_front() else { break };

@@ -1,0 +1,186 @@
+//! Datagram sockets of emulated clients: UDP between a user and the server, as QUIC needs it.
+//!
+//! A socket is bound to a port of its client and connected to the server: only what comes from the server's
+//! port reaches it. A datagram is a packet like a segment: it has DF, it is queued, delayed, lost and
+//! damaged by itself, and nobody sends it again. One that is too big for a link is lost, and the router's
+//! answer changes nothing: a user that wants to know the path's MTU probes it (RFC 9000, section 14.3).
+//!
+//! Of other ICMP errors a closed port ends the socket, as a kernel reports `ECONNREFUSED` on one that is
+//! connected. That there is no way ends it only until something has come from the server; later it is a
+//! soft error, as it is to TCP (RFC 1122, section 4.2.3.9): routes come back, and QUIC has a time limit of
+//! its own.
+
+use crate::client::PortKind;
+use crate::client_side::{ClientSide, Upcall};
+use crate::flight::Flight;
+use crate::forward::Forward;
+use crate::icmp;
+use crate::packet::{Packet, Udp};
+use crate::slots::{ClientSlot, SocketSlot};
+use bytes::Bytes;
+use farfield_base::Instant;
+use farfield_net::loss::Memory;
+use farfield_user::{ConnectionKey, Failure};
+use farfield_wire::{Ecn, IcmpError, Quote};
+use slab::Slab;
+
+/// The longest data of a datagram, which IPv4 sets.
+const DATA_MAX: usize = 65_535 - 20 - 8;
+
+/// A datagram socket.
+#[derive(Debug)]
+pub(crate) struct DatagramSocket {
+    client: ClientSlot,
+    port: u16,
+    key: ConnectionKey,
+    /// Whether anything has come from the server.
+    is_heard: bool,
+    /// Memory of its losses on links, where losses belong to connections.
+    pub up_losses: Memory,
+    pub down_losses: Memory,
+}
+
+/// The datagram sockets of a side's clients. Where users open none, nothing is allocated.
+#[derive(Debug, Default)]
+pub(crate) struct DatagramSockets {
+    sockets: Slab<DatagramSocket>,
+    /// For each slot of the population's connections, the socket that is bound to it.
+    bound: Vec<Option<SocketSlot>>,
+}
+
+/// What an ICMP error says of a packet that a client sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Complaint {
+    /// It was larger than a link's MTU.
+    TooBig { mtu: u32 },
+    /// Nobody listens on the port.
+    PortClosed,
+    /// There is no way to the host, or it may not be taken.
+    NoWay,
+}
+
+impl DatagramSockets {
+    pub fn get_mut(&mut self, slot: SocketSlot) -> Option<&mut DatagramSocket> {
+        self.sockets.get_mut(slot.index())
+    }
+
+    fn of(&self, key: ConnectionKey) -> Option<SocketSlot> {
+        let slot = self.bound.get(key.slot.index()).copied().flatten()?;
+        (self.sockets.get(slot.index())?.key == key).then_some(slot)
+    }
+
+    fn insert(&mut self, socket: DatagramSocket) {
+        let index = socket.key.slot.index();
+        if self.bound.len() <= index {
+            self.bound.resize(index + 1, None);
+        }
+        self.bound[index] = Some(SocketSlot::at(self.sockets.insert(socket)));
+    }
+
+    fn remove(&mut self, slot: SocketSlot) -> DatagramSocket {
+        let socket = self.sockets.remove(slot.index());
+        self.bound[socket.key.slot.index()] = None;
+        socket
+    }
+}
+
+impl ClientSide {
+    /// Opens a datagram socket of the client that `user` acts on.
+    pub fn open_datagram_socket(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        self.connects += 1;
+        let client = self.client_of(user);
+        let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
+        let Some(port) = self.clients[client.index()].take_port(PortKind::Udp, slot) else {
+            self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
+            return self.transit.now;
+        };
+        self.note_opened(key, user, client, port);
+        let (up_losses, down_losses) = (Memory::default(), Memory::default());
+        self.datagrams.insert(DatagramSocket { client, port, key, is_heard: false, up_losses, down_losses });
+        self.transit.now
+    }
+
+    /// Sends a row of datagrams of `size` bytes, of which the last may have less, all at once.
+    pub fn send_row(&mut self, key: ConnectionKey, ecn: Ecn, size: usize, row: &Bytes) -> Instant {
+        let slot = self.datagrams.of(key).filter(|_| !self.is_over);
+        if let Some(DatagramSocket { client, port, .. }) =
+            slot.map(|slot| &self.datagrams.sockets[slot.index()])
+        {
+            let (client, port) = (*client, *port);
+            for from in (0..row.len()).step_by(size.max(1)) {
+                let payload = row.slice(from..(from + size.max(1)).min(row.len()));
+                self.send_datagram(client, port, ecn, &payload);
+            }
+        }
+        self.transit.now
+    }
+
+    fn send_datagram(&mut self, client: ClientSlot, port: u16, ecn: Ecn, payload: &Bytes) {
+        if payload.len() > DATA_MAX {
+            self.transit.drops.too_big += 1;
+            return;
+        }
+        if self.tap.is_none() {
+            let flight = Flight::datagram((client, true), self.is_v6(client), port, ecn, payload);
+            return self.set_out(flight);
+        }
+        let destination_port = self.transit.plan.servers.port;
+        let udp = Udp { source_port: port, destination_port, payload: payload.clone() };
+        self.send_up(client, Packet::udp(self.addresses(client), ecn, udp));
+    }
+
+    /// Closes the datagram socket of `key`, of which nothing more is heard; false if there is none.
+    pub fn close_datagram_socket(&mut self, key: ConnectionKey) -> bool {
+        let Some(slot) = self.datagrams.of(key) else { return false };
+        self.remove_datagram_socket(slot);
+        true
+    }
+
+    fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
+        let DatagramSocket { client, port, key, .. } = self.datagrams.remove(slot);
+        self.clients[client.index()].free_port(PortKind::Udp, port);
+        key
+    }
+
+    /// A datagram, in a `packet` where it is not one as the plan has them.
+    pub fn receive_datagram(&mut self, client: ClientSlot, packet: Option<&Packet>, ecn: Ecn, udp: Udp) {
+        let server = self.addresses(client).destination();
+        let is_of_server = udp.source_port == self.transit.plan.servers.port
+            && packet.is_none_or(|packet| packet.addresses.source() == server);
+        let port = (PortKind::Udp, udp.destination_port);
+        let slot = self.clients[client.index()].socket(port).filter(|_| is_of_server);
+        if let Some(socket) = slot.and_then(|slot| self.datagrams.get_mut(slot)) {
+            socket.is_heard = true;
+            return self.upcalls.push_back(Upcall::Datagram(socket.key, ecn, udp.payload));
+        }
+        let own = Packet::udp(self.addresses(client).reversed(), ecn, udp);
+        let packet = packet.unwrap_or(&own);
+        let from = packet.addresses.destination();
+        if let Some(reply) = icmp::error_about(packet, IcmpError::PortUnreachable, from) {
+            self.send_up(client, reply);
+        }
+    }
+
+    /// An ICMP error about a datagram that the client sent.
+    pub fn receive_complaint(&mut self, client: ClientSlot, quote: &Quote, complaint: Complaint) {
+        let server = (self.addresses(client).destination(), self.transit.plan.servers.port);
+        if (quote.addresses.destination(), quote.destination_port) != server {
+            return;
+        }
+        let slot = self.clients[client.index()].socket((PortKind::Udp, quote.source_port));
+        let Some(slot) = slot else { return };
+        let is_heard = self.datagrams.sockets[slot.index()].is_heard;
+        let failure = match complaint {
+            Complaint::PortClosed => Failure::Refused,
+            Complaint::NoWay if !is_heard => Failure::Unreachable,
+            Complaint::NoWay | Complaint::TooBig { .. } => return,
+        };
+        let key = self.remove_datagram_socket(slot);
+        self.upcalls.push_back(Upcall::Failed(key, failure, None));
+    }
+}
+
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
+mod tests;
