@@ -1,9 +1,9 @@
-//! A filter in the kernel for the TCP packets from and to given servers, as a program of classic BPF
+//! A filter in the kernel for the TCP and UDP packets from and to given servers, as a program of classic BPF
 //! (socket(7), `SO_ATTACH_FILTER`; McCanne and Jacobson 1993).
 //!
 //! The program reads packets from their IP header on, as a packet socket of type `SOCK_DGRAM` shows them. It
 //! passes over fragments after the first, which have no ports, and IPv6 packets with extension headers
-//! between IP and TCP.
+//! between IP and what it carries.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -31,6 +31,7 @@ const DEVICE_TYPE: u32 = BESIDE_PACKET + 28;
 const OUTGOING: u32 = 4;
 const LOOPBACK: u32 = 772;
 const TCP: u32 = 6;
+const UDP: u32 = 17;
 
 /// Offsets in an IP header.
 struct IpHeader {
@@ -48,10 +49,10 @@ const V4_FRAGMENT_OFFSET: u32 = 0x1fff;
 
 const DROP: libc::sock_filter = step(RETURN, 0);
 
-/// A program that keeps up to `snap` bytes of each TCP packet from or to one of `servers`; an unspecified
-/// address (`0.0.0.0`, `::`) stands for all of its family. Of a loopback interface, which shows each packet
-/// first as outgoing and then as incoming, it keeps the first. `None` if the servers are too many for a
-/// program.
+/// A program that keeps up to `snap` bytes of each TCP or UDP packet from or to one of `servers`; an
+/// unspecified address (`0.0.0.0`, `::`) stands for all of its family. Of a loopback interface, which shows
+/// each packet first as outgoing and then as incoming, it keeps the first. `None` if the servers are too
+/// many for a program.
 pub(super) fn program(servers: &[SocketAddr], snap: u32) -> Option<Vec<libc::sock_filter>> {
     let mut program = vec![
         step(LOAD_WORD, DEVICE_TYPE),
@@ -64,7 +65,8 @@ pub(super) fn program(servers: &[SocketAddr], snap: u32) -> Option<Vec<libc::soc
     ];
     for header in [V4, V6] {
         let part = of_version(&header, servers, snap);
-        // The part ends the program; only packets of the other version jump over it, with the version loaded.
+        // The part ends the program; only packets of the other version jump over it, with the version
+        // loaded.
         program.push(branch(JUMP_IF_EQUAL, header.version, 1, 0));
         program.push(step(JUMP, part.len() as u32));
         program.extend(part);
@@ -80,7 +82,13 @@ pub(super) fn nothing() -> Vec<libc::sock_filter> {
 
 /// The part for packets of one version of IP.
 fn of_version(header: &IpHeader, servers: &[SocketAddr], snap: u32) -> Vec<libc::sock_filter> {
-    let mut part = vec![step(LOAD_BYTE, header.protocol_at), branch(JUMP_IF_EQUAL, TCP, 1, 0), DROP];
+    // Both have their ports first.
+    let mut part = vec![
+        step(LOAD_BYTE, header.protocol_at),
+        branch(JUMP_IF_EQUAL, TCP, 2, 0),
+        branch(JUMP_IF_EQUAL, UDP, 1, 0),
+        DROP,
+    ];
     if header.version == 4 {
         part.push(step(LOAD_HALF, V4_FRAGMENT_AT));
         part.push(branch(JUMP_IF_ANY_BIT, V4_FRAGMENT_OFFSET, 0, 1));
