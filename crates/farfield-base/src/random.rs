@@ -27,6 +27,8 @@ pub enum Purpose {
     Site = 4,
     /// Behaviour of a link: loss, jitter.
     Link = 5,
+    /// Instants of a flow of cross traffic.
+    CrossTraffic = 6,
 }
 
 impl Seed {

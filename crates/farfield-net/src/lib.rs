@@ -4,7 +4,9 @@
 
 pub mod access;
 mod bit_rate;
+pub mod closure;
 pub mod compound;
+pub mod cross_traffic;
 pub mod delay;
 pub mod hop;
 pub mod link;
@@ -19,7 +21,9 @@ pub mod wheel;
 
 pub use access::Access;
 pub use bit_rate::BitRate;
+pub use closure::{Closure, ClosureAnswer};
 pub use compound::Compound;
+pub use cross_traffic::{CrossArrivals, CrossInstants, CrossTraffic, LinkName};
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
 pub use link::{Arrival, Cause, Delivery, Fate, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink};

@@ -1,6 +1,7 @@
 //! The model of a link, apart from its state: shared by all links that are alike.
 
 use crate::bit_rate::BitRate;
+use crate::closure::Closure;
 use crate::delay::{Delay, Jitter, Order};
 use crate::loss::Loss;
 use crate::mtu::Mtu;
@@ -22,6 +23,7 @@ pub struct LinkModel {
     pub(super) corrupt: Probability,
     pub(super) overhead: u32,
     pub(super) mtu: Mtu,
+    pub(super) closure: Option<Closure>,
     /// Transmission time of a packet of RED's mean size.
     pub(super) mean_packet_time: Duration,
 }
@@ -38,6 +40,7 @@ impl LinkModel {
             corrupt: Probability::NEVER,
             overhead: 0,
             mtu: Mtu::default(),
+            closure: None,
             mean_packet_time: Duration::ZERO,
         }
     }
@@ -94,6 +97,16 @@ impl LinkModel {
         LinkModel { mtu, ..self }
     }
 
+    /// Takes no packets while `closure` says so; that it is asked is the business of the packet's owner.
+    pub fn closed(self, closure: Option<Closure>) -> LinkModel {
+        LinkModel { closure, ..self }
+    }
+
+    /// When the link takes no packets, if ever.
+    pub fn closure(&self) -> Option<&Closure> {
+        self.closure.as_ref()
+    }
+
     /// The largest packet.
     pub fn mtu_of_link(&self) -> Mtu {
         self.mtu
@@ -119,8 +132,8 @@ impl LinkModel {
         self.delay.propagation
     }
 
-    /// True if every packet's fate is known when it is offered and none overtakes another: what comes out can
-    /// then be offered to the next link at once.
+    /// True if every packet's fate is known when it is offered and none overtakes another: what comes out
+    /// can then be offered to the next link at once.
     pub fn decides_in_order(&self) -> bool {
         self.decides_at_once() && self.delay.keeps_order()
     }

@@ -1,4 +1,5 @@
-//! One direction of a link as a scenario writes it. Every key has a default: without any it is an ideal link.
+//! One direction of a link as a scenario writes it. Every key has a default: without any it is an ideal
+//! link.
 //!
 //! ```toml
 //! delay = "20ms"            # propagation, one way
@@ -11,10 +12,12 @@
 //! corrupt = "0.01%"
 //! jitter = "2ms"            # whatever distribution the caller of `resolve` understands
 //! reorder = true            # whether jitter may reorder
+//! unreachable = "host"      # takes no packets: see `closure`
 //! ```
 
 use super::LinkModel;
 use crate::bit_rate::BitRate;
+use crate::closure::Closure;
 use crate::delay::{Jitter, Order};
 use crate::loss::LossSpec;
 use crate::mtu::Mtu;
@@ -48,7 +51,8 @@ pub struct LinkSpec<J = NoJitter> {
     pub trace: Option<PathBuf>,
     /// The queue.
     pub queue: QueueSpec,
-    /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and trailer.
+    /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and
+    /// trailer.
     pub overhead: u32,
     /// The largest packet.
     pub mtu: Mtu,
@@ -63,6 +67,9 @@ pub struct LinkSpec<J = NoJitter> {
     pub jitter: Option<J>,
     /// Whether jitter may reorder packets.
     pub reorder: bool,
+    /// When the link takes no packets, and the answer to their senders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<Closure>,
 }
 
 /// Why a link that was written cannot be.
@@ -109,6 +116,7 @@ impl<J> Default for LinkSpec<J> {
             corrupt: Share::NONE,
             jitter: None,
             reorder: false,
+            unreachable: None,
         }
     }
 }
@@ -131,7 +139,8 @@ impl<J> LinkSpec<J> {
             .duplicate(self.duplicate)
             .corrupt(self.corrupt)
             .overhead(self.overhead)
-            .mtu(self.mtu);
+            .mtu(self.mtu)
+            .closed(self.unreachable);
         if self.overhead > 65_535 {
             return Err(LinkError::Overhead(self.overhead));
         }
