@@ -95,6 +95,7 @@ fn network(
         classes: vec![class],
         routes,
         shared,
+        cross_traffic: Vec::new(),
         clients: (0..clients).map(|rank| ClientPlan { class: 0, route: rank % subnets, rank }).collect(),
     }
 }

@@ -27,8 +27,7 @@ pub struct Captured {
     pub at: Instant,
     /// Where: 0 is the gateway, then come the plan's clients in order.
     pub interface: u32,
-    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the
-    /// network.
+    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the network.
     pub outbound: bool,
     /// The packet, as it was there.
     pub packet: Packet,

@@ -5,7 +5,7 @@ use crate::slots::{ClientId, SocketSlot};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_net::loss::Scope;
-use farfield_net::{Compound, Link, LinkModel, Mtu, PlainLink};
+use farfield_net::{Closure, Compound, Link, LinkModel, Mtu, PlainLink};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -162,6 +162,8 @@ pub(crate) struct Lane {
     pub stages: u8,
     /// The least of their MTUs, where they are one stage.
     pub mtu: Mtu,
+    /// When they take no packets, where they are one stage: the first that ever takes none counts.
+    pub closure: Option<Closure>,
     /// Losses on one of them belong to connections.
     pub lends: bool,
 }
@@ -171,6 +173,7 @@ impl Lane {
         Lane {
             stages: Own::new(models, ClientId::new(0), 0, Seed(0)).stages(),
             mtu: models.iter().map(|model| model.mtu_of_link()).min().unwrap_or_default(),
+            closure: models.iter().find_map(|model| model.closure()).copied(),
             lends: models.iter().any(|model| model.loss_model().scope() == Scope::Connection),
         }
     }

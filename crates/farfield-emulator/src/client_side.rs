@@ -3,6 +3,7 @@
 
 use crate::capture::{CapturePoint, Tap};
 use crate::client::{Client, Lane, Own, PortKind, Wire};
+use crate::cross_traffic::CrossFlows;
 use crate::datagrams::DatagramSockets;
 use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
@@ -18,7 +19,7 @@ use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
-use farfield_net::{Arrival, Delivery, Fate, Lines, Mtu};
+use farfield_net::{Arrival, Closure, Delivery, Fate, Lines, Mtu};
 use farfield_tcp::{Connection, Segment};
 use farfield_user::{ConnectionKey, Failure, Wake};
 use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
@@ -145,6 +146,10 @@ impl ClientSide {
             let client = &plan.clients[number];
             Client::new(ClientId::at(number), client, &plan.classes[usize::from(client.class)], seed)
         });
+        let mut transit = Transit::new(Arc::clone(&plan));
+        if beyond == Beyond::Everything {
+            transit.begin_cross(CrossFlows::of(&plan, seed, |_| true));
+        }
         ClientSide {
             seed,
             shard,
@@ -172,7 +177,7 @@ impl ClientSide {
             is_over: false,
             opened: None,
             tap: None,
-            transit: Transit::new(plan),
+            transit,
         }
     }
 
@@ -393,6 +398,23 @@ impl Forward for ClientSide {
                 }
             }
         }
+    }
+
+    fn closure(&self, at: At) -> Option<&Closure> {
+        match at {
+            At::Shared(link) => self.shared[link.index()].link.model().closure(),
+            At::Own { client, up, hop } => {
+                let client = &self.clients[client.index()];
+                match if up { &client.up } else { &client.down } {
+                    Own::Chain(wires) => wires[usize::from(hop)].link.model().closure(),
+                    _ => self.lane(client.class, up).closure.as_ref(),
+                }
+            }
+        }
+    }
+
+    fn shared_link(link: SharedLinkId) -> At {
+        At::Shared(link)
     }
 
     fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {

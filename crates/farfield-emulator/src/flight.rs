@@ -72,8 +72,8 @@ const DATAGRAM: u8 = 4;
 const TTL: u8 = 64;
 
 impl<C: Copy> Flight<C> {
-    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and
-    /// DF. `None` if it must be kept as a whole packet.
+    /// A segment between port `port` of the client and the server's, of a host that sends with TTL 64 and DF.
+    /// `None` if it must be kept as a whole packet.
     pub fn segment(
         (client, up): (C, bool),
         is_v6: bool,
@@ -353,8 +353,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all
-        /// the way.
+        /// Whatever a segment says, the packet that comes out is the one that went in, and is as long all the
+        /// way.
         #[test]
         fn it_says_what_the_packet_says(
             options in options(), (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),

@@ -1,22 +1,23 @@
 //! Packets on their way: from stage to stage, node to node, until they arrive, are dropped, or leave for
 //! another side.
 //!
-//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going
-//! down, last. Each stage that takes time costs one event; what takes none is passed at once.
+//! A stage is a link, or a client's own links as one. Going up, a client's own stages come first; going down,
+//! last. Each stage that takes time costs one event; what takes none is passed at once.
 //!
 //! The way is that of every packet; which part of it is on a side, and what its links and its ends are, is
 //! the side's own: [`ClientSide`](crate::client_side::ClientSide) and
 //! [`SharedSide`](crate::shared::SharedSide).
 
 use crate::client::Wire;
+use crate::cross_traffic::FlowSlot;
 use crate::flight::Flight;
 use crate::icmp;
 use crate::packet::{Carried, Packet};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
-use crate::slots::{ClientId, FlightSlot};
+use crate::slots::{ClientId, FlightSlot, SharedLinkId};
 use crate::transit::{Event, Transit};
 use farfield_base::Instant;
-use farfield_net::{Arrival, Fate, Fit, Mtu, NodeKind, Passing};
+use farfield_net::{Arrival, Closure, ClosureAnswer, Fate, Fit, Mtu, NodeKind, Passing};
 use farfield_wire::{Addresses, IcmpError};
 
 /// The next stage of a packet, with the node that it is at, unless that is its sender's own host.
@@ -95,6 +96,12 @@ pub(crate) trait Forward {
 
     fn mtu(&self, link: Self::Link) -> Mtu;
 
+    /// When a link takes no packets, if ever.
+    fn closure(&self, link: Self::Link) -> Option<&Closure>;
+
+    /// A shared link, as the side knows it.
+    fn shared_link(link: SharedLinkId) -> Self::Link;
+
     fn offer(&mut self, flight: &Flight<Self::Client>, link: Self::Link) -> Fate;
 
     /// A link that packets may wait before; `None` for one that decides on each at once.
@@ -131,8 +138,8 @@ pub(crate) trait Forward {
         self.set_out(Flight::of(packet, client, up, is_plain));
     }
 
-    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes
-    /// on from then.
+    /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on
+    /// from then.
     fn take_at(&mut self, at: Instant, flight: Flight<Self::Client>) {
         let transit = self.transit_mut();
         if at >= transit.now {
@@ -200,6 +207,11 @@ pub(crate) trait Forward {
         node: Option<NodePlan>,
         link: Self::Link,
     ) -> On<Self::Client> {
+        let now = self.transit().now;
+        if let Some(answer) = self.closure(link).and_then(|closure| closure.at(now)) {
+            self.turn_away(flight, node, answer);
+            return None;
+        }
         let mtu = self.mtu(link);
         match mtu.judge(flight.bytes(), !flight.is_whole()) {
             Fit::Fits => {
@@ -217,6 +229,33 @@ pub(crate) trait Forward {
                 None
             }
         }
+    }
+
+    /// Drops a packet that came to a link which takes none, and answers it as the link says.
+    fn turn_away(&mut self, flight: Flight<Self::Client>, node: Option<NodePlan>, answer: ClosureAnswer) {
+        self.transit_mut().drops.unreachable += 1;
+        let error = match answer {
+            ClosureAnswer::Host => IcmpError::HostUnreachable,
+            ClosureAnswer::Network => IcmpError::NoRoute,
+            ClosureAnswer::Prohibited => IcmpError::Prohibited,
+            ClosureAnswer::Nothing => return,
+        };
+        self.refuse(flight, node, error);
+    }
+
+    /// Offers a packet of cross traffic to its link, and lets the next follow when it comes.
+    fn send_cross(&mut self, slot: FlowSlot) {
+        let (link, bytes) = self.transit_mut().cross.begin(slot);
+        let (link, now) = (Self::shared_link(link), self.transit().now);
+        let packet = farfield_net::Packet { bytes, key: slot.key() };
+        let fate = self.wire(link).map(|wire| wire.link.offer(now, packet, &mut wire.rng));
+        if let Some(fate) = fate {
+            self.transit_mut().cross.count(slot, fate);
+            if fate == Fate::Waits {
+                self.await_fate(link);
+            }
+        }
+        self.transit_mut().schedule_cross(slot);
     }
 
     /// Does with a packet what its link decided; returns it if it is behind the link now.
@@ -273,6 +312,10 @@ pub(crate) trait Forward {
         }
         wire.fate_at = None;
         while let Some((key, fate)) = self.wire(link).and_then(|wire| wire.link.poll(now, &mut wire.rng)) {
+            if let Some(slot) = FlowSlot::of_key(key) {
+                self.transit_mut().cross.count(slot, fate);
+                continue;
+            }
             let flight = self.transit_mut().flights.remove(key as usize);
             if let Some(flight) = self.settle(flight, link, fate) {
                 self.set_out(flight);

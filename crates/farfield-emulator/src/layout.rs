@@ -17,7 +17,7 @@ use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePl
 use crate::slots::SharedLinkId;
 use addresses::Addressing;
 use farfield_base::Duration;
-use farfield_net::{LinkModel, Mtu, NodeKind};
+use farfield_net::{LinkModel, LinkName, Mtu, NodeKind};
 use farfield_tcp::Config;
 use farfield_tcp::config::{DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6};
 use std::net::IpAddr;
@@ -78,6 +78,8 @@ pub struct Layout {
     pub round_trips: RoundTrips,
     /// Names of the nodes between clients and the server, by [`NodePlan::id`].
     pub nodes: Vec<String>,
+    /// Names of the shared links, in the order of [`NetworkPlan::shared`].
+    pub links: Vec<LinkName>,
     /// The block that all IPv4 clients are in, if there are any: what is to be routed to the gateway.
     pub clients_v4: Option<Block>,
     /// The block of IPv6 addresses.
@@ -254,7 +256,7 @@ pub fn lay_out(
         None => Vec::new(),
         Some(Bottleneck { up, down }) => {
             nodes.push("core".to_owned());
-            vec![up, down]
+            vec![(LinkName::SharedUp, up), (LinkName::SharedDown, down)]
         }
     };
     let route_of = |_: u32, class: u16| u32::from(class);
@@ -288,7 +290,7 @@ fn finish(
     member_of: Vec<u16>,
     route_of: impl Fn(u32, u16) -> u32,
     routes: Vec<RoutePlan>,
-    shared: Vec<Arc<LinkModel>>,
+    shared: Vec<(LinkName, Arc<LinkModel>)>,
     nodes: Vec<String>,
     frame: Frame,
 ) -> Result<Layout, LayoutError> {
@@ -302,9 +304,17 @@ fn finish(
         rank,
     };
     let clients: Arc<[ClientPlan]> = member_of.into_iter().zip(ranks).enumerate().map(client).collect();
-    let network = NetworkPlan { servers: frame.servers, classes, routes, shared, clients };
+    let (models, links) = shared.into_iter().map(|(name, model)| (model, name)).unzip();
+    let network = NetworkPlan {
+        servers: frame.servers,
+        classes,
+        routes,
+        shared: models,
+        cross_traffic: Vec::new(),
+        clients,
+    };
     let round_trips = round_trips(&network);
-    Ok(Layout { network, round_trips, nodes, clients_v4, clients_v6 })
+    Ok(Layout { network, round_trips, nodes, links, clients_v4, clients_v6 })
 }
 
 fn check_shards(frame: Frame) -> Result<(), LayoutError> {

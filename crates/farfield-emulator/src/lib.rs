@@ -1,11 +1,11 @@
-//! The emulated internet, a shard at a time: clients with an IP address, a TCP and a path each, and the
-//! users on them.
+//! The emulated internet, a shard at a time: clients with an IP address, a TCP and a path each, and the users
+//! on them.
 //!
 //! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no
-//! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let
-//! pass ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the
-//! other end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is
-//! the network alone, between real hosts at both ends.
+//! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
+//! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other
+//! end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is the
+//! network alone, between real hosts at both ends.
 //!
 //! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
 //! being late once makes nothing else late. How late it was is counted ([`Lateness`]).
@@ -17,6 +17,7 @@ pub mod capture;
 mod client;
 mod client_side;
 pub mod convert;
+pub mod cross_traffic;
 mod datagrams;
 mod directory;
 mod flight;
@@ -42,6 +43,7 @@ mod transit;
 mod transport;
 
 pub use capture::{CaptureFilter, CapturePlan, Captured};
+pub use cross_traffic::{CrossCounts, CrossFlow};
 pub use directory::Directory;
 pub use lateness::Lateness;
 pub use packet::{Carried, Packet, Tcp, Udp};

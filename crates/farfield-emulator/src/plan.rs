@@ -5,6 +5,7 @@
 //! which shared links its packets take between the *edge*, the node at the far end of its own links, and the
 //! server.
 
+use crate::cross_traffic::CrossFlow;
 use crate::slots::{ClientId, SharedLinkId};
 use farfield_net::{LinkModel, NodeKind};
 use farfield_tcp::Config;
@@ -23,6 +24,8 @@ pub struct NetworkPlan {
     pub routes: Vec<RoutePlan>,
     /// Directed links that the packets of several clients may take.
     pub shared: Vec<Arc<LinkModel>>,
+    /// Packets of nobody's on these links.
+    pub cross_traffic: Vec<CrossFlow>,
     /// Every client, by its number.
     pub clients: Arc<[ClientPlan]>,
 }

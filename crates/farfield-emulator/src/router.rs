@@ -8,6 +8,7 @@
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientSide};
+use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
 use crate::lag;
@@ -71,6 +72,7 @@ impl Router {
                 self.side.travel(slot);
             }
             Event::Fate(link) => self.side.poll_fates(link),
+            Event::Cross(slot) => self.side.send_cross(slot),
             // Of emulated hosts, of which there are none.
             Event::Other(_) => {}
         }
@@ -108,6 +110,11 @@ impl Router {
     /// The next packet that has come to its client.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
         self.side.arrivals.as_mut().and_then(VecDeque::pop_front)
+    }
+
+    /// Counters of each flow of cross traffic.
+    pub fn cross_counts(&self) -> Vec<CrossCounts> {
+        self.side.transit.cross.counts()
     }
 
     /// Packets that the network did not deliver.

@@ -2,6 +2,7 @@
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{At, Beyond, ClientEvent, ClientSide, Upcall};
+use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
 use crate::lag;
@@ -28,9 +29,9 @@ impl Shard {
         Shard::with(Beyond::Everything, network, directory, users)
     }
 
-    /// A shard without shared links: packets that come to one are taken out
-    /// ([`crossings`](Self::crossings)), and handed in ([`take`](Self::take)) behind the last one, by the
-    /// owner of the [links](crate::SharedLinks).
+    /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)),
+    /// and handed in ([`take`](Self::take)) behind the last one, by the owner of the
+    /// [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
         Shard::with(Beyond::Gateway, network, directory, users)
     }
@@ -117,6 +118,7 @@ impl Shard {
                 self.side.travel(slot);
             }
             Event::Fate(at) => self.side.poll_fates(at),
+            Event::Cross(slot) => self.side.send_cross(slot),
         }
         self.come_to_rest();
         self.side.lag.overdue = None;
@@ -214,6 +216,11 @@ impl Shard {
     /// Connections begun so far.
     pub fn connects(&self) -> u64 {
         self.side.connects
+    }
+
+    /// Counters of each flow of cross traffic, as far as its link is here.
+    pub fn cross_counts(&self) -> Vec<CrossCounts> {
+        self.side.transit.cross.counts()
     }
 
     /// Packets that the network did not deliver.

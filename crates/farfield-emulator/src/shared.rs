@@ -12,6 +12,7 @@
 //! have been since counts it as of the latest of these. How late packets were is for the caller to count.
 
 use crate::client::Wire;
+use crate::cross_traffic::{CrossCounts, CrossFlows};
 use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::lag;
@@ -21,7 +22,7 @@ use crate::slots::{ClientId, SharedLinkId};
 use crate::transit::{Crossing, Drops, Event, Transit};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed};
-use farfield_net::{Fate, Link, Mtu};
+use farfield_net::{Closure, Fate, Link, Mtu};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -77,12 +78,15 @@ impl<O> SharedSide<O> {
             let (up, down) = class.lanes();
             [up.stages, down.stages]
         });
+        let mut transit = Transit::new(Arc::clone(&plan));
+        let holds = |link| if plan.is_near(link) { extent.near } else { extent.far };
+        transit.begin_cross(CrossFlows::of(&plan, seed, holds));
         SharedSide {
             links: links_of(&plan, seed),
             own_stages: stages.collect(),
             extent,
             arrived: VecDeque::new(),
-            transit: Transit::new(plan),
+            transit,
         }
     }
 
@@ -171,6 +175,14 @@ impl<O> Forward for SharedSide<O> {
         self.links[link.index()].link.model().mtu_of_link()
     }
 
+    fn closure(&self, link: SharedLinkId) -> Option<&Closure> {
+        self.links[link.index()].link.model().closure()
+    }
+
+    fn shared_link(link: SharedLinkId) -> SharedLinkId {
+        link
+    }
+
     fn offer(&mut self, flight: &Flight<ClientId>, link: SharedLinkId) -> Fate {
         self.links[link.index()].offer(&self.transit, flight)
     }
@@ -219,6 +231,7 @@ impl SharedLinks {
         match event {
             Event::Packet(slot) => self.side.travel(slot),
             Event::Fate(link) => self.side.poll_fates(link),
+            Event::Cross(slot) => self.side.send_cross(slot),
             Event::Other(never) => match never {},
         }
         true
@@ -227,6 +240,11 @@ impl SharedLinks {
     /// Takes the packets that have left for their clients' shards, or will.
     pub fn crossings(&mut self) -> std::vec::Drain<'_, Crossing> {
         self.side.transit.crossings.drain(..)
+    }
+
+    /// Counters of each flow of cross traffic.
+    pub fn cross_counts(&self) -> Vec<CrossCounts> {
+        self.side.transit.cross.counts()
     }
 
     /// Packets that shared links did not deliver.

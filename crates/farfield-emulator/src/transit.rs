@@ -1,5 +1,6 @@
 //! Time, wheel and packets under way of one side of the network.
 
+use crate::cross_traffic::{CrossFlows, FlowSlot};
 use crate::flight::Flight;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
@@ -22,6 +23,8 @@ pub(crate) struct Transit<C, L, O> {
     pub soon: Vec<FlightSlot>,
     /// Packets that have left for another side, with when they get there.
     pub crossings: Vec<Crossing>,
+    /// Packets of nobody's on the links here.
+    pub cross: CrossFlows,
     pub drops: Drops,
 }
 
@@ -32,6 +35,8 @@ pub(crate) enum Event<L, O> {
     Packet(FlightSlot),
     /// A queue has decided on a packet that waited before this link.
     Fate(L),
+    /// A packet of cross traffic comes to its link.
+    Cross(FlowSlot),
     /// An event of what is at the end of the links.
     Other(O),
 }
@@ -88,6 +93,8 @@ pub struct Drops {
     pub damaged: u64,
     /// For an address that no client has.
     pub nobody: u64,
+    /// Before a link that takes no packets.
+    pub unreachable: u64,
 }
 
 impl Drops {
@@ -102,7 +109,8 @@ impl Drops {
 
     /// Adds another side's.
     pub fn add(&mut self, other: &Drops) {
-        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody } = *other;
+        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } =
+            *other;
         self.lost += lost;
         self.queue_full += queue_full;
         self.early += early;
@@ -111,6 +119,7 @@ impl Drops {
         self.too_big += too_big;
         self.damaged += damaged;
         self.nobody += nobody;
+        self.unreachable += unreachable;
     }
 }
 
@@ -124,7 +133,23 @@ impl<C, L, O> Transit<C, L, O> {
             flights: Slab::new(),
             soon: Vec::new(),
             crossings: Vec::new(),
+            cross: CrossFlows::default(),
             drops: Drops::default(),
+        }
+    }
+
+    /// Lets `flows` begin.
+    pub fn begin_cross(&mut self, flows: CrossFlows) {
+        self.cross = flows;
+        for slot in self.cross.slots() {
+            self.schedule_cross(slot);
+        }
+    }
+
+    /// Schedules the next packet of a flow, if there is one.
+    pub fn schedule_cross(&mut self, slot: FlowSlot) {
+        if let Some(at) = self.cross.next_at(slot) {
+            self.wheel.schedule(at.max(self.now), Event::Cross(slot));
         }
     }
 

@@ -6,8 +6,8 @@ use crate::run::Settings;
 use crate::testbed::RunningServer;
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Instant, Window};
-use farfield_emulator::Drops;
-use farfield_measure::engine_stats::{Arrivals, NetworkDrops, NetworkStats, ServerLimits};
+use farfield_emulator::{CrossCounts, Drops};
+use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkDrops, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
 use farfield_measure::{EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ServerEnd, ServerStatus};
 use std::num::NonZeroU32;
@@ -155,6 +155,11 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
     };
     network.clients = laid_out.plan.clients.len() as u64;
     network.shards = settings.workers.get().into();
+    for (stats, flow) in network.cross_traffic.iter_mut().zip(&laid_out.plan.cross_traffic) {
+        stats.link = laid_out.links.get(flow.link.index()).map(ToString::to_string).unwrap_or_default();
+        stats.bits_per_second = flow.traffic.rate.as_bits();
+        stats.packet_bytes = flow.traffic.packet_bytes.into();
+    }
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &settings.plane else { return };
@@ -222,15 +227,28 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.refused += part.port.refused;
     all.overruns += part.port.failed + part.port.malformed;
     add_drops(&mut all.drops, part.drops);
+    add_cross(&mut all.cross_traffic, &part.cross);
     if let Some(error) = &part.failed {
         stats.interrupted.get_or_insert(format!("the gateway failed: {error}"));
+    }
+}
+
+/// Adds the cross traffic of one worker, flow by flow; its links are named once all workers have reported.
+fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
+    if all.len() < part.len() {
+        all.resize(part.len(), CrossTrafficStats::default());
+    }
+    for (all, CrossCounts { packets, lost, dropped }) in all.iter_mut().zip(part) {
+        all.packets += packets;
+        all.lost += lost;
+        all.dropped += dropped;
     }
 }
 
 /// Adds the drops of one worker. Without `..` on either side: a cause that one of the types lacks does not
 /// compile.
 fn add_drops(all: &mut NetworkDrops, part: Drops) {
-    let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody } = part;
+    let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } = part;
     *all = NetworkDrops {
         lost: all.lost + lost,
         queue_full: all.queue_full + queue_full,
@@ -240,6 +258,7 @@ fn add_drops(all: &mut NetworkDrops, part: Drops) {
         too_big: all.too_big + too_big,
         damaged: all.damaged + damaged,
         nobody: all.nobody + nobody,
+        unreachable: all.unreachable + unreachable,
     };
 }
 
@@ -278,7 +297,7 @@ mod tests {
         shared_processors,
     };
     use crate::worker_report::{NetworkReport, PortCounts};
-    use farfield_emulator::Drops;
+    use farfield_emulator::{CrossCounts, Drops};
     use farfield_measure::EngineStats;
     use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
@@ -298,12 +317,16 @@ mod tests {
     fn packets_that_the_server_refused_are_no_overruns() {
         let [departed, arrived, crossed] = [(); 3].map(|()| Histogram::new());
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
-        let part = NetworkReport { departed, arrived, crossed, port, drops: Drops::default(), failed: None };
+        let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
+        let drops = Drops { unreachable: 4, ..Drops::default() };
+        let part = NetworkReport { departed, arrived, crossed, port, drops, cross, failed: None };
         let mut stats = EngineStats::default();
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);
         let network = stats.network.unwrap();
         assert_eq!((network.packets_up, network.refused, network.overruns), (300, 100, 10));
+        let [flow] = &network.cross_traffic[..] else { panic!("one flow") };
+        assert_eq!((flow.packets, flow.lost, flow.dropped, network.drops.unreachable), (20, 4, 2, 8));
         let text = refused_by_server(&network).unwrap();
         assert!(text.starts_with("the server's kernel could not take 100 of 400 packets (25.0 %)"), "{text}");
         assert_eq!(refused_by_server(&NetworkStats { refused: 0, ..network }), None);

@@ -9,6 +9,7 @@ use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::server::{Objects, Workers};
 use farfield_http::tls::model::{Offer, Terms};
+use farfield_net::LinkName;
 use farfield_traffic::Distribution;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -108,6 +109,8 @@ pub struct EmulatedNetwork {
     /// Names of the nodes between clients and the server, by
     /// [`NodePlan::id`](farfield_emulator::NodePlan::id).
     pub nodes: Vec<String>,
+    /// Names of the links that clients share, in the plan's order.
+    pub links: Vec<LinkName>,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
     /// Number of shards; the number of clients is a multiple of it.

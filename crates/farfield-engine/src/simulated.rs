@@ -259,6 +259,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
                 ..PortCounts::default()
             },
             drops: simulated.drops,
+            cross: simulated.cross.clone(),
             failed: None,
         }),
     }

@@ -1,7 +1,7 @@
 //! Reports of workers at the end of a run.
 
 use farfield_base::{Instant, Opened, Tenths};
-use farfield_emulator::Drops;
+use farfield_emulator::{CrossCounts, Drops};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Tally;
@@ -46,6 +46,8 @@ pub(crate) struct NetworkReport {
     pub crossed: Histogram,
     pub port: PortCounts,
     pub drops: Drops,
+    /// Counters of each flow of cross traffic.
+    pub cross: Vec<CrossCounts>,
     /// Error that ended the worker early.
     pub failed: Option<io::Error>,
 }

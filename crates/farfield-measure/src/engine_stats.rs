@@ -219,6 +219,9 @@ pub struct NetworkStats {
     pub receive_threads: Vec<u32>,
     /// Packets that the network did not deliver: what the scenario asks for.
     pub drops: NetworkDrops,
+    /// Flows of cross traffic.
+    #[serde(default)]
+    pub cross_traffic: Vec<CrossTrafficStats>,
     /// Packets that capturing lost, which changed nothing for anybody else.
     pub capture_drops: u64,
 }
@@ -250,11 +253,32 @@ pub struct NetworkDrops {
     pub damaged: u64,
     /// For an address that no client has.
     pub nobody: u64,
+    /// Before a link that took no packets.
+    #[serde(default)]
+    pub unreachable: u64,
+}
+
+/// A flow of cross traffic on a link, over the whole run: packets of nobody's, counted apart from those of
+/// clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrossTrafficStats {
+    /// The link, as the scenario names it.
+    pub link: String,
+    /// Bits a second that the scenario asks for.
+    pub bits_per_second: u64,
+    /// Bytes of each packet.
+    pub packet_bytes: u64,
+    /// Packets that came to the link.
+    pub packets: u64,
+    /// Packets that the wire lost.
+    pub lost: u64,
+    /// Packets that the link's queue dropped.
+    pub dropped: u64,
 }
 
 impl NetworkDrops {
     /// All causes with their names, in order.
-    pub fn by_cause(&self) -> [(&'static str, u64); 8] {
+    pub fn by_cause(&self) -> [(&'static str, u64); 9] {
         [
             ("lost", self.lost),
             ("queue-full", self.queue_full),
@@ -264,6 +288,7 @@ impl NetworkDrops {
             ("too-big", self.too_big),
             ("damaged", self.damaged),
             ("nobody", self.nobody),
+            ("unreachable", self.unreachable),
         ]
     }
 }

@@ -41,8 +41,8 @@ pub mod verdict;
 
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
-    Arrivals, CaptureStats, EngineStats, MachineStats, NetworkDrops, NetworkStats, OutOfMemory, RunClock,
-    ServerEnd, ServerStatus, WorkerStats,
+    Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
+    OutOfMemory, RunClock, ServerEnd, ServerStatus, WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;

@@ -374,6 +374,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
         lines.extend(words.map(|(nth, line)| labelled(if nth == 0 { "placement" } else { "" }, &line)));
     }
     lines.extend(summary.network.as_ref().map(network));
+    lines.extend(summary.network.as_ref().and_then(cross_traffic));
     lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));
@@ -421,6 +422,17 @@ fn network(network: &NetworkSummary) -> String {
     let room = COLUMNS.saturating_sub(LABEL + before.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
     labelled("network", &format!("{before}{dropped}"))
+}
+
+/// Cross traffic, all flows together; nothing where there is none.
+fn cross_traffic(network: &NetworkSummary) -> Option<String> {
+    let flows = &network.cross_traffic;
+    let packets: u64 = flows.iter().map(|flow| flow.packets).sum();
+    let gone: u64 = flows.iter().map(|flow| flow.lost + flow.dropped).sum();
+    let of_flows = if flows.len() == 1 { "1 flow".to_owned() } else { format!("{} flows", flows.len()) };
+    let share = percent(gone as f64 / packets.max(1) as f64);
+    let line = labelled("cross", &format!("{of_flows}, {} packets, {share} of them dropped", count(packets)));
+    (!flows.is_empty()).then_some(line)
 }
 
 /// The server's limits, and their effects.

@@ -5,6 +5,7 @@
 //! engine's settings. Terminals and exit codes belong to the program.
 
 mod activity;
+mod cross_traffic;
 mod document;
 mod error;
 mod http;

@@ -5,7 +5,7 @@ use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
 use farfield_engine::testbed::Device;
 use farfield_net::topology::{Backbone, TopologySpec};
-use farfield_net::{Access, LinkSpec};
+use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -57,6 +57,9 @@ pub struct NetworkSpec {
     /// Any graph, whose hosts are clients of the classes that name them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<TopologySpec<TimesSpec>>,
+    /// Packets of nobody's on links that clients share.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cross_traffic: Vec<CrossTraffic>,
 }
 
 /// `[[network.class]]`
@@ -132,6 +135,7 @@ impl Default for NetworkSpec {
             class: Vec::new(),
             backbone: None,
             topology: None,
+            cross_traffic: Vec::new(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! mistake.
 
 use super::Scenario;
+use super::cross_traffic;
 use super::mistake::Mistake;
 use super::network::{ClassSpec, Link, NetworkSpec, PathSpec};
 use farfield_base::Duration;
@@ -39,11 +40,13 @@ impl<'a, 'l> Laying<'a, 'l> {
     /// The first mistake in what is said of them.
     pub fn lay_out(mut self) -> Result<Layout, Mistake> {
         self.check_one_kind()?;
-        match (&self.spec.backbone, &self.spec.topology) {
+        let mut layout = match (&self.spec.backbone, &self.spec.topology) {
             (Some(_), _) => self.backbone(),
             (None, Some(graph)) => self.graph(graph),
             (None, None) => self.classes(),
-        }
+        }?;
+        cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
+        Ok(layout)
     }
 
     /// Refuses keys that another of classes, backbone and topology already sets.

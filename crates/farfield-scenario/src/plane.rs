@@ -75,6 +75,7 @@ impl Scenario {
         let network = EmulatedNetwork {
             plan: Arc::new(laid.network),
             nodes: laid.nodes,
+            links: laid.links,
             round_trips: laid.round_trips,
             shards: spec.shards,
             processors: spec.processors.clone(),

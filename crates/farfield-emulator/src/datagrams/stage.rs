@@ -59,6 +59,7 @@ pub fn network(clients: u32, first_address: IpAddr, own: &str, shared: &[&str]) 
             first_address,
         }],
         routes: vec![if hops == 0 { RoutePlan::direct(0) } else { route }],
+        cross_traffic: Vec::new(),
         shared: links.iter().chain(&links).cloned().collect(),
         clients: (0..clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
     }
@@ -150,6 +151,7 @@ impl Stage {
                     match event {
                         Event::Packet(slot) => side.travel(slot),
                         Event::Fate(link) => side.poll_fates(link),
+                        Event::Cross(slot) => side.send_cross(slot),
                         Event::Other(event) => panic!("{event:?}"),
                     }
                 }

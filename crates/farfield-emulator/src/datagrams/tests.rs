@@ -335,3 +335,24 @@ fn a_socket_is_small_and_none_is_nothing() {
     let sockets = DatagramSockets::default();
     assert_eq!((sockets.sockets.capacity(), sockets.bound.capacity()), (0, 0));
 }
+
+/// A router that cannot bring datagrams further ends a socket at once; behind the first hop of a client's own
+/// nobody says so.
+#[test]
+fn a_closed_link_is_heard_of() {
+    for (answer, heard) in [("host", true), ("network", true), ("prohibited", true), ("nothing", false)] {
+        let shared = format!("delay = '1ms'\nunreachable = '{answer}'");
+        let mut stage = Stage::of(network(1, V4, "delay = '3ms'", &[&shared]), 1);
+        stage.send(at(0), 0, Ecn::NotEct, 100, 100);
+        let drops = stage.play(echo);
+        assert_eq!(drops.unreachable, 1);
+        let expected = if heard { vec![(at(6_000), Heard::Unreachable)] } else { Vec::new() };
+        assert_eq!(stage.heard_by(0), expected);
+    }
+    let own = "delay = '3ms'\nunreachable = { answer = 'host', from = '0s', to = '1ms' }";
+    let mut stage = Stage::of(network(1, V4, own, &[]), 1);
+    stage.send(at(999), 0, Ecn::NotEct, 100, 100);
+    stage.send(at(1_000), 0, Ecn::NotEct, 100, 100);
+    let drops = stage.play(echo);
+    assert_eq!((drops.unreachable, stage.departed.len(), stage.heard.len()), (1, 1, 1));
+}

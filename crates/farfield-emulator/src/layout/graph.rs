@@ -9,7 +9,7 @@ use super::{CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_we
 use crate::plan::{HopPlan, NodePlan, RoutePlan, Servers};
 use crate::slots::SharedLinkId;
 use farfield_net::topology::{Backbone, LinkId, NodeId, Routes, Stretch, collapse};
-use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
+use farfield_net::{LinkModel, LinkName, LinkSpec, NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -223,13 +223,17 @@ impl RoutePlans<'_> {
         }
     }
 
-    fn finish(self) -> (Vec<RoutePlan>, Vec<Arc<LinkModel>>) {
+    fn finish(self) -> (Vec<RoutePlan>, Vec<(LinkName, Arc<LinkModel>)>) {
         let mut routes: Vec<(u32, RoutePlan)> = self.found.into_values().collect();
         routes.sort_by_key(|(number, _)| *number);
         let mut links: Vec<(SharedLinkId, LinkId)> =
             self.shared.into_iter().map(|(id, number)| (number, id)).collect();
         links.sort_unstable();
-        let model = |(_, id): (SharedLinkId, LinkId)| Arc::clone(&self.topology.edge(id).link);
-        (routes.into_iter().map(|(_, plan)| plan).collect(), links.into_iter().map(model).collect())
+        let node = |id| self.topology.node(id).name.clone();
+        let named = |(_, id): (SharedLinkId, LinkId)| {
+            let edge = self.topology.edge(id);
+            (LinkName::Between { from: node(edge.from), to: node(edge.to) }, Arc::clone(&edge.link))
+        };
+        (routes.into_iter().map(|(_, plan)| plan).collect(), links.into_iter().map(named).collect())
     }
 }

@@ -62,6 +62,10 @@ impl<O: Copy> Links<O> {
                 self.side.poll_fates(link);
                 None
             }
+            Event::Cross(slot) => {
+                self.side.send_cross(slot);
+                None
+            }
             Event::Other(other) => Some(other),
         };
         Some((due, other))

@@ -11,6 +11,7 @@ use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::Drops;
+use crate::cross_traffic::add_counts;
 use crate::transit::Crossing;
 use farfield_base::{Instant, Tenths};
 use farfield_user::Tally;
@@ -132,6 +133,7 @@ pub(crate) fn turn<T: Tap>(
 impl Simulated {
     fn add_links<O>(&mut self, links: &Links<O>) {
         self.drops.add(&links.side.transit.drops);
+        add_counts(&mut self.cross, &links.side.transit.cross.counts());
         self.events += links.events;
         self.packet_events += links.packet_events;
     }
@@ -270,6 +272,7 @@ impl<T: Tap> Machine<'_, T> {
             opened: Vec::new(),
             received: Tenths::default(),
             drops: Drops::default(),
+            cross: Vec::new(),
             server: hub.server.counters,
             ended,
             events: 0,

@@ -4,8 +4,8 @@
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_emulator::{
-    ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers, SharedLinkId,
-    Simulated, Simulation, simulate,
+    ClassPlan, ClientPlan, CrossFlow, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers,
+    SharedLinkId, Simulated, Simulation, simulate,
 };
 use farfield_http::tls::model::Offer;
 use farfield_net::link::NoJitter;
@@ -37,6 +37,7 @@ pub struct Scene {
     pub shards: u32,
     pub tls: Option<Arc<Offer>>,
     pub first_address: IpAddr,
+    pub cross_traffic: Vec<CrossFlow>,
 }
 
 /// A link as a scenario writes it.
@@ -73,6 +74,7 @@ impl Scene {
             shards: 1,
             tls: None,
             first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
+            cross_traffic: Vec::new(),
         }
     }
 
@@ -116,6 +118,7 @@ impl Scene {
             servers,
             classes: vec![class],
             routes: vec![route],
+            cross_traffic: self.cross_traffic.clone(),
             shared: self.shared.iter().chain(&self.shared).cloned().collect(),
             clients: (0..self.clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
         }
@@ -168,8 +171,9 @@ fn check_order(sample: &Sample) {
 
 /// The bytes by which runs are compared.
 pub fn bytes_of(simulated: &Simulated) -> String {
-    let Simulated { samples, tally, in_system_area, connects, drops, server, ended, events, .. } = simulated;
-    format!("{samples:?}{tally:?}{in_system_area}{connects}{drops:?}{server:?}{ended:?}{events}")
+    let Simulated { samples, tally, in_system_area, connects, drops, server, ended, events, cross, .. } =
+        simulated;
+    format!("{samples:?}{tally:?}{in_system_area}{connects}{drops:?}{server:?}{ended:?}{events}{cross:?}")
 }
 
 pub fn ok(simulated: &Simulated) -> impl Iterator<Item = &Sample> {

@@ -10,7 +10,7 @@
 //! lock, and only the channels' own blocks are allocated.
 
 use farfield_base::{Instant, Window};
-use farfield_emulator::{Crossing, Drops, Shard, SharedLinks};
+use farfield_emulator::{CrossCounts, Crossing, Drops, Shard, SharedLinks};
 use farfield_measure::Histogram;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -194,6 +194,11 @@ impl Exchange {
         if heard {
             let _ = rustix::io::read(&self.alarm.event, &mut [0; 8]);
         }
+    }
+
+    /// Counters of each flow of cross traffic on the links held here.
+    pub fn cross_counts(&self) -> Vec<CrossCounts> {
+        self.links.as_ref().map(SharedLinks::cross_counts).unwrap_or_default()
     }
 
     /// Packets that the links held here have dropped.

@@ -14,6 +14,7 @@ use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
+use farfield_emulator::cross_traffic::add_counts;
 use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -323,9 +324,10 @@ impl Worker {
         let now = self.course.clock.now();
         self.shard.cut(now);
         self.let_out();
-        let mut drops = self.shard.drops();
+        let (mut drops, mut cross) = (self.shard.drops(), self.shard.cross_counts());
         if let Some(exchange) = &self.exchange {
             drops.add(&exchange.drops());
+            add_counts(&mut cross, &exchange.cross_counts());
         }
         self.send_samples();
         self.samples.live = self.live_counts();
@@ -336,6 +338,7 @@ impl Worker {
             crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
             port: self.port.counts,
             drops,
+            cross,
             failed,
         };
         let (area, stalls) = (self.shard.in_system_area(now), self.samples.stalls);

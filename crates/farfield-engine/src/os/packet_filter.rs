@@ -65,8 +65,7 @@ pub(super) fn program(servers: &[SocketAddr], snap: u32) -> Option<Vec<libc::soc
     ];
     for header in [V4, V6] {
         let part = of_version(&header, servers, snap);
-        // The part ends the program; only packets of the other version jump over it, with the version
-        // loaded.
+        // The part ends the program; only packets of the other version jump over it, with the version loaded.
         program.push(branch(JUMP_IF_EQUAL, header.version, 1, 0));
         program.push(step(JUMP, part.len() as u32));
         program.extend(part);

@@ -133,6 +133,7 @@ impl Scene {
             }],
             routes: vec![RoutePlan::direct(1)],
             shared: Vec::new(),
+            cross_traffic: Vec::new(),
             clients: (0..self.clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
         }
     }
@@ -142,6 +143,7 @@ impl Scene {
         let network = EmulatedNetwork {
             plan: Arc::new(self.network(self.testbed.server_v4)),
             nodes: Vec::new(),
+            links: Vec::new(),
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             shards: self.shards,
             processors: Vec::new(),

@@ -1,7 +1,7 @@
 //! The emulated network in a summary.
 
 use super::TimingSummary;
-use crate::engine_stats::{NetworkDrops, NetworkStats};
+use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct NetworkSummary {
     pub refused_by_server: u64,
     /// Packets that the network did not deliver: the scenario's doing.
     pub drops: NetworkDrops,
+    /// Flows of cross traffic on the links that clients share, which are nobody's requests.
+    #[serde(default)]
+    pub cross_traffic: Vec<CrossTrafficStats>,
     /// Packets that capturing lost.
     pub capture_drops: u64,
 }
@@ -57,6 +60,7 @@ impl NetworkSummary {
             gateway_overruns: stats.overruns,
             refused_by_server: stats.refused,
             drops: stats.drops,
+            cross_traffic: stats.cross_traffic.clone(),
             capture_drops: stats.capture_drops,
         }
     }

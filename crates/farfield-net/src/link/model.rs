@@ -132,8 +132,8 @@ impl LinkModel {
         self.delay.propagation
     }
 
-    /// True if every packet's fate is known when it is offered and none overtakes another: what comes out
-    /// can then be offered to the next link at once.
+    /// True if every packet's fate is known when it is offered and none overtakes another: what comes out can
+    /// then be offered to the next link at once.
     pub fn decides_in_order(&self) -> bool {
         self.decides_at_once() && self.delay.keeps_order()
     }

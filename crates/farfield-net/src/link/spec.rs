@@ -1,5 +1,4 @@
-//! One direction of a link as a scenario writes it. Every key has a default: without any it is an ideal
-//! link.
+//! One direction of a link as a scenario writes it. Every key has a default: without any it is an ideal link.
 //!
 //! ```toml
 //! delay = "20ms"            # propagation, one way
@@ -51,8 +50,7 @@ pub struct LinkSpec<J = NoJitter> {
     pub trace: Option<PathBuf>,
     /// The queue.
     pub queue: QueueSpec,
-    /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and
-    /// trailer.
+    /// Bytes that each packet takes on the wire beside its own, such as 18 for Ethernet's header and trailer.
     pub overhead: u32,
     /// The largest packet.
     pub mtu: Mtu,

@@ -249,5 +249,9 @@ pub(super) fn network(page: &mut String, summary: &Summary) {
     rows.extend(
         drops.map(|(cause, packets)| vec![format!("dropped by the network: {cause}"), count(packets)]),
     );
+    for flow in &network.cross_traffic {
+        rows.push(vec![format!("cross traffic on {}: packets", flow.link), count(flow.packets)]);
+        rows.push(vec![format!("cross traffic on {}: dropped", flow.link), count(flow.lost + flow.dropped)]);
+    }
     table(page, &["", ""], &rows);
 }
