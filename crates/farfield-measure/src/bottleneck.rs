@@ -48,7 +48,7 @@ pub enum Cause {
     Descriptors,
     /// A disk.
     Disk,
-    /// An interface, or the memory of TCP.
+    /// An interface, the memory of TCP, or receive buffers of UDP.
     Network,
     /// Processes or threads that take connections: all are busy, their processors are not.
     Workers,

@@ -45,10 +45,13 @@ pub(super) struct Network {
     /// Whether there are sockets of IPv4 and of IPv6.
     in_use: [bool; 2],
     snmp: Option<ProcFile>,
+    /// Counters of IPv6; absent where there is none.
+    snmp6: Option<ProcFile>,
     netstat: Option<ProcFile>,
     sockets: [Option<ProcFile>; 2],
     device: Option<ProcFile>,
     counters: Vec<(&'static str, Counter)>,
+    udp6_errors: Counter,
     listeners: BTreeMap<SocketAddr, Subject>,
     interfaces: BTreeMap<String, Interface>,
     next_states: f64,
@@ -78,7 +81,7 @@ const COUNTERS: [(&str, &str, &str); 17] = [
     ("Tcp:", "OutRsts", "tcp_resets_sent_per_s"),
     ("Tcp:", "EstabResets", "tcp_connections_reset_per_s"),
     ("Udp:", "InErrors", "udp_errors_received_per_s"),
-    ("Udp:", "RcvbufErrors", "udp_receive_buffer_errors_per_s"),
+    ("Udp:", "RcvbufErrors", metric::UDP_BUFFER_ERRORS),
     ("Udp:", "SndbufErrors", "udp_send_buffer_errors_per_s"),
 ];
 
@@ -95,6 +98,7 @@ impl Network {
                 .ok()
         };
         let [snmp, netstat, device] = [open("snmp"), open("netstat"), open("dev")];
+        let snmp6 = ProcFile::open(&format!("/proc/{place}/net/snmp6")).ok();
         let v6 = ProcFile::open(&format!("/proc/{place}/net/sockstat6")).ok();
         let sockets = [open("sockstat"), v6];
         let tables = match &which.namespace {
@@ -113,10 +117,12 @@ impl Network {
             tables,
             in_use: [true; 2],
             snmp,
+            snmp6,
             netstat,
             sockets,
             device,
             counters: COUNTERS.iter().map(|(_, _, metric)| (*metric, Counter::default())).collect(),
+            udp6_errors: Counter::default(),
             listeners: BTreeMap::new(),
             interfaces: BTreeMap::new(),
             next_states: 0.0,
@@ -136,6 +142,12 @@ impl Network {
                     self.subject.put(log, "tcp_connections", established as f64);
                 }
             }
+        }
+        if let Some(text) = self.snmp6.as_ref().and_then(|file| file.text(buffer).ok())
+            && let Some(count) = udp6_buffer_errors(text)
+        {
+            let rate = self.udp6_errors.rate(count, elapsed);
+            self.subject.put_some(log, metric::UDP6_BUFFER_ERRORS, rate);
         }
         self.read_socket_counts(log, buffer);
         if let Err(error) = self.read_listeners(log) {
@@ -256,6 +268,11 @@ fn column(text: &str, prefix: &str, name: &str) -> Option<u64> {
     numbers.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
+/// Datagrams of IPv6 that found a receive buffer full, in `snmp6`, where each counter has a line.
+fn udp6_buffer_errors(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("Udp6RcvbufErrors"))?.trim().parse().ok()
+}
+
 /// The number after `name` in the line of `sockstat` that begins with `prefix`.
 fn word_after(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(prefix))?;
@@ -291,6 +308,9 @@ mod tests {
         assert_eq!(column("TcpExt: A\n", "TcpExt:", "A"), None);
         let text = "sockets: used 9\nTCP: inuse 5 orphan 0 tw 7 alloc 8 mem 2\n";
         assert_eq!((word_after(text, "TCP:", "tw"), word_after(text, "TCP:", "mem")), (Some(7), Some(2)));
+        let text = "Udp6InErrors                    \t4\nUdp6RcvbufErrors                \t12\n";
+        assert_eq!(udp6_buffer_errors(text), Some(12));
+        assert_eq!(udp6_buffer_errors("Udp6InErrors \t4\n"), None);
     }
 
     #[test]

@@ -319,6 +319,23 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
             }
         }
     }
+    udp_buffers(readings).or_else(|| tcp_memory(readings))
+}
+
+/// Receive buffers of UDP sockets that are full: whoever reads them is too slow, and what is dropped looks
+/// like a loss of the network's.
+fn udp_buffers(readings: &Readings<'_>) -> Option<Exhausted> {
+    let errors = |metric| readings.only(Source::Network, metric);
+    let dropped = sum(errors(metric::UDP_BUFFER_ERRORS), errors(metric::UDP6_BUFFER_ERRORS));
+    let held = held(&dropped, |_, dropped| dropped > 0.0)?;
+    let value = mean_from(&dropped, held.second);
+    let second = held.second;
+    Some(exhausted(Cause::Network, ("", "udp-buffers"), held, value, None).says(format!(
+        "receive buffers of UDP sockets were full from second {second} ({value:.0} datagrams a second dropped)"
+    )))
+}
+
+fn tcp_memory(readings: &Readings<'_>) -> Option<Exhausted> {
     let pressures = readings.only(Source::Network, metric::TCP_MEMORY_PRESSURES)?;
     let held = held(pressures, |_, pressures| pressures > 0.0)?;
     Some(

@@ -225,6 +225,20 @@ fn a_full_accept_queue_is_reported_and_a_short_overflow_noted() {
 }
 
 #[test]
+fn full_receive_buffers_of_udp_are_reported() {
+    let words = "receive buffers of UDP sockets were full from second 4 (150 datagrams a second dropped)";
+    for (v4, v6) in [(150.0, 0.0), (0.0, 150.0), (100.0, 50.0)] {
+        let scene = Scene::well()
+            .with(of_network(metric::UDP_BUFFER_ERRORS), step(4, 0.0, v4))
+            .with(of_network(metric::UDP6_BUFFER_ERRORS), step(4, 0.0, v6));
+        check(&scene, &[(Cause::Network, 4, words)]);
+    }
+    let brief = Scene::well()
+        .with(of_network(metric::UDP_BUFFER_ERRORS), |second| if second == 1 { 9.0 } else { 0.0 });
+    check(&brief, &[]);
+}
+
+#[test]
 fn a_process_without_descriptors_explains_connections_that_wait() {
     let scene = Scene::well()
         .with(of_process(7, metric::DESCRIPTORS), step(3, 20.0, 64.0))

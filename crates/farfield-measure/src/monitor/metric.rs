@@ -52,6 +52,11 @@ pub const LISTEN_DROPS: &str = "listen_drops_per_s";
 /// Times that TCP came under memory pressure (`TcpExt: TCPMemoryPressures`).
 pub const TCP_MEMORY_PRESSURES: &str = "tcp_memory_pressures_per_s";
 
+/// Datagrams dropped because the receive buffer of their socket was full (`Udp: RcvbufErrors`).
+pub const UDP_BUFFER_ERRORS: &str = "udp_receive_buffer_errors_per_s";
+/// Those of IPv6 (`Udp6RcvbufErrors`).
+pub const UDP6_BUFFER_ERRORS: &str = "udp6_receive_buffer_errors_per_s";
+
 /// Processor time of the thread that reads all of this, exactly, in processors.
 pub const MONITOR_CPU: &str = "monitor_cpu_processors";
 
