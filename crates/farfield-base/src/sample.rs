@@ -347,21 +347,28 @@ pub enum Outcome {
     TlsTruncated = 35,
     /// TLS: the server wants a certificate of the client's, or does not accept the one that it has.
     TlsCertificateRefused = 36,
-    /// HTTP/2: the server reset the request's stream.
+    /// HTTP/2 and HTTP/3: the server reset the request's stream.
     StreamReset = 37,
-    /// HTTP/2: the server refused the request's stream without processing it, as often as it was sent.
+    /// HTTP/2 and HTTP/3: the server refused the request's stream without processing it, as often as it was sent.
     StreamRefused = 38,
-    /// HTTP/2: the server ended the connection with an error code in GOAWAY.
+    /// The server ended the connection with an error code: of HTTP/2 in GOAWAY, of HTTP/3 or QUIC in
+    /// CONNECTION_CLOSE.
     GoneAway = 39,
-    /// HTTP/2: a frame, header block or window that the protocol forbids.
+    /// HTTP/2 and HTTP/3: a frame, header block, stream or window that the protocol forbids.
     BadFrame = 40,
     /// HTTP/2 was asked for, and the server answered in another protocol, such as HTTP/1.1.
     NotHttp2 = 41,
+    /// QUIC: the server speaks no version in common.
+    NoQuicVersion = 42,
+    /// QUIC: nothing came on the connection for as long as both ends had agreed to wait.
+    QuicIdle = 43,
+    /// QUIC: packets or frames that the protocol forbids.
+    BadQuic = 44,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 42] = {
+    pub const ALL: [Outcome; 45] = {
         use Outcome::*;
         [
             Ok,
@@ -406,6 +413,9 @@ impl Outcome {
             GoneAway,
             BadFrame,
             NotHttp2,
+            NoQuicVersion,
+            QuicIdle,
+            BadQuic,
         ]
     };
 
@@ -450,11 +460,12 @@ impl Outcome {
             | TlsCertificateRefused
             | StreamReset
             | StreamRefused
-            | GoneAway => Fault::Server,
-            ConnectRefused | ConnectTimedOut | Unreachable | Reset => Fault::Network,
+            | GoneAway
+            | NoQuicVersion => Fault::Server,
+            ConnectRefused | ConnectTimedOut | Unreachable | Reset | QuicIdle => Fault::Network,
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge
-            | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated | BadFrame | NotHttp2 => {
+            | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated | BadFrame | NotHttp2 | BadQuic => {
                 Fault::Protocol
             }
         }
@@ -506,6 +517,9 @@ impl Outcome {
             GoneAway => "gone-away",
             BadFrame => "bad-frame",
             NotHttp2 => "not-http2",
+            NoQuicVersion => "no-quic-version",
+            QuicIdle => "quic-idle",
+            BadQuic => "bad-quic",
         }
     }
 }

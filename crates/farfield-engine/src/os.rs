@@ -4,6 +4,7 @@
 pub mod allocator;
 pub mod clock;
 pub mod control_group;
+pub mod datagram_socket;
 pub mod init;
 pub mod interface_sysfs;
 pub mod mounts;

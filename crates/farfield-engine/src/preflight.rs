@@ -13,7 +13,7 @@ use crate::run::Settings;
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
-use farfield_user::Reuse;
+use farfield_user::{HttpVersion, Reuse};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -21,6 +21,8 @@ use std::path::Path;
 const USER_BYTES: u64 = 300;
 /// Least memory of a user with a connection on the sockets plane, mostly the kernel's.
 const SOCKET_BYTES: u64 = 3 * 1024;
+/// The same of a user with a connection of QUIC, mostly this process's.
+const QUIC_BYTES: u64 = 24 * 1024;
 /// Most memory of a visitor with a connection: of this process, the kernel and a server on this machine.
 const VISITOR_BYTES: u64 = 16 * 1024;
 /// Range of the default bound on visitors.
@@ -97,7 +99,10 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
                 descriptors_suffice(users, available, descriptors::limits().soft)?;
                 ports_suffice(users, sockets.sources.count(), local_ports())?;
             }
-            SOCKET_BYTES
+            match settings.itinerary.version() {
+                HttpVersion::Http3 => QUIC_BYTES,
+                _ => SOCKET_BYTES,
+            }
         }
         Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
     };

@@ -2,9 +2,13 @@
 
 use farfield_base::Duration;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 
 const PROBE: Duration = Duration::from_secs(5);
+/// The wait for an answer in datagrams, which a server need not give.
+const PROBE_DATAGRAMS: Duration = Duration::from_ms(500);
+/// The least length of a datagram that servers answer (RFC 9000 section 14.1).
+const FIRST_DATAGRAM: usize = 1200;
 
 /// The reason why the server cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -48,5 +52,57 @@ pub fn probe(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
         Ok(_) => Ok(Some(Duration::from_secs_f64(begun.elapsed().as_secs_f64()))),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
         Err(source) => Err(ReachError::Refused { address, source }),
+    }
+}
+
+/// Asks for a version of QUIC that none speaks, and returns the time to the answer, which names those that the
+/// server does speak (RFC 9000 section 6.1); `None` if there was none in half a second, since servers may keep
+/// silent. A port that nothing listens on, or a path that there is none of, is an error.
+///
+/// Call it without a run of its own, as [`probe`].
+#[expect(clippy::disallowed_methods, reason = "the one clock reading before a run has a clock of its own")]
+pub fn probe_datagrams(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
+    let refused = |source| ReachError::Refused { address, source };
+    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any).map_err(refused)?;
+    socket.connect(address).map_err(refused)?;
+    socket.set_read_timeout(Some(PROBE_DATAGRAMS.to_std())).map_err(refused)?;
+    let begun = std::time::Instant::now();
+    socket.send(&unknown_version()).map_err(refused)?;
+    match socket.recv(&mut [0; 1500]) {
+        Ok(_) => Ok(Some(Duration::from_secs_f64(begun.elapsed().as_secs_f64()))),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
+        Err(source) => Err(refused(source)),
+    }
+}
+
+/// A first packet of a version that is reserved to be unknown (RFC 9000 section 15), with a long header
+/// (RFC 8999 section 5.1): two connection identifiers of eight bytes, and nothing that means anything.
+fn unknown_version() -> [u8; FIRST_DATAGRAM] {
+    let mut packet = [0; FIRST_DATAGRAM];
+    let header = [&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8][..], b"farfield", &[8], b"probing."].concat();
+    packet[..header.len()].copy_from_slice(&header);
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_of_datagrams_is_known_by_its_answer() {
+        let server = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let address = server.local_addr().expect("an address");
+        let probed = std::thread::spawn(move || probe_datagrams(address));
+        let mut packet = [0; 1500];
+        let (count, from) = server.recv_from(&mut packet).expect("a packet");
+        assert_eq!((count, packet[0] & 0x80), (FIRST_DATAGRAM, 0x80));
+        assert_eq!(packet[1..5].iter().map(|byte| byte & 0x0f).collect::<Vec<_>>(), [0x0a; 4]);
+        server.send_to(b"any answer", from).expect("sent");
+        // An answer that came late is none.
+        probed.join().expect("no panic").expect("an answer or none");
+        drop(server);
+        let refused = probe_datagrams(address).expect_err("nobody listens").to_string();
+        assert!(refused.contains("nothing answers at 127.0.0.1:"), "{refused}");
     }
 }

@@ -8,7 +8,7 @@ use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::{self, Emulated};
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
-use crate::os::clock::{Clock, thread_cpu, unix_seconds};
+use crate::os::clock::{Clock, library_now, thread_cpu, unix_seconds};
 use crate::os::processors;
 use crate::plane::Plane;
 use crate::run::{RunError, Settings};
@@ -173,7 +173,7 @@ impl Workers<'_> {
 
     /// TLS from now on, with its secrets written where they are asked for.
     fn at_work(&self, tls: tls::Settings) -> tls::Settings {
-        let tls = tls.starting_at(unix_seconds()).timed_by(thread_cpu);
+        let tls = tls.starting_at(unix_seconds()).beginning_at(library_now()).timed_by(thread_cpu);
         match &self.captures.keys {
             Some(keys) => tls.logging_keys(Arc::<KeyLogWriter<_>>::clone(keys)),
             None => tls,

@@ -1,14 +1,29 @@
-//! HTTP/3, the client's side (RFC 9114), unfinished: [`qpack`], its compression of header fields (RFC 9204),
-//! and what a server's unidirectional streams may say ([`ServerStreams`], [`ControlStream`]).
+//! HTTP/3, the client's side (RFC 9114), over [`quic`](crate::quic), with QPACK (RFC 9204).
 //!
-//! Deliberately absent: server push (no MAX_PUSH_ID is ever sent) and CONNECT.
+//! A request is encoded once, ahead of time ([`encode_request`]). A [`Connection`] sends requests and reads
+//! replies, and reports what it finds as [`Event`]s of requests. What a reply consists of looks as it does over
+//! [`http2`](crate::http2): heads with their [`Fields`], bytes of body, and a [`Reply`] at the end.
+//!
+//! A failure of one request is a [`StreamError`], one of the connection a [`ConnectionError`]; each has the
+//! error code that the RFC gives it, and the server is sent it.
+//!
+//! Deliberately absent: server push (no MAX_PUSH_ID is ever sent), priorities, CONNECT, and a dynamic table.
 
+mod connection;
 mod control;
 mod error;
+mod frame;
 pub mod qpack;
+mod reply;
+mod request;
 mod server_streams;
 mod varint;
 
+pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
+pub use crate::http2::{Head, Heads, RequestHead};
+pub use connection::{Connection, Event, Lost};
 pub use control::{ControlEvent, ControlStream, PeerSettings};
-pub use error::{ConnectionError, ErrorCode};
+pub use error::{ConnectionError, ErrorCode, StreamError};
+pub use reply::{Found, ReplyStream, Wrong};
+pub use request::{begin_request, begin_request_of_http1, encode_request};
 pub use server_streams::{Role, ServerStream, ServerStreams};

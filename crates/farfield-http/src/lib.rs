@@ -9,4 +9,5 @@ mod compression;
 pub mod http1;
 pub mod http2;
 pub mod http3;
+pub mod quic;
 pub mod tls;

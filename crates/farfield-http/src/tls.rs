@@ -10,7 +10,7 @@
 //!
 //! Not done: early data (RFC 8446 section 2.3), and revocation.
 
-mod encrypted;
+pub(crate) mod encrypted;
 mod failure;
 mod group;
 pub mod model;

@@ -80,11 +80,26 @@ impl Connections {
         // A socket that refuses the option is dead already, which serving it will find out.
         let _ = stream.set_nodelay(true);
         let connections = Arc::clone(self);
-        let closing = Closing { service: Arc::clone(&self.service), _permit: permit };
+        let closing = self.closing(permit);
         tokio::spawn(async move {
             connections.serve(stream).await;
             drop(closing);
         });
+    }
+
+    /// What counts a connection as closed when it is dropped.
+    pub(crate) fn closing(&self, permit: Option<OwnedSemaphorePermit>) -> Closing {
+        Closing { service: Arc::clone(&self.service), _permit: permit }
+    }
+
+    /// The keep-alive of a new connection with streams.
+    pub(crate) fn keep_alive(&self) -> KeepAlive {
+        KeepAlive::new(self.keep_alive_timeout, self.keep_alive_requests)
+    }
+
+    /// What answers requests.
+    pub(crate) fn service(&self) -> Arc<Service> {
+        Arc::clone(&self.service)
     }
 
     /// How a connection ends is its client's affair; what was answered has been counted.
@@ -116,7 +131,7 @@ impl Connections {
 
     /// Serves the streams of a connection, each as a task of its own, until keep-alive or the client ends it.
     async fn speak_http2<T: AsyncRead + AsyncWrite + Unpin>(&self, stream: T) {
-        let keep_alive = KeepAlive::new(self.keep_alive_timeout, self.keep_alive_requests);
+        let keep_alive = self.keep_alive();
         let answer = service_fn(|request| {
             let (service, asked) = (Arc::clone(&self.service), keep_alive.begin());
             async move { service.answer(request, asked.number()).await }
@@ -132,7 +147,7 @@ impl Connections {
 }
 
 /// Counts a connection as closed and gives its leave back, however it ends.
-struct Closing {
+pub(crate) struct Closing {
     service: Arc<Service>,
     _permit: Option<OwnedSemaphorePermit>,
 }

@@ -7,6 +7,7 @@
 
 use crate::config::OriginConfig;
 use crate::connections::Connections;
+use crate::http3::Http3;
 use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
@@ -89,8 +90,15 @@ impl Origin {
         let first = event_loop()?;
         let others: Vec<Runtime> =
             (1..config.threads.get()).map(|_| event_loop()).collect::<Result<_, _>>()?;
-        let (listener, address) =
-            listen(&config, &first).map_err(|source| OriginError::Listen { address: config.bind, source })?;
+        let gate = config.accept_limit.map(|limit| Arc::new(Semaphore::new(limit.get() as usize)));
+        let datagrams = certified.as_ref().map(|certified| {
+            |address| {
+                let (config, connections) = (certified.quic.clone(), Arc::clone(&connections));
+                Http3::bind(address, config, gate.clone(), connections)
+            }
+        });
+        let (listener, http3, address) = listen_on_both(&config, &first, datagrams)
+            .map_err(|source| OriginError::Listen { address: config.bind, source })?;
 
         // From here on, an early return drops the origin, and with it whatever has been started.
         let (stop, threads) = (watch::Sender::new(false), Mutex::default());
@@ -101,8 +109,13 @@ impl Origin {
             helpers.push(sender);
             origin.spawn(number, runtime, take_connections(inbox, Arc::clone(&connections)))?;
         }
-        let gate = config.accept_limit.map(|limit| Arc::new(Semaphore::new(limit.get() as usize)));
-        origin.spawn(0, first, Acceptor { listener, gate, helpers, connections }.run())?;
+        let acceptor = Acceptor { listener, gate, helpers, connections };
+        origin.spawn(0, first, async {
+            match http3 {
+                None => acceptor.run().await,
+                Some(http3) => drop(tokio::join!(acceptor.run(), http3.run())),
+            }
+        })?;
         Ok(origin)
     }
 
@@ -188,6 +201,30 @@ fn listen(config: &OriginConfig, runtime: &Runtime) -> io::Result<(TcpListener, 
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
+
+/// Listens, and binds to the same port for `datagrams` if there is what takes them. Where any port will do, one
+/// is found that is free for both.
+fn listen_on_both<D>(
+    config: &OriginConfig,
+    runtime: &Runtime,
+    datagrams: Option<impl Fn(SocketAddr) -> io::Result<D>>,
+) -> io::Result<(TcpListener, Option<D>, SocketAddr)> {
+    let mut attempts = if config.bind.port() == 0 { PORTS } else { 1 };
+    loop {
+        attempts -= 1;
+        let (listener, address) = listen(config, runtime)?;
+        let Some(bind) = &datagrams else { return Ok((listener, None, address)) };
+        let _context = runtime.enter();
+        match bind(address) {
+            Ok(bound) => return Ok((listener, Some(bound), address)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempts > 0 => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Ports that are tried for one that is free on TCP and UDP.
+const PORTS: u32 = 16;
 
 /// Takes connections from the kernel and hands them out in turn, itself first.
 struct Acceptor {

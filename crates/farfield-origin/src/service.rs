@@ -18,6 +18,7 @@ use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::http::request;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -115,19 +116,31 @@ impl Service {
         &self.site
     }
 
-    /// Answers a request, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2,
+    /// Answers a request of HTTP/1 or HTTP/2, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2,
     /// the stream.
     pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
-        let number = self.tally.requests.fetch_add(1, Relaxed);
-        let file = self.files.find(request.uri().path());
+        let number = self.note_request();
+        let (head, body) = request.into_parts();
+        // All of the body is read on every path: what is left of it would cost the connection.
+        let received = read_to_end(body).await?;
+        Ok(self.reply(&head, number, received, nth).await)
+    }
+
+    /// Counts a request whose head was read, and returns its number.
+    pub(crate) fn note_request(&self) -> u64 {
+        self.tally.requests.fetch_add(1, Relaxed)
+    }
+
+    /// The reply to a request of this number with `head`, the `nth` of its connection, of whose body so many
+    /// bytes were `received`.
+    pub(crate) async fn reply(&self, head: &request::Parts, number: u64, received: u64, nth: u32) -> Reply {
+        let file = self.files.find(head.uri.path());
         let route = match file {
             Some(_) => Err(Refusal::Unknown), // unused: the file is the reply
-            None => Route::parse(request.uri().path()),
+            None => Route::parse(head.uri.path()),
         };
-        let is_http1 = request.version() < Version::HTTP_2;
-        let head_alone = request.method() == Method::HEAD && !is_http1;
-        // All of the body is read on every path: what is left of it would cost the connection.
-        let received = read_to_end(request.into_body()).await?;
+        let is_http1 = head.version < Version::HTTP_2;
+        let head_alone = head.method == Method::HEAD && !is_http1;
         self.serve(route, number).await;
         let mut reply = if self.failures.strikes(number) {
             self.tally.errors.fetch_add(1, Relaxed);
@@ -137,12 +150,12 @@ impl Service {
         } else {
             route.and_then(|route| self.reply_to(route, received)).unwrap_or_else(refuse)
         };
-        // HTTP/2 has no such field; the connection itself announces its end there.
+        // HTTP/2 and HTTP/3 have no such field; the connection itself announces its end there.
         if is_http1 && self.keep_alive_requests.is_some_and(|limit| nth >= limit.get()) {
             reply.headers_mut().insert(CONNECTION, CLOSE);
         }
         self.tally.answered.fetch_add(1, Relaxed);
-        Ok(if head_alone { without_body(reply) } else { reply })
+        if head_alone { without_body(reply) } else { reply }
     }
 
     /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no

@@ -3,6 +3,7 @@
 
 use crate::config::OriginConfig;
 use crate::origin::OriginError;
+use quinn::crypto::rustls::QuicServerConfig;
 use rcgen::CertifiedKey;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +20,14 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// HTTP/2's name in ALPN (RFC 9113 section 3.2).
 pub(crate) const HTTP2: &[u8] = b"h2";
 
+/// HTTP/3's name in ALPN (RFC 9114, 3.1).
+const HTTP3: &[u8] = b"h3";
+
 /// A certificate, and what serves with it.
 pub(crate) struct Certified {
     pub acceptor: TlsAcceptor,
+    /// The same for QUIC.
+    pub quic: quinn::ServerConfig,
     /// SubjectPublicKeyInfo in DER.
     pub public_key_info: Vec<u8>,
 }
@@ -96,5 +102,9 @@ fn serve((chain, key): Identity) -> Result<Certified, OriginError> {
         .map_err(|error| wrong(&error))?;
     config.ticketer = aws_lc_rs::Ticketer::new().map_err(|error| wrong(&error))?;
     config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
-    Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), public_key_info })
+    let mut in_quic = config.clone();
+    in_quic.alpn_protocols = vec![HTTP3.to_vec()];
+    let in_quic = QuicServerConfig::try_from(in_quic).map_err(|error| wrong(&error))?;
+    let quic = quinn::ServerConfig::with_crypto(Arc::new(in_quic));
+    Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), quic, public_key_info })
 }

@@ -2,6 +2,7 @@
 
 use crate::mistake::Mistake;
 use crate::scenario::Scenario;
+use crate::tls::TlsVersion;
 use farfield_engine::PlaneKind;
 use farfield_http::tls::Alpn;
 use farfield_user::Reuse;
@@ -20,6 +21,9 @@ pub enum HttpVersion {
     /// HTTP/2: over TLS if the server agrees to it (ALPN), else by prior knowledge.
     #[serde(rename = "2")]
     Http2,
+    /// HTTP/3: over QUIC, straight away, to the target's port.
+    #[serde(rename = "3")]
+    Http3,
 }
 
 impl HttpVersion {
@@ -29,6 +33,7 @@ impl HttpVersion {
             HttpVersion::Http10 => farfield_user::HttpVersion::Http10,
             HttpVersion::Http11 => farfield_user::HttpVersion::Http11,
             HttpVersion::Http2 => farfield_user::HttpVersion::Http2,
+            HttpVersion::Http3 => farfield_user::HttpVersion::Http3,
         }
     }
 
@@ -37,16 +42,18 @@ impl HttpVersion {
         match self {
             HttpVersion::Http10 | HttpVersion::Http11 => Alpn::Http11,
             HttpVersion::Http2 => Alpn::Http2,
+            HttpVersion::Http3 => Alpn::Http3,
         }
     }
 }
 
 impl Scenario {
-    /// Refuses HTTP/2 before the model of a server, which speaks HTTP/1, and policies of the other version.
+    /// Refuses HTTP/2 and HTTP/3 before the model of a server, which speaks HTTP/1, HTTP/3 also where there is
+    /// no TLS 1.3 or the plane carries no UDP, and policies of the other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
-        if self.http != HttpVersion::Http2 {
-            let sentence = "`multiplexed` is about streams, which HTTP/1 does not have; write http = \"2\" (--http 2), or \
+        if !matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {
+            let sentence = "`multiplexed` is about streams, which HTTP/1 does not have; write http = \"2\" (--http 2) or \"3\", or \
                             `pipelined`";
             return match policy {
                 Reuse::Multiplexed => Err(Mistake::at("connections.policy", sentence)),
@@ -54,16 +61,40 @@ impl Scenario {
             };
         }
         if policy.pipelines() {
-            let sentence = "HTTP/2 has streams in place of pipelining; write `multiplexed` or `persistent`, and `streams`";
+            let sentence = "HTTP/2 and HTTP/3 have streams in place of pipelining; write `multiplexed` or `persistent`, and `streams`";
             return Err(Mistake::at("connections.policy", sentence));
         }
         match self.plane {
+            PlaneKind::Sockets if self.http == HttpVersion::Http3 => self.check_http3(),
+            PlaneKind::Emulated if self.http == HttpVersion::Http3 => Err(Mistake::at(
+                "http",
+                "the emulated plane does not carry UDP yet, which HTTP/3 needs; choose the sockets plane, or write \
+                 http = \"2\"",
+            )),
             PlaneKind::Sockets | PlaneKind::Emulated => Ok(()),
             PlaneKind::Simulated => Err(Mistake::at(
                 "http",
                 "the model of a server of the simulated plane speaks HTTP/1; choose another plane, or write http = \"1.1\"",
             )),
         }
+    }
+}
+
+impl Scenario {
+    /// HTTP/3 is never in cleartext, and QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
+    fn check_http3(&self) -> Result<(), Mistake> {
+        if !self.is_secure() {
+            let sentence = "HTTP/3 is always over TLS; write an https:// target, or for the built-in server \
+                            origin.tls = true (--tls), or http = \"2\"";
+            return Err(Mistake::at("http", sentence));
+        }
+        let versions = self.tls.clone().unwrap_or_default().versions;
+        if !versions.contains(&TlsVersion::Tls13) {
+            let sentence =
+                "HTTP/3 needs TLS 1.3, which is not among these; add \"1.3\", or write http = \"2\"";
+            return Err(Mistake::at("tls.versions", sentence));
+        }
+        Ok(())
     }
 }
 
@@ -103,7 +134,6 @@ mod tests {
             &format!("{url}[requests]\nrequest = [{{ path = '/', headers = {{ upgrade = 'x' }} }}]"),
             &["requests", "upgrade"],
         );
-        check("http = '3'", &["s.toml:1", "http"]);
         from_text("http = '2'\n", None, &Overlay::default()).expect("the built-in server speaks HTTP/2");
         for policy in ["multiplexed", "persistent", "one-request", "early-close", "shared-pool"] {
             let text = format!("{url}connections.policy = '{policy}'\nconnections.streams = 7");

@@ -8,6 +8,7 @@ use super::plan::{Parts, RunPlan};
 use super::plane::{LaidOut, PlannedPlane};
 use super::tls::PlannedTls;
 use crate::ScenarioError;
+use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
@@ -269,7 +270,11 @@ impl Scenario {
     /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
-        let round_trip = reach::probe(address).map_err(ScenarioError::unavailable)?;
+        let round_trip = match self.http {
+            HttpVersion::Http3 => reach::probe_datagrams(address),
+            _ => reach::probe(address),
+        };
+        let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
         let timeout = load.attempt_timeout().or(self.connections.abandon_after);
         let mut warnings = self.unused();
         let Some(timeout) = timeout else { return Ok(warnings) };

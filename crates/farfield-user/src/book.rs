@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
+use farfield_http::http3;
 use farfield_traffic::request::{Request, RequestSet};
 
 /// A version of HTTP.
@@ -14,6 +15,8 @@ pub enum HttpVersion {
     Http11,
     /// HTTP/2: over TLS as ALPN agrees (RFC 9113 section 3.2), else by prior knowledge (section 3.3).
     Http2,
+    /// HTTP/3, over QUIC (RFC 9114).
+    Http3,
 }
 
 impl HttpVersion {
@@ -22,13 +25,18 @@ impl HttpVersion {
         match self {
             HttpVersion::Http10 => Some(Version::Http10),
             HttpVersion::Http11 => Some(Version::Http11),
-            HttpVersion::Http2 => None,
+            HttpVersion::Http2 | HttpVersion::Http3 => None,
         }
     }
 
     /// The version as it is written.
     pub(crate) fn name(self) -> &'static str {
-        self.of_http1().map_or("HTTP/2", Version::name)
+        match self {
+            HttpVersion::Http10 => Version::Http10.name(),
+            HttpVersion::Http11 => Version::Http11.name(),
+            HttpVersion::Http2 => "HTTP/2",
+            HttpVersion::Http3 => "HTTP/3",
+        }
     }
 }
 
@@ -65,6 +73,7 @@ impl Target {
 #[derive(Debug, Clone)]
 pub struct Book {
     entries: Vec<Entry>,
+    version: HttpVersion,
 }
 
 /// One request: its bytes, and what may answer it.
@@ -86,6 +95,8 @@ enum Form {
         last: Bytes,
     },
     Http2(Box<Http2Request>),
+    /// What a stream of HTTP/3 carries.
+    Http3(Bytes),
 }
 
 /// A request for a stream of HTTP/2.
@@ -111,9 +122,16 @@ impl Book {
                 };
                 requests().map(form).collect::<Result<_, RequestError>>()?
             }
+            None if target.version == HttpVersion::Http3 => {
+                let form = |(request, headers): (&Request, &Vec<_>)| {
+                    let head = head_for_streams(request, headers, target);
+                    http3::encode_request(&head, &request.body).map(Form::Http3)
+                };
+                requests().map(form).collect::<Result<_, RequestError>>()?
+            }
             None => {
                 let heads: Vec<_> =
-                    requests().map(|(request, headers)| http2_head(request, headers, target)).collect();
+                    requests().map(|(request, headers)| head_for_streams(request, headers, target)).collect();
                 let common = CommonFields::of(&heads)?;
                 let form = |(request, head): (&Request, &http2::RequestHead<'_>)| {
                     let body = Bytes::copy_from_slice(&request.body);
@@ -127,7 +145,8 @@ impl Book {
             answering: Answering::method(request.method.as_str()),
             idempotent: request.method.is_idempotent(),
         };
-        Ok(Book { entries: set.requests().iter().zip(forms).map(entry).collect() })
+        let entries = set.requests().iter().zip(forms).map(entry).collect();
+        Ok(Book { entries, version: target.version })
     }
 
     /// A copy in memory of its own, so that workers do not meet on reference counts.
@@ -143,22 +162,24 @@ impl Book {
                     let body = Bytes::copy_from_slice(&request.body);
                     Form::Http2(Http2Request { block: request.block.clone(), body }.into())
                 }
+                Form::Http3(bytes) => Form::Http3(Bytes::copy_from_slice(bytes)),
             };
             Entry { form, ..entry.clone() }
         };
-        Book { entries: self.entries.iter().map(own).collect() }
+        Book { entries: self.entries.iter().map(own).collect(), version: self.version }
     }
 
-    /// Whether the requests are for connections of HTTP/2.
-    pub(crate) fn is_http2(&self) -> bool {
-        matches!(self.entries.first(), Some(Entry { form: Form::Http2(_), .. }))
+    /// The version that the requests are encoded for.
+    pub(crate) fn version(&self) -> HttpVersion {
+        self.version
     }
 
-    /// The bytes of a request of HTTP/1, for a connection that is kept or not.
+    /// The bytes of a request of HTTP/1, for a connection that is kept or not, or of HTTP/3, for a stream.
     pub(crate) fn bytes(&self, request: u32, persistent: bool) -> &Bytes {
         match &self.entry(request).form {
             Form::Http1 { persistent: bytes, .. } if persistent => bytes,
             Form::Http1 { last, .. } => last,
+            Form::Http3(bytes) => bytes,
             Form::Http2(_) => unreachable!("connections of HTTP/2 send blocks"),
         }
     }
@@ -167,7 +188,7 @@ impl Book {
     pub(crate) fn http2(&self, request: u32) -> &Http2Request {
         match &self.entry(request).form {
             Form::Http2(request) => request,
-            Form::Http1 { .. } => unreachable!("connections of HTTP/1 send bytes"),
+            Form::Http1 { .. } | Form::Http3(_) => unreachable!("other connections send bytes"),
         }
     }
 
@@ -218,7 +239,7 @@ fn http1_bytes(
     Ok(Bytes::from(bytes))
 }
 
-fn http2_head<'a>(
+fn head_for_streams<'a>(
     request: &'a Request,
     headers: &'a [(String, String)],
     target: &'a Target,

@@ -1,6 +1,7 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
 use crate::http2::Multiplexer;
+use crate::http3::Http3;
 use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
 use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats};
@@ -118,10 +119,14 @@ pub(crate) struct Connection {
     pub reader: ReplyReader,
     /// The streams, once it can send requests over HTTP/2.
     pub http2: Option<Box<Multiplexer>>,
+    /// The connection of QUIC and its streams, where requests go over HTTP/3.
+    pub http3: Option<Box<Http3>>,
     /// In the order of their sending; over HTTP/1 this is the order of the replies (RFC 9112 section 9.3.2).
     pub in_flight: SmallVec<[Exchange; 1]>,
     /// Its place among the connections that a time limit runs on.
     pub limit: Link,
+    /// Its place among those whose requests have limits of their own; see [`Table`](crate::table::Table).
+    pub watched: Option<Instant>,
 }
 
 impl Connection {
@@ -142,8 +147,10 @@ impl Connection {
             repeats: true,
             reader: ReplyReader::new(),
             http2: None,
+            http3: None,
             in_flight: SmallVec::new(),
             limit: Link::OUT,
+            watched: None,
         }
     }
 
@@ -165,19 +172,29 @@ impl Connection {
     /// Whether the protocol allows no further request on it.
     pub fn is_over(&self) -> bool {
         self.http2.as_ref().is_some_and(|streams| streams.is_over())
+            || self.http3.as_ref().is_some_and(|streams| streams.is_over())
+    }
+
+    /// Whether requests on it are on streams: of HTTP/2 once it is open, of HTTP/3 from the beginning.
+    pub fn has_streams(&self) -> bool {
+        self.http2.is_some() || self.http3.is_some()
     }
 
     /// The outcome of an `exchange` whose connection ended with `outcome`.
     pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
-        match &self.http2 {
-            None => outcome,
-            Some(streams) => streams.outcome_of(exchange, outcome),
+        match (&self.http2, &self.http3) {
+            (Some(streams), _) => streams.outcome_of(exchange, outcome),
+            (_, Some(streams)) => streams.outcome_of(exchange, outcome),
+            (None, None) => outcome,
         }
     }
 
     /// What came of the reply to `exchange`.
     fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
         if let Some(streams) = &self.http2 {
+            return streams.so_far(exchange.number);
+        }
+        if let Some(streams) = &self.http3 {
             return streams.so_far(exchange.number);
         }
         // Replies come in the order of requests, so what was read is the first's.

@@ -14,21 +14,22 @@ impl Population {
     pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         self.dispatch(transport, now, slot);
         let mut place = 0;
-        while self.http2
+        while self.has_streams()
             && let Some(connection) =
                 self.users.get(slot.index()).and_then(|user| user.connections.get(place))
         {
-            self.flush_frames(transport, *connection);
+            self.flush_streams(transport, now, *connection);
             place += 1;
         }
     }
 
     fn dispatch<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
+        let has_streams = self.has_streams();
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.get_mut(slot.index()) {
             let Some(&job) = user.waiting.front() else { return };
             let parallel = usize::from(self.policy.parallel.get());
-            let open = match self.http2 {
+            let open = match has_streams {
                 true => user.connections.iter().filter(|at| !self.table.at(**at).is_over()).count(),
                 false => user.connections.len(),
             };
@@ -62,14 +63,15 @@ impl Population {
     /// is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the
     /// other one failed: the server may be closing that as well. It takes a new one, or one that has answered
     /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
-    /// closes for (section 9.3.2); over HTTP/2 replies do not wait for each other.
+    /// closes for (section 9.3.2); on streams replies do not wait for each other.
     fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
         let (depth, max) = (self.depth(), self.policy.requests_max());
         let takes_more = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            let takes_more = match &connection.http2 {
-                Some(streams) => streams.has_room(),
-                None => connection.in_flight.iter().all(|exchange| !exchange.job.again),
+            let takes_more = match (&connection.http2, &connection.http3) {
+                (Some(streams), _) => streams.has_room(),
+                (_, Some(streams)) => streams.has_room(),
+                (None, None) => connection.in_flight.iter().all(|exchange| !exchange.job.again),
             };
             let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
@@ -92,7 +94,7 @@ impl Population {
         let answering = self.itinerary.answering(&job);
         let bound = self.table.at_mut(connection);
         bound.bind(job, answering);
-        if bound.http2.is_some() {
+        if bound.has_streams() {
             self.table.watch(connection, now);
         } else if bound.in_flight.len() == 1 {
             self.table.start_limit(connection, now);
@@ -115,7 +117,12 @@ impl Population {
         self.bind(key.slot, now, job);
         let user = &mut self.users[slot.index()];
         user.connections.push(key.slot);
-        self.table.at_mut(key.slot).connect_begun = transport.connect(key, user.number);
+        let number = user.number;
+        let begun = match self.http3 {
+            None => transport.connect(key, number),
+            Some(_) => self.begin_quic(transport, now, key, number),
+        };
+        self.table.at_mut(key.slot).connect_begun = begun;
         if descriptor.is_none()
             && let Some(limit) = self.policy.abandon_after
         {
@@ -131,9 +138,9 @@ impl Population {
         key
     }
 
-    /// Sends the request that was bound last; over HTTP/2 it leaves with what else becomes due now.
+    /// Sends the request that was bound last; on a stream it leaves with what else becomes due now.
     pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        if self.http2 {
+        if self.has_streams() {
             return self.write_request(slot);
         }
         let key = self.table.key(slot);
@@ -176,6 +183,7 @@ impl Population {
         self.say_goodbye(transport, slot);
         let tcp = transport.tcp_stats(key);
         transport.close(key);
+        self.release_quic(slot);
         let connection = Connection { tcp, ..self.table.remove(slot) };
         self.forget(&connection, slot);
         connection
@@ -190,6 +198,7 @@ impl Population {
 
     /// Drops an attempt to connect without telling the server, and records it as abandoned.
     pub(crate) fn abandon<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
+        self.release_quic(key.slot);
         let mut connection = self.table.remove(key.slot);
         connection.tcp = transport.tcp_stats(key);
         transport.abandon(key);

@@ -5,19 +5,13 @@
 //! is over, and handed to the transport as one: requests that become due together leave together, and so do
 //! what the protocol asks for beside them (acknowledgements, windows).
 //!
-//! A request that the server says it has not processed (REFUSED_STREAM, or above the last stream of GOAWAY)
-//! is sent again whatever its method (RFC 9113 section 8.7): a few times at most, unless the server goes away
-//! behind requests that it has processed, as after a number of them. One that ends with its
-//! connection is treated as over HTTP/1: sent again once, if it is idempotent, nothing of a reply came, and
-//! the connection had been used before.
-//!
-//! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
-//! unless nothing at all has come on it since the request was sent: then it takes no more requests.
+//! How requests end that fail, and their time limits, are in the module `streams`.
 
-use crate::connection::{Connection, Exchange, Job};
+use crate::connection::{Connection, Exchange};
 use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
+use crate::streams::exchange_of;
 use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Duration, Http2Stats, Instant, Outcome, Stamp};
 use farfield_http::http2::{
@@ -25,10 +19,6 @@ use farfield_http::http2::{
 };
 use farfield_http::tls;
 use std::num::NonZeroU32;
-
-/// How often a request is sent again that the server refused without processing it. Clients differ: Go's
-/// sends it six times more, and curl five.
-pub(crate) const REFUSALS_MAX: u8 = 5;
 
 /// A connection's streams, and the frames that wait to be handed over.
 #[derive(Debug)]
@@ -41,15 +31,13 @@ pub(crate) struct Multiplexer {
     /// Bodies that had to wait for the server's windows, of requests that are not over.
     stalls: Vec<Stall>,
     /// When bytes last came.
-    heard: Option<Instant>,
-    /// No more requests are sent: the server has ended the connection, or fell silent.
-    is_retired: bool,
+    pub heard: Option<Instant>,
+    /// No more requests are sent: the server fell silent.
+    pub is_retired: bool,
     /// The server was sent its error.
     is_broken: bool,
     /// The code of the server's GOAWAY, if it is an error.
     error: Option<ErrorCode>,
-    /// Its place in the list of time limits; see [`Table`](crate::table::Table).
-    pub watched: Option<Instant>,
 }
 
 /// A body that had to wait for the server's windows.
@@ -74,7 +62,6 @@ impl Multiplexer {
             is_retired: false,
             is_broken: false,
             error: None,
-            watched: None,
         }
     }
 
@@ -103,6 +90,21 @@ impl Multiplexer {
         self.core.so_far(StreamId::of_request(number))
     }
 
+    /// Whether the server goes away and has processed something: it gets on with what is asked, however slowly.
+    pub fn gets_on(&self) -> bool {
+        self.core.last_processed().is_some()
+    }
+
+    /// Gives request `number` up.
+    pub fn cancel(&mut self, number: u32) {
+        self.core.cancel(StreamId::of_request(number), &mut self.to_send);
+    }
+
+    /// Forgets what is kept for request `number`, which is over.
+    pub fn forget(&mut self, number: u32) {
+        self.stalls.retain(|stall| stall.number != number);
+    }
+
     /// The outcome of a request whose connection ended with `outcome`: after an error of the server's it is
     /// that, and a reply that had begun is cut off.
     pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
@@ -127,16 +129,6 @@ impl Stall {
     }
 }
 
-/// The exchange on `stream`, of those that are in the order of their numbers.
-fn exchange_on(in_flight: &mut [Exchange], stream: StreamId) -> Option<&mut Exchange> {
-    let place = place_of(in_flight, stream)?;
-    in_flight.get_mut(place)
-}
-
-fn place_of(in_flight: &[Exchange], stream: StreamId) -> Option<usize> {
-    in_flight.binary_search_by_key(&stream.request(), |exchange| exchange.number).ok()
-}
-
 /// What the failure of a stream is to its request.
 fn outcome_of_stream(error: StreamError) -> Outcome {
     match error {
@@ -159,11 +151,6 @@ fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -
 }
 
 impl Population {
-    /// Requests on the way at most on one connection.
-    pub(crate) fn depth(&self) -> usize {
-        if self.http2 { usize::from(self.policy.streams.get()) } else { self.policy.depth() }
-    }
-
     /// Begins HTTP/2 on a connection that requests can be sent on from now on.
     pub(crate) fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
         self.table.stop_limit(slot);
@@ -172,7 +159,7 @@ impl Population {
     }
 
     /// Writes the request that was bound last. It leaves with [`Population::flush_frames`].
-    pub(crate) fn write_request(&mut self, slot: ConnectionSlot) {
+    pub(crate) fn write_frames(&mut self, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
         let Some(own) = &mut connection.http2 else { return };
         let exchange = connection.in_flight.last().expect("a request was bound to the connection");
@@ -242,18 +229,18 @@ impl Population {
                 Event::NeedMore => {
                     connection.count_stalls(now);
                     if let Some(stream) = connection.http2.as_ref().and_then(|own| own.core.reading()) {
-                        let _ = connection.note_reply_begun(stream, now);
+                        let _ = connection.note_reply_begun(stream.request(), now);
                     }
                     break;
                 }
                 // The first byte that counts is the final reply's.
                 Event::Interim(stream, _) => {
-                    if let Some(exchange) = exchange_on(&mut connection.in_flight, stream) {
+                    if let Some(exchange) = exchange_of(&mut connection.in_flight, stream.request()) {
                         exchange.first_byte = Stamp::NEVER;
                     }
                 }
                 Event::Head(stream, head) => {
-                    if let Some(exchange) = connection.note_reply_begun(stream, now)
+                    if let Some(exchange) = connection.note_reply_begun(stream.request(), now)
                         && exchange.job.pending.is_some()
                     {
                         let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
@@ -262,7 +249,7 @@ impl Population {
                     }
                 }
                 Event::Body(stream, body) => {
-                    if let Some(exchange) = connection.note_reply_begun(stream, now)
+                    if let Some(exchange) = connection.note_reply_begun(stream.request(), now)
                         && exchange.job.pending.is_some()
                     {
                         let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
@@ -271,10 +258,12 @@ impl Population {
                     }
                 }
                 Event::Done(stream, reply) => {
-                    self.end_stream(transport, now, key, stream, reply, None);
+                    self.end_stream(transport, now, key, stream.request(), reply, None);
                 }
                 Event::Failed(stream, reply, error) => {
-                    self.fail_stream(transport, now, key, stream, reply, error);
+                    let refused = error == StreamError::Refused;
+                    let (number, outcome) = (stream.request(), outcome_of_stream(error));
+                    self.fail_stream(transport, now, key, number, (reply, outcome), refused);
                 }
                 Event::GoingAway(code) => {
                     own.error = own.error.or((code != ErrorCode::NO_ERROR).then_some(code));
@@ -293,103 +282,6 @@ impl Population {
         }
     }
 
-    /// The request on `stream` failed. What the server has not processed is sent again.
-    fn fail_stream<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        stream: StreamId,
-        reply: Reply,
-        error: StreamError,
-    ) {
-        let connection = self.table.at_mut(key.slot);
-        let Some(place) = place_of(&connection.in_flight, stream) else { return };
-        let job = connection.in_flight[place].job;
-        // A server that goes away and has processed something gets on with what is asked, however slowly.
-        let gets_on = connection.http2.as_ref().is_some_and(|own| own.core.last_processed().is_some());
-        let refusals = job.refusals + u8::from(!gets_on);
-        if error != StreamError::Refused || refusals > REFUSALS_MAX {
-            return self.end_stream(transport, now, key, stream, reply, Some(outcome_of_stream(error)));
-        }
-        connection.in_flight.remove(place);
-        let user = connection.user;
-        self.tally.refused += 1;
-        self.users[user.index()].waiting.push_front(Job { refusals, ..job });
-        self.end_if_unused(transport, now, key.slot);
-    }
-
-    /// The request on `stream` is over: with `failure`, or a complete reply.
-    fn end_stream<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        stream: StreamId,
-        reply: Reply,
-        failure: Option<Outcome>,
-    ) {
-        let connection = self.table.at_mut(key.slot);
-        let Some(place) = place_of(&connection.in_flight, stream) else { return };
-        let exchange = connection.in_flight.remove(place);
-        let user = connection.user;
-        let done = exchange.end_at(now);
-        let mut sample = connection.sample(&exchange, self.users[user.index()].number, done);
-        sample.status = reply.status;
-        sample.body_bytes = reply.body_bytes;
-        sample.reply_bytes = reply.reply_bytes;
-        sample.tcp = transport.tcp_stats(key);
-        sample.outcome = failure.unwrap_or_else(|| Outcome::of_status(reply.status));
-        if let Some(own) = &mut connection.http2 {
-            own.stalls.retain(|stall| stall.number != exchange.number);
-        }
-        self.end_if_unused(transport, done, key.slot);
-        let status = failure.is_none().then_some(reply.status);
-        self.settle(transport, done, (user, exchange.job), status, sample);
-    }
-
-    /// Closes a connection on which nothing is asked any more, or gives it to the pool if users share
-    /// connections.
-    fn end_if_unused<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
-        let connection = self.table.at(slot);
-        if !connection.in_flight.is_empty() {
-            return;
-        }
-        if connection.is_over() || connection.requests >= self.policy.requests_max() {
-            self.drop_connection(transport, slot);
-        } else {
-            self.give_back(transport, now, slot);
-        }
-    }
-
-    /// Ends the requests on a connection whose time limit has come, and watches for the next.
-    pub(crate) fn end_overdue_streams<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: ConnectionSlot,
-    ) {
-        let key = self.table.key(slot);
-        self.table.unwatch(slot);
-        while let Some(connection) = self.table.find(key) {
-            let (Some(own), Some(oldest)) = (&mut connection.http2, connection.in_flight.first()) else {
-                return;
-            };
-            let sent = oldest.sent.instant().unwrap_or(now);
-            if sent + self.policy.request_timeout() > now {
-                self.table.watch(slot, sent);
-                self.flush_frames(transport, slot);
-                return;
-            }
-            // Nothing came since: what is asked next had better go over another connection.
-            own.is_retired |= own.heard.is_none_or(|heard| heard <= sent);
-            let (number, stream) = (oldest.number, StreamId::of_request(oldest.number));
-            let reply = own.so_far(number).unwrap_or(NOTHING);
-            own.core.cancel(stream, &mut own.to_send);
-            self.end_stream(transport, now, key, stream, reply, Some(Outcome::TimedOut));
-        }
-    }
-
     /// Tells the server, on a connection that is about to be closed, that no more is asked (RFC 9113 section
     /// 6.8) or what is wrong.
     pub(crate) fn send_goaway<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
@@ -401,21 +293,7 @@ impl Population {
     }
 }
 
-/// What came of a reply of which nothing came.
-const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
-
 impl Connection {
-    /// The reply on `stream` comes, and may have begun now. Returns its request.
-    fn note_reply_begun(&mut self, stream: StreamId, now: Instant) -> Option<Exchange> {
-        let exchange = exchange_on(&mut self.in_flight, stream)?;
-        if exchange.first_byte == Stamp::NEVER
-            && let Some(sent) = exchange.sent.instant()
-        {
-            exchange.first_byte = Stamp::at(now.max(sent));
-        }
-        Some(*exchange)
-    }
-
     /// Counts how long bodies have waited for windows, and which wait further.
     fn count_stalls(&mut self, now: Instant) {
         let Some(own) = &mut self.http2 else { return };

@@ -4,7 +4,7 @@
 //! Whether pages come from a set, with bytes that were encoded before the run, or from sessions that depend
 //! on replies, is decided here and nowhere else.
 
-use crate::book::{Book, Http2Request, Target};
+use crate::book::{Book, Http2Request, HttpVersion, Target};
 use crate::connection::Job;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
@@ -287,11 +287,21 @@ impl Itinerary {
         send(block, body)
     }
 
-    /// Whether requests are for connections of HTTP/2.
-    pub fn is_http2(&self) -> bool {
+    /// What a stream of HTTP/3 carries for a request, in up to two pieces.
+    pub(crate) fn for_http3(&mut self, job: &Job) -> [Bytes; 2] {
+        if let Itinerary::Sessions(sessions) = self {
+            return sessions.for_http3(job.written());
+        }
+        let book = self.book().expect("pages and recordings have encoded requests");
+        [book.bytes(job.request, true).clone(), Bytes::new()]
+    }
+
+    /// The version that requests are written for.
+    pub fn version(&self) -> HttpVersion {
         match self {
-            Itinerary::Sessions(sessions) => sessions.is_http2(),
-            Itinerary::Pages(_) | Itinerary::Replays(_) => self.book().is_some_and(Book::is_http2),
+            Itinerary::Sessions(sessions) => sessions.version(),
+            Itinerary::Pages(pages) => pages.book.version(),
+            Itinerary::Replays(replays) => replays.pages.book.version(),
         }
     }
 

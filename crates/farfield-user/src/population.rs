@@ -4,6 +4,7 @@
 //! the path of a request allocates once tables and queues have grown, except a page's queue on a user's
 //! first page.
 
+use crate::book::HttpVersion;
 use crate::connection::{Job, State};
 use crate::gauge::Gauge;
 use crate::itinerary::Itinerary;
@@ -21,6 +22,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
 use farfield_http::http2::Heads;
+use farfield_http::quic;
 use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
@@ -35,7 +37,7 @@ pub struct Plan {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
-    /// TLS of their connections; absent where the scheme is http.
+    /// TLS of their connections; absent where the scheme is http. HTTP/3 needs sessions with cryptography.
     pub tls: Option<tls::Sessions>,
     /// The seed of all random streams.
     pub seed: Seed,
@@ -136,7 +138,9 @@ pub struct Population {
     pub(crate) outgoing: Outgoing,
     /// Whether users speak HTTP/2.
     pub(crate) http2: bool,
-    /// Buffers for heads of replies over HTTP/2.
+    /// What the connections of users who speak HTTP/3 have in common.
+    pub(crate) http3: Option<quic::Client>,
+    /// Buffers for heads of replies on streams.
     pub(crate) heads: Heads,
     pub(crate) seed: Seed,
     pub(crate) worker: Worker,
@@ -180,6 +184,7 @@ impl Population {
         };
         let Plan { itinerary, policy, tls, seed, worker, workers, window, requests_max, sessions, .. } = plan;
         let worker = Worker { number: worker, workers };
+        let version = itinerary.version();
         Population {
             users: Slab::new(),
             tally: Tally::default(),
@@ -199,10 +204,11 @@ impl Population {
             in_system: Gauge::new(window),
             deadline_armed: false,
             unanswered: VecDeque::new(),
-            http2: itinerary.is_http2(),
+            http2: version == HttpVersion::Http2,
+            http3: (version == HttpVersion::Http3).then(|| quic_client(tls.as_ref())),
             itinerary,
             policy,
-            tls: tls.as_ref().map(tls::Client::new),
+            tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
             plain: Vec::new(),
             sealed: Vec::new(),
             outgoing: Outgoing::default(),
@@ -323,13 +329,17 @@ impl Population {
         bytes: &[u8],
     ) {
         if !bytes.is_empty() {
-            self.last_received = Some(now);
-            self.received.add(now);
+            self.note_received(now);
         }
         match self.tls.is_some() {
             true => self.handle_sealed(transport, now, key, bytes),
             false => self.handle_plain(transport, now, key, bytes),
         }
+    }
+
+    pub(crate) fn note_received(&mut self, now: Instant) {
+        self.last_received = Some(now);
+        self.received.add(now);
     }
 
     /// Bytes of replies came on the connection.
@@ -487,6 +497,17 @@ impl Population {
     /// True if `key` still tries to connect.
     pub(crate) fn is_connecting(&mut self, key: ConnectionKey) -> bool {
         self.table.find(key).is_some_and(|connection| connection.state == State::Connecting)
+    }
+}
+
+/// The client of HTTP/3, whose handshakes are those of `tls`.
+///
+/// # Panics
+/// Without sessions with cryptography, which whoever makes the plan checks.
+fn quic_client(tls: Option<&tls::Sessions>) -> quic::Client {
+    match tls {
+        Some(tls::Sessions::Encrypted(settings)) => quic::Client::new(settings),
+        _ => unreachable!("HTTP/3 is refused without TLS, and where there is no cryptography"),
     }
 }
 

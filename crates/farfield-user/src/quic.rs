@@ -1,23 +1,166 @@
-//! Datagrams of QUIC connections (RFC 9000), on which users speak HTTP/3.
+//! Datagrams of QUIC connections (RFC 9000), on which users speak HTTP/3: from the transport to the streams and
+//! back, with the timers.
+//!
+//! A connection begins with its socket: there is no handshake of the transport's own. It counts as connected
+//! when the first packet of the server's has come, and as secured when the handshake is over, which is often
+//! the same datagram. What waits for a handshake of TCP and TLS waits for this one, within the same limits.
+//!
+//! Timers are not cancelled: the earliest that was asked for fires, and the connection is asked again.
 
+use crate::connection::State;
+use crate::http3::Http3;
 use crate::population::Population;
-use crate::transport::{ConnectionKey, Transport};
-use farfield_base::Instant;
+use crate::slots::ConnectionSlot;
+use crate::transport::{ConnectionKey, Datagrams, Transport, Wake};
+use farfield_base::{Instant, Stamp};
+use farfield_http::http3;
 
 impl Population {
+    /// Begins a connection of QUIC for the user of this number; returns when its socket was opened.
+    pub(crate) fn begin_quic<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        user: u32,
+    ) -> Instant {
+        let at = transport.open_datagrams(key, user);
+        let Some(client) = &mut self.http3 else { return at };
+        let begun = client.begin(at.max(now), user);
+        let connection = self.table.at_mut(key.slot);
+        connection.http3 = Some(Box::new(Http3::new(http3::Connection::new(begun, self.limits))));
+        self.count_handshake(now, key.slot);
+        self.flush_datagrams(transport, at.max(now), key.slot);
+        at
+    }
+
     /// Datagrams came on a socket that [`Transport::open_datagrams`] opened. All have `segment_bytes` bytes, at
     /// least one, but for the last, which may have fewer, and the same codepoint `ecn` (RFC 3168 section 5).
     pub fn handle_datagrams<T: Transport>(
         &mut self,
-        _transport: &mut T,
-        _now: Instant,
-        _key: ConnectionKey,
-        _ecn: u8,
-        _segment_bytes: usize,
-        _bytes: &[u8],
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        ecn: u8,
+        segment_bytes: usize,
+        bytes: &[u8],
     ) {
+        if !bytes.is_empty() {
+            self.note_received(now);
+        }
+        let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
+        let Some(own) = &mut connection.http3 else { return };
+        // As over HTTP/2, what comes behind other bytes did not arrive before them.
+        let now = own.heard.map_or(now, |heard| now.max(heard));
+        own.heard = Some(now);
+        for datagram in bytes.chunks(segment_bytes.max(1)) {
+            client.receive(&mut own.core.quic, now, ecn, datagram);
+        }
+        let is_heard = own.core.quic.is_heard();
+        self.count_handshake(now, key.slot);
+        if is_heard {
+            self.note_answered(transport, now, key);
+        }
+        self.handle_streams(transport, now, key);
+    }
+
+    /// The server has answered: its first packet has come.
+    fn note_answered<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
+        let Some(connection) = self.table.find(key) else { return };
+        if connection.state != State::Connecting {
+            return;
+        }
+        connection.state = State::Securing;
+        connection.connected = Stamp::at(now);
+        let descriptor = connection.descriptor.take();
+        self.table.start_limit(key.slot, now);
+        if let Some(descriptor) = descriptor {
+            self.handle_answered(transport, now, descriptor);
+        }
     }
 
     /// A timer of a connection may have come to its end.
-    pub(crate) fn handle_quic_timer<T: Transport>(&mut self, _: &mut T, _: Instant, _: ConnectionKey) {}
+    pub(crate) fn handle_quic_timer<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
+        let Some(own) = &mut connection.http3 else { return };
+        // An earlier wake was asked for since, and has come; or this one is stale.
+        if own.wakes_at.is_none_or(|at| at > now) {
+            return;
+        }
+        own.wakes_at = None;
+        if own.core.quic.next_timeout().is_some_and(|at| at <= now) {
+            client.handle_timeout(&mut own.core.quic, now);
+            return self.handle_streams(transport, now, key);
+        }
+        self.wake_for_timers(transport, key.slot);
+    }
+
+    /// Hands the datagrams that are due to the transport, notes when requests left, and asks for a wake for the
+    /// next timer.
+    pub(crate) fn flush_datagrams<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: ConnectionSlot,
+    ) {
+        let key = self.table.key(slot);
+        let connection = self.table.at_mut(slot);
+        let Some(own) = &mut connection.http3 else { return };
+        let mut sent = None;
+        loop {
+            self.sealed.clear();
+            let Some(transmit) = own.core.quic.next_transmit(now, &mut self.sealed) else { break };
+            let bytes = self.outgoing.keep(&self.sealed);
+            let datagrams =
+                Datagrams { ecn: transmit.ecn, segment_bytes: transmit.segment_bytes, bytes: &bytes };
+            let at = transport.send_datagrams(key, datagrams);
+            sent = sent.or(Some(at));
+        }
+        self.sealed.clear();
+        // What waits for the congestion window has been handed over as well: waiting for it is the
+        // transport's time.
+        own.note_sent(&mut connection.in_flight, sent.unwrap_or(now));
+        self.wake_for_timers(transport, slot);
+    }
+
+    fn wake_for_timers<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let key = self.table.key(slot);
+        let Some(own) = &mut self.table.at_mut(slot).http3 else { return };
+        if let Some(at) = own.core.quic.next_timeout()
+            && own.wakes_at.is_none_or(|wakes_at| at < wakes_at)
+        {
+            own.wakes_at = Some(at);
+            transport.wake_at(at, Wake::Quic(key));
+        }
+    }
+
+    /// Counts the processor time that the handshake took, in the window.
+    fn count_handshake(&mut self, now: Instant, slot: ConnectionSlot) {
+        if let Some(own) = &mut self.table.at_mut(slot).http3 {
+            let spent = own.core.quic.take_spent();
+            if self.window.contains(now) {
+                self.tally.handshake_cpu = self.tally.handshake_cpu + spent;
+            }
+        }
+    }
+
+    /// Tells the server, on a connection that is about to be closed, that no more is asked or what is wrong.
+    pub(crate) fn close_quic<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let Some(own) = &mut self.table.at_mut(slot).http3 else { return };
+        // The time that the connection was last handed: its own does not go back.
+        own.core.close(Instant::ZERO);
+        self.flush_datagrams(transport, Instant::ZERO, slot);
+    }
+
+    /// Lets go of what the connection has in common with others; nothing more is sent on it.
+    pub(crate) fn release_quic(&mut self, slot: ConnectionSlot) {
+        if let (Some(client), Some(own)) = (&mut self.http3, &mut self.table.at_mut(slot).http3) {
+            client.release(&mut own.core.quic);
+        }
+    }
 }

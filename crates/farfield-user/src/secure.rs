@@ -104,6 +104,7 @@ impl Population {
     /// sent (RFC 8446 section 6.1), unless the server has closed already.
     pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         self.send_goaway(transport, slot);
+        self.close_quic(transport, slot);
         if self.tls.is_none() {
             return;
         }
@@ -117,8 +118,12 @@ impl Population {
 
     /// Forgets the tickets of a user who leaves, or who comes back as a visitor that the server has not seen.
     pub(crate) fn forget_tickets(&self, slot: UserSlot) {
+        let user = self.users[slot.index()].number;
         if let Some(client) = &self.tls {
-            client.forget(self.users[slot.index()].number);
+            client.forget(user);
+        }
+        if let Some(client) = &self.http3 {
+            client.forget(user);
         }
     }
 }

@@ -32,7 +32,7 @@ mod way;
 pub(crate) use visit::Visit;
 pub(crate) use way::is_last;
 
-use crate::book::Target;
+use crate::book::{HttpVersion, Target};
 use crate::outgoing::Outgoing;
 use crate::slots::PendingSlot;
 use crate::user::User;
@@ -333,9 +333,16 @@ impl Sessions {
         written.for_stream(scheme, &mut self.block, &mut self.outgoing)
     }
 
-    /// Whether requests are for connections of HTTP/2.
-    pub(crate) fn is_http2(&self) -> bool {
-        self.writer.is_http2()
+    /// What a stream of HTTP/3 carries for a request: its head, and its body.
+    pub(crate) fn for_http3(&mut self, slot: PendingSlot) -> [Bytes; 2] {
+        let scheme = if self.writer.server.is_secure() { "https" } else { "http" };
+        let written = &self.pending[slot.index()].written;
+        written.for_http3(scheme, &mut self.block, &mut self.outgoing)
+    }
+
+    /// The version that requests are written for.
+    pub(crate) fn version(&self) -> HttpVersion {
+        self.writer.version()
     }
 
     pub(crate) fn answering(&self, slot: PendingSlot) -> Answering {

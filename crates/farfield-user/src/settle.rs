@@ -147,8 +147,8 @@ impl Population {
         }
         let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
         let (itinerary, first) = (&self.itinerary, lost.in_flight.first().map(|first| first.number));
-        // Over HTTP/1 only the first can have been answered in part; over HTTP/2 any of them.
-        let only_first = lost.http2.is_none();
+        // Over HTTP/1 only the first can have been answered in part; on streams any of them.
+        let only_first = !lost.has_streams();
         let goes_again = |exchange: &Exchange| {
             itinerary.is_idempotent(&exchange.job)
                 && (only_first && Some(exchange.number) != first || unread && lost.may_repeat(exchange))
@@ -238,7 +238,8 @@ impl Population {
         user.failed |= outcome.fault() == Fault::Network
             || outcome.is_of_tls()
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered)
-            || matches!(outcome, Outcome::GoneAway | Outcome::NotHttp2 | Outcome::StreamRefused);
+            || matches!(outcome, Outcome::GoneAway | Outcome::NotHttp2 | Outcome::StreamRefused)
+            || matches!(outcome, Outcome::NoQuicVersion | Outcome::BadQuic);
         if user.unfinished == 0 {
             if self.policy.policy.closes_early() {
                 self.close_all(transport, slot);

@@ -4,7 +4,7 @@
 //! a list linked through the connections themselves keeps it, and costs a few words a connection and nothing
 //! a request. A timer for each request would leave millions of dead ones behind in the wheel.
 //!
-//! Over HTTP/2 each request on a connection has its own limit, and they do not end in the order in which they
+//! Over HTTP/2 and HTTP/3 each request on a connection has its own limit, and they do not end in the order in which they
 //! began. Such a connection is watched instead: it lies in a set by an instant no later than the oldest of
 //! its requests was sent, and is looked at when the limit from there is over. That costs a request nothing.
 
@@ -20,7 +20,7 @@ pub(crate) struct Table {
     connections: Slab<Connection>,
     first: Option<ConnectionSlot>,
     last: Option<ConnectionSlot>,
-    /// Connections of HTTP/2 that are watched, by the instant that their limit counts from.
+    /// Connections with streams that are watched, by the instant that their limit counts from.
     watched: BTreeSet<(Instant, ConnectionSlot)>,
 }
 
@@ -75,19 +75,18 @@ impl Table {
         self.watched.first().map(|(from, slot)| (*slot, *from))
     }
 
-    /// Watches a connection of HTTP/2 whose oldest request was sent at `from` or later, unless it is watched.
+    /// Watches a connection with streams whose oldest request was sent at `from` or later, unless it is watched.
     pub fn watch(&mut self, slot: ConnectionSlot, from: Instant) {
-        if let Some(streams) = &mut self.at_mut(slot).http2
-            && streams.watched.is_none()
-        {
-            streams.watched = Some(from);
+        let connection = self.at_mut(slot);
+        if connection.watched.is_none() {
+            connection.watched = Some(from);
             self.watched.insert((from, slot));
         }
     }
 
     /// Watches a connection no longer.
     pub fn unwatch(&mut self, slot: ConnectionSlot) {
-        if let Some(from) = self.at_mut(slot).http2.as_mut().and_then(|streams| streams.watched.take()) {
+        if let Some(from) = self.at_mut(slot).watched.take() {
             self.watched.remove(&(from, slot));
         }
     }

@@ -149,7 +149,7 @@ pub struct RunFlags {
     /// Accept any certificate of an https server; every output says so
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// HTTP version of the requests: 1.0, 1.1 or 2
+    /// HTTP version of the requests: 1.0, 1.1, 2 or 3
     #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
     pub http: Option<String>,
     /// Method of the request

@@ -106,6 +106,15 @@ impl Readings {
     }
 }
 
+/// The standard library's clock, for libraries whose times are on it. It counts as the run's clock does.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "QUIC's library takes the time as this type, and reads no clock"
+)]
+pub fn library_now() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// The wall clock, as seconds since 1970 (UTC).
 pub fn unix_seconds() -> u64 {
     clock_gettime(ClockId::Realtime).tv_sec as u64

@@ -43,7 +43,7 @@ pub fn begin_connect(
 /// Defers the choice of the port to `connect`, which knows the whole four-tuple: a source address then has
 /// its full range of ports for every target (ip(7), `IP_BIND_ADDRESS_NO_PORT`).
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
-fn choose_port_on_connect(fd: impl AsFd) -> Result<(), Errno> {
+pub(super) fn choose_port_on_connect(fd: impl AsFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is open for as long as it is borrowed, and the pointer and length are those of
     // a live `c_int`, which is what the option takes.
@@ -120,6 +120,6 @@ pub fn receive_stamped(fd: impl AsFd, buffer: &mut [u8]) -> Result<(usize, Optio
     Ok((count as usize, stamp.map(ns)))
 }
 
-fn last_errno() -> Errno {
+pub(super) fn last_errno() -> Errno {
     std::io::Error::last_os_error().raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error)
 }

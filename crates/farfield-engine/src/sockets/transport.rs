@@ -1,6 +1,7 @@
 //! The transport of the sockets plane: the users' connections as kernel sockets.
 
 use crate::os::clock::Clock;
+use crate::os::datagram_socket::{self, Received};
 use crate::os::socket::{Progress, begin_connect, receive_stamped, stamp_arrivals};
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
@@ -8,7 +9,7 @@ use crate::sockets::arrivals::Arrivals;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_net::Wheel;
-use farfield_user::{ConnectionKey, ConnectionSlot, Failure, Transport, Wake};
+use farfield_user::{ConnectionKey, ConnectionSlot, Datagrams, Failure, Transport, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -58,6 +59,8 @@ struct Socket {
     broken: Option<Failure>,
     /// Whether it waits for its next turn of reading.
     unread: bool,
+    /// Of a socket for datagrams, the ECN codepoint that they carry.
+    ecn: Option<u8>,
 }
 
 /// An event of a connection that is delivered to the population later.
@@ -76,6 +79,8 @@ pub(crate) enum Upcall {
 pub(crate) enum Read {
     /// The number of bytes, and the kernel's timestamp of their arrival in nanoseconds since 1970.
     Bytes(usize, Option<u64>),
+    /// Datagrams, which came together.
+    Datagrams(Received),
     Nothing,
     Closed,
     Failed(Failure),
@@ -155,12 +160,22 @@ impl SocketsTransport {
     /// Reads once into `buffer`.
     pub fn read(&self, key: ConnectionKey, buffer: &mut [u8]) -> Read {
         let Some(socket) = self.find(key) else { return Read::Nothing };
+        if socket.ecn.is_some() {
+            return read_datagrams(socket, buffer);
+        }
         match receive_stamped(&socket.fd, buffer) {
             Ok((0, _)) => socket.broken.map_or(Read::Closed, Read::Failed),
             Ok((count, stamp)) => Read::Bytes(count, stamp),
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
             Err(errno) => Read::Failed(failure(errno)),
         }
+    }
+
+    /// Bytes of the next read from a connection that may have `room` bytes more in this turn: datagrams are
+    /// read whole, or cut off.
+    pub fn piece(&self, key: ConnectionKey, room: usize) -> usize {
+        let of_datagrams = self.find(key).is_some_and(|socket| socket.ecn.is_some());
+        if of_datagrams { datagram_socket::READ_BYTES } else { room }
     }
 
     /// The error that the kernel keeps for a connection.
@@ -222,6 +237,29 @@ impl SocketsTransport {
         // Without timestamps, replies arrive when they are read.
         let _ = stamp_arrivals(&fd);
         let connecting = connected.is_none();
+        self.keep(key, fd, connecting, None)?;
+        Ok(connected)
+    }
+
+    /// Opens a socket for datagrams.
+    fn begin_datagrams(&mut self, key: ConnectionKey, user: u32) -> Result<(), Errno> {
+        if self.open >= self.open_max {
+            return Err(Errno::MFILE);
+        }
+        let fd = datagram_socket::open(&self.target, self.sources.address(user))?;
+        // Without timestamps, datagrams arrive when they are read.
+        let _ = stamp_arrivals(&fd);
+        self.keep(key, fd, false, Some(0))
+    }
+
+    /// Keeps a socket, with the codepoint of its datagrams if it is for those.
+    fn keep(
+        &mut self,
+        key: ConnectionKey,
+        fd: OwnedFd,
+        connecting: bool,
+        ecn: Option<u8>,
+    ) -> Result<(), Errno> {
         let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
         epoll::add(&self.epoll, &fd, data_of(key), interest)?;
         let socket = Socket {
@@ -232,6 +270,7 @@ impl SocketsTransport {
             unsent: VecDeque::new(),
             broken: None,
             unread: false,
+            ecn,
         };
         let slot = key.slot.index();
         if self.sockets.len() <= slot {
@@ -239,7 +278,7 @@ impl SocketsTransport {
         }
         self.sockets[slot] = Some(socket);
         self.open += 1;
-        Ok(connected)
+        Ok(())
     }
 
     fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant) {
@@ -299,6 +338,47 @@ impl Transport for SocketsTransport {
         sent
     }
 
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32) -> Instant {
+        let begun = self.clock.now();
+        self.connects += 1;
+        match self.begin_datagrams(key, user) {
+            Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun),
+            Ok(()) => {}
+            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
+        }
+        begun
+    }
+
+    fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
+        let sent = self.clock.now();
+        self.last_sent = sent;
+        let Some(socket) = self.sockets.get_mut(key.slot.index()).and_then(Option::as_mut) else {
+            return sent;
+        };
+        if socket.serial != key.serial || socket.broken.is_some() {
+            return sent;
+        }
+        if socket.ecn != Some(datagrams.ecn) {
+            socket.ecn = Some(datagrams.ecn);
+            // A kernel that refuses sends without; QUIC finds out that its codepoints do not arrive.
+            let _ = datagram_socket::set_ecn(&socket.fd, &self.target, datagrams.ecn);
+        }
+        for datagram in datagrams.bytes.chunks(datagrams.segment_bytes.max(1)) {
+            match rustix::net::send(&socket.fd, datagram, SendFlags::NOSIGNAL) {
+                Ok(_) => {}
+                // Lost, as on a path: a full queue, or a probe that is too long for the interface.
+                Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::MSGSIZE) => {}
+                // What ICMP reported of an earlier one.
+                Err(errno) => {
+                    socket.broken = Some(failure(errno));
+                    self.upcalls.push_back(Upcall::Failed(key, failure(errno)));
+                    break;
+                }
+            }
+        }
+        sent
+    }
+
     fn close(&mut self, key: ConnectionKey) {
         self.forget(key);
     }
@@ -328,6 +408,19 @@ const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(Event
 
 fn data_of(key: ConnectionKey) -> EventData {
     EventData::new_u64((u64::from(key.serial) << 32) | u64::from(key.slot.get()))
+}
+
+/// Reads datagrams once.
+fn read_datagrams(socket: &Socket, buffer: &mut [u8]) -> Read {
+    loop {
+        return match datagram_socket::receive(&socket.fd, buffer) {
+            // An empty datagram is none of QUIC's. That an earlier one was too long for the path is told once.
+            Ok(Received { count: 0, .. }) | Err(Errno::MSGSIZE) => continue,
+            Ok(received) => Read::Datagrams(received),
+            Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
+            Err(errno) => Read::Failed(failure(errno)),
+        };
+    }
 }
 
 fn failure(errno: Errno) -> Failure {

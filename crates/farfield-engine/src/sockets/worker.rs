@@ -17,6 +17,7 @@
 //! share of a turn: the rest waits in a list for the next turn, so that an endless reply delays neither
 //! other connections nor time limits.
 
+use crate::os::datagram_socket::Received;
 use crate::sample_channel::LiveCounts;
 use crate::sockets::transport::{Read, SocketsTransport, Upcall};
 use crate::worker_loop::{WorkerLoop, timespec};
@@ -80,6 +81,12 @@ enum What {
         writable: bool,
         /// Whether the server sends nothing after these bytes.
         ending: bool,
+    },
+    Datagrams {
+        /// Range in the buffer.
+        bytes: Range<usize>,
+        segment_bytes: usize,
+        ecn: u8,
     },
 }
 
@@ -194,6 +201,12 @@ impl Worker {
                         let more = filled == READ_BUFFER || ending;
                         What::Bytes { bytes, more, writable, ending }
                     }
+                    Read::Datagrams(Received { count, segment_bytes, ecn, stamp_unix_ns }) => {
+                        stamp = stamp_unix_ns;
+                        let bytes = filled..filled + count;
+                        filled += count;
+                        What::Datagrams { bytes, segment_bytes, ecn }
+                    }
                     Read::Nothing => What::Writable,
                     Read::Closed => What::Closed,
                     Read::Failed(failure) => What::Failed(failure),
@@ -234,6 +247,12 @@ impl Worker {
                         self.read_on(key);
                     }
                 }
+                What::Datagrams { bytes, segment_bytes, ecn } => {
+                    let bytes = &self.buffer[bytes];
+                    self.population.handle_datagrams(&mut self.transport, at, key, ecn, segment_bytes, bytes);
+                    // Datagrams that did not come with these are read one by one.
+                    self.read_on(key);
+                }
             }
             self.deliver_upcalls();
             if !behind && self.transport.may_be_due(read.max(self.transport.last_sent) + WELL_AHEAD) {
@@ -270,7 +289,7 @@ impl Worker {
             if room == 0 {
                 return self.read_later(key);
             }
-            let piece = room.min(self.more.len());
+            let piece = self.transport.piece(key, room).min(self.more.len());
             let read = self.transport.read(key, &mut self.more[..piece]);
             let now = self.transport.clock.now();
             match read {
@@ -278,6 +297,19 @@ impl Worker {
                     let now = self.transport.arrivals.instant(stamp, now);
                     room -= count;
                     self.population.handle_received(&mut self.transport, now, key, &self.more[..count]);
+                }
+                Read::Datagrams(Received { count, segment_bytes, ecn, stamp_unix_ns }) => {
+                    let now = self.transport.arrivals.instant(stamp_unix_ns, now);
+                    room = room.saturating_sub(count);
+                    let bytes = &self.more[..count];
+                    self.population.handle_datagrams(
+                        &mut self.transport,
+                        now,
+                        key,
+                        ecn,
+                        segment_bytes,
+                        bytes,
+                    );
                 }
                 Read::Nothing => return,
                 Read::Closed => return self.population.handle_closed(&mut self.transport, now, key),

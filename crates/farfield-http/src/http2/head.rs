@@ -5,6 +5,7 @@
 
 use super::hpack::{Decoder, HpackError, Scratch};
 use crate::http1::{Fields, Length, Limits, Malformed};
+use crate::http3::qpack::{self, QpackError};
 
 /// What the head of a final reply says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub struct Heads {
 /// What the known block says, and under which circumstances.
 #[derive(Debug)]
 struct Known {
+    coding: Coding,
     section: Section,
     limits: Limits,
     head: Head,
@@ -65,12 +67,51 @@ impl Heads {
         limits: &Limits,
     ) -> Result<Result<Head, Malformed>, HpackError> {
         if let Some(known) = &self.known
-            && (known.section, known.limits) == (section, *limits)
+            && (known.coding, known.section, known.limits) == (Coding::Hpack, section, *limits)
             && decoder.may_skip()
             && self.block == block
         {
             return Ok(Ok(known.head));
         }
+        let head = self.collect(section, limits, |scratch, collector| {
+            decoder.decode(block, scratch, &mut |name, value| collector.field(name, value))
+        })?;
+        if decoder.is_constant() {
+            self.keep(Coding::Hpack, block, section, limits, head);
+        }
+        Ok(head)
+    }
+
+    /// Decodes a field section of HTTP/3, a head or trailers (RFC 9114, 4.1), which depends on no table.
+    ///
+    /// # Errors
+    /// The outer error ends the connection, the inner the stream.
+    pub(crate) fn read_section(
+        &mut self,
+        block: &[u8],
+        section: Section,
+        limits: &Limits,
+    ) -> Result<Result<Head, Malformed>, QpackError> {
+        if let Some(known) = &self.known
+            && (known.coding, known.section, known.limits) == (Coding::Qpack, section, *limits)
+            && self.block == block
+        {
+            return Ok(Ok(known.head));
+        }
+        let head = self.collect(section, limits, |scratch, collector| {
+            qpack::decode(block, scratch, &mut |name, value| collector.field(name, value))
+        })?;
+        self.keep(Coding::Qpack, block, section, limits, head);
+        Ok(head)
+    }
+
+    /// Makes `text` of what `decode` hands to the collector.
+    fn collect<E>(
+        &mut self,
+        section: Section,
+        limits: &Limits,
+        decode: impl FnOnce(&mut Scratch, &mut Collector<'_>) -> Result<(), E>,
+    ) -> Result<Result<Head, Malformed>, E> {
         self.known = None;
         self.text.clear();
         // The line before the fields, which `Fields` passes over.
@@ -85,24 +126,41 @@ impl Heads {
             fields: 0,
             wrong: None,
         };
-        decoder.decode(block, &mut self.scratch, &mut |name, value| collector.field(name, value))?;
+        decode(&mut self.scratch, &mut collector)?;
         let head = collector.end();
         self.text.extend_from_slice(b"\r\n");
+        Ok(head)
+    }
+
+    /// Keeps a block that is always decoded to `head`.
+    fn keep(
+        &mut self,
+        coding: Coding,
+        block: &[u8],
+        section: Section,
+        limits: &Limits,
+        head: Result<Head, Malformed>,
+    ) {
         if let Ok(head) = head
-            && decoder.is_constant()
             && block.len() <= LONGEST_KNOWN
         {
             self.block.clear();
             self.block.extend_from_slice(block);
-            self.known = Some(Known { section, limits: *limits, head });
+            self.known = Some(Known { coding, section, limits: *limits, head });
         }
-        Ok(head)
     }
+}
+
+/// The coding of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Hpack,
+    Qpack,
 }
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(crate) enum Section {
     /// A head, interim or final.
     Head,
     Trailers,

@@ -61,7 +61,7 @@ pub struct CommonFields {
 }
 
 /// Name and value.
-type Field = (String, String);
+pub(crate) type Field = (String, String);
 
 impl CommonFields {
     /// The fields that all of `heads` have in common, as many as a table of the default size holds. Fields
@@ -131,7 +131,7 @@ impl RequestHead<'_> {
     }
 
     /// All fields, the four pseudo-header fields before the others.
-    fn fields(&self) -> Result<Vec<Field>, RequestError> {
+    pub(crate) fn fields(&self) -> Result<Vec<Field>, RequestError> {
         let as_http1 = http1::RequestHead {
             method: self.method,
             target: self.target,
@@ -185,10 +185,14 @@ impl RequestBlock {
 /// when it was: for requests that are written while the run goes on. Fields of HTTP/1 connections are left
 /// out. The block leaves the server's table alone. Allocates nothing for names of up to 64 bytes.
 pub fn block_of_http1(head: &[u8], scheme: &str, block: &mut Vec<u8>) {
-    let mut put = |name: &[u8], value: &[u8]| {
+    fields_of_http1(head, scheme, &mut |name: &[u8], value: &[u8]| {
         let literal = if is_credential(name) { Literal::Never } else { Literal::NotInserted };
         encoder::field(literal, name, value, block);
-    };
+    });
+}
+
+/// Hands the fields of such a head to `put`, the four pseudo-header fields before the others.
+pub(crate) fn fields_of_http1(head: &[u8], scheme: &str, put: &mut impl FnMut(&[u8], &[u8])) {
     let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let mut words = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
     let fields = lines.filter_map(|line| {
@@ -217,6 +221,7 @@ fn write(literal: Literal, (name, value): &Field, out: &mut Vec<u8>) {
     encoder::field(literal, name.as_bytes(), value.as_bytes(), out);
 }
 
-fn is_credential(name: &[u8]) -> bool {
+/// Whether the field is a credential, which no table may hold.
+pub(crate) fn is_credential(name: &[u8]) -> bool {
     matches!(name, b"authorization" | b"proxy-authorization" | b"cookie")
 }

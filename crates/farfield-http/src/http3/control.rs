@@ -2,6 +2,7 @@
 //! that are passed over. Bytes come in pieces of any size, and none is kept.
 
 use super::error::ConnectionError;
+use super::frame;
 use super::varint::Varint;
 
 /// What the server says of itself in SETTINGS (RFC 9114, 7.2.4.1). Those of QPACK are about a table that the
@@ -57,17 +58,6 @@ enum Place {
     Skipped {
         left: u64,
     },
-}
-
-/// Types of frames (RFC 9114, 7.2; 11.2.1).
-mod frame {
-    pub(super) const DATA: u64 = 0x0;
-    pub(super) const HEADERS: u64 = 0x1;
-    pub(super) const CANCEL_PUSH: u64 = 0x3;
-    pub(super) const SETTINGS: u64 = 0x4;
-    pub(super) const PUSH_PROMISE: u64 = 0x5;
-    pub(super) const GOAWAY: u64 = 0x7;
-    pub(super) const MAX_PUSH_ID: u64 = 0xd;
 }
 
 impl ControlStream {
@@ -137,15 +127,10 @@ impl ControlStream {
             frame::SETTINGS if self.has_settings => Err(ConnectionError::SecondSettings),
             frame::SETTINGS => Ok(()),
             _ if !self.has_settings => Err(ConnectionError::MissingSettings),
-            // 7.2.8: 0x2, 0x6, 0x8 and 0x9 are frames of HTTP/2.
-            frame::DATA
-            | frame::HEADERS
-            | frame::PUSH_PROMISE
-            | frame::MAX_PUSH_ID
-            | 0x2
-            | 0x6
-            | 0x8
-            | 0x9 => Err(ConnectionError::UnexpectedFrame),
+            frame::DATA | frame::HEADERS | frame::PUSH_PROMISE | frame::MAX_PUSH_ID => {
+                Err(ConnectionError::UnexpectedFrame)
+            }
+            _ if frame::is_of_http2(kind) => Err(ConnectionError::UnexpectedFrame),
             // 7.2.3: it names a push, and there can be none.
             frame::CANCEL_PUSH => Err(ConnectionError::Pushed),
             _ => Ok(()),

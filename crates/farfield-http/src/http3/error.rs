@@ -1,6 +1,8 @@
 //! What can be wrong with a server's HTTP/3, and the codes that say so on the wire.
 
 use super::qpack::{InstructionError, QpackError};
+use crate::http1::Malformed;
+use farfield_base::Outcome;
 
 /// An error code of streams and connections (RFC 9114, 8.1; RFC 9204, 6). Codes that no RFC names are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +19,64 @@ impl ErrorCode {
     pub const FRAME_UNEXPECTED: ErrorCode = ErrorCode(0x105);
     /// H3_FRAME_ERROR: a frame with a layout or a size that it cannot have.
     pub const FRAME_ERROR: ErrorCode = ErrorCode(0x106);
+    /// H3_EXCESSIVE_LOAD: much that leads to nothing.
+    pub const EXCESSIVE_LOAD: ErrorCode = ErrorCode(0x107);
     /// H3_ID_ERROR: a stream or a push that cannot be named.
     pub const ID_ERROR: ErrorCode = ErrorCode(0x108);
     /// H3_SETTINGS_ERROR: a setting that cannot be.
     pub const SETTINGS_ERROR: ErrorCode = ErrorCode(0x109);
     /// H3_MISSING_SETTINGS: the control stream does not begin with SETTINGS.
     pub const MISSING_SETTINGS: ErrorCode = ErrorCode(0x10a);
+    /// H3_REQUEST_REJECTED: nothing of the request was processed.
+    pub const REQUEST_REJECTED: ErrorCode = ErrorCode(0x10b);
+    /// H3_REQUEST_CANCELLED: the reply is no longer needed.
+    pub const REQUEST_CANCELLED: ErrorCode = ErrorCode(0x10c);
+    /// H3_MESSAGE_ERROR: a malformed message.
+    pub const MESSAGE_ERROR: ErrorCode = ErrorCode(0x10e);
     /// QPACK_DECOMPRESSION_FAILED: a field section cannot be decoded.
     pub const DECOMPRESSION_FAILED: ErrorCode = ErrorCode(0x200);
+}
+
+/// Why a request failed on its stream; the connection goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The reply is malformed or exceeds a limit (RFC 9114, 4.1.2).
+    #[error("{0}")]
+    Malformed(Malformed),
+    /// The server ended the stream before the final head (RFC 9114, 4.1).
+    #[error("the server ended the stream without a reply")]
+    Unanswered,
+    /// The server reset the stream.
+    #[error("the server reset the stream (code {:#x})", .0.0)]
+    Reset(ErrorCode),
+    /// The server has not processed the request, which may be sent again: it said so with
+    /// H3_REQUEST_REJECTED (RFC 9114, 4.1.1), or the stream is at or above the one of its GOAWAY (5.2).
+    #[error("the server rejected the request without processing it")]
+    Rejected,
+}
+
+impl StreamError {
+    /// The code with which the stream is reset, or was by the server.
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            StreamError::Malformed(Malformed::HeadTooLarge | Malformed::BodyTooLarge) => {
+                ErrorCode::REQUEST_CANCELLED
+            }
+            StreamError::Malformed(_) => ErrorCode::MESSAGE_ERROR,
+            StreamError::Unanswered | StreamError::Rejected => ErrorCode::REQUEST_CANCELLED,
+            StreamError::Reset(code) => code,
+        }
+    }
+
+    /// What a sample of the request records.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            StreamError::Malformed(malformed) => malformed.outcome(),
+            StreamError::Unanswered => Outcome::ClosedUnanswered,
+            StreamError::Reset(_) => Outcome::StreamReset,
+            StreamError::Rejected => Outcome::StreamRefused,
+        }
+    }
 }
 
 /// Why a connection cannot go on, nor any stream on it.
@@ -60,6 +112,9 @@ pub enum ConnectionError {
     /// A later GOAWAY names a greater stream (RFC 9114, 5.2).
     #[error("a later GOAWAY names a greater stream than one before")]
     LastStreamRaised,
+    /// Frames and streams that lead to nothing (RFC 9114, 10.5).
+    #[error("the server floods the connection with what leads to nothing")]
+    Flood,
     /// A field section cannot be decoded.
     #[error("{0}")]
     Compression(#[from] QpackError),
@@ -80,6 +135,7 @@ impl ConnectionError {
             SecondSettings | UnexpectedFrame => ErrorCode::FRAME_UNEXPECTED,
             BadSetting => ErrorCode::SETTINGS_ERROR,
             FrameLength => ErrorCode::FRAME_ERROR,
+            Flood => ErrorCode::EXCESSIVE_LOAD,
             Compression(_) => ErrorCode::DECOMPRESSION_FAILED,
             Instruction(error) => ErrorCode(error.code()),
         }

@@ -9,6 +9,11 @@ pub(super) struct Varint {
 }
 
 impl Varint {
+    /// Whether no integer has begun that is not over.
+    pub(super) fn is_between(self) -> bool {
+        self.missing == 0
+    }
+
     /// Takes the next byte, and returns the integer if that was its last.
     pub(super) fn push(&mut self, byte: u8) -> Option<u64> {
         if self.missing == 0 {
@@ -19,6 +24,16 @@ impl Varint {
             self.missing -= 1;
         }
         (self.missing == 0).then_some(self.value)
+    }
+}
+
+/// Appends `value`, below 2^62, in as few bytes as hold it.
+pub(super) fn encode(value: u64, out: &mut Vec<u8>) {
+    match value {
+        0..0x40 => out.push(value as u8),
+        0x40..0x4000 => out.extend_from_slice(&(value as u16 | 0x4000).to_be_bytes()),
+        0x4000..0x4000_0000 => out.extend_from_slice(&(value as u32 | 0x8000_0000).to_be_bytes()),
+        _ => out.extend_from_slice(&(value | 0xc000_0000_0000_0000).to_be_bytes()),
     }
 }
 
@@ -42,5 +57,19 @@ mod tests {
             assert!(before.iter().all(|byte| varint.push(*byte).is_none()));
             assert_eq!(varint.push(*last), Some(value));
         }
+    }
+
+    #[test]
+    fn what_is_written_is_short_and_read_back() {
+        for (value, bytes) in [(0, 1), (63, 1), (64, 2), (16_383, 2), (16_384, 4), ((1 << 30) - 1, 4)] {
+            let mut out = Vec::new();
+            encode(value, &mut out);
+            assert_eq!(out.len(), bytes, "{value}");
+            let mut varint = Varint::default();
+            assert_eq!(out.iter().filter_map(|byte| varint.push(*byte)).collect::<Vec<_>>(), [value]);
+        }
+        let mut out = Vec::new();
+        encode((1 << 62) - 1, &mut out);
+        assert_eq!(out, [0xff; 8]);
     }
 }

@@ -6,16 +6,19 @@ mod records;
 mod session;
 mod settings;
 mod tickets;
+mod witness;
 
 pub use identity::{Identities, IdentityError};
 pub(super) use session::Session;
 pub use settings::{Alpn, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem};
+pub(crate) use witness::{Verified, Witness};
 
 use farfield_base::Instant;
 use rustls::client::Resumption;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConfig, ClientConnection, SupportedProtocolVersion};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,12 +39,28 @@ pub struct Client {
 impl Client {
     /// The client that `settings` describe.
     pub fn new(settings: &Settings) -> Client {
+        Client::verifying(settings, Arc::clone(&settings.verifier), settings.versions)
+    }
+
+    /// The same for sessions inside QUIC, which has TLS 1.3 alone (RFC 9001 section 4.2), with the witness of
+    /// their verification.
+    pub(crate) fn in_quic(settings: &Settings) -> (Client, Arc<Witness>) {
+        let witness = Arc::new(Witness::of(Arc::clone(&settings.verifier)));
+        let client = Client::verifying(settings, Arc::clone(&witness) as _, &[&rustls::version::TLS13]);
+        (client, witness)
+    }
+
+    fn verifying(
+        settings: &Settings,
+        verifier: Arc<dyn ServerCertVerifier>,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Client {
         let (time, tickets) = (Arc::<GivenTime>::default(), Arc::<Tickets>::default());
         let builder = ClientConfig::builder_with_details(Arc::clone(&settings.provider), time.clone())
-            .with_protocol_versions(settings.versions)
+            .with_protocol_versions(versions)
             .expect("the settings were checked against their provider")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&settings.verifier));
+            .with_custom_certificate_verifier(verifier);
         let mut config = match &settings.identities {
             Some(own) => builder.with_client_cert_resolver(own.resolver(Arc::clone(&tickets))),
             None => builder.with_no_client_auth(),
@@ -73,8 +92,18 @@ impl Client {
         self.tickets.forget(user);
     }
 
+    /// What sessions inside QUIC are configured by, and the server's name.
+    pub(crate) fn config(&self) -> (Arc<ClientConfig>, &ServerName<'static>) {
+        (Arc::clone(&self.config), &self.name)
+    }
+
+    /// Keeps tickets for `user` from now on.
+    pub(crate) fn keep_for(&self, user: u32) {
+        self.tickets.keep_for(user);
+    }
+
     /// Does `work`; returns the processor time that it took as well, zero without a clock.
-    fn timed<R>(&self, work: impl FnOnce() -> R) -> (R, farfield_base::Duration) {
+    pub(crate) fn timed<R>(&self, work: impl FnOnce() -> R) -> (R, farfield_base::Duration) {
         let Some(clock) = self.clock else { return (work(), farfield_base::Duration::ZERO) };
         let before = clock();
         let done = work();
@@ -82,7 +111,7 @@ impl Client {
     }
 
     /// Prepares a call of the library: it is `now`, on behalf of `user`.
-    fn enter(&self, now: Instant, user: u32) {
+    pub(crate) fn enter(&self, now: Instant, user: u32) {
         let since_start_s = now.as_ns() / 1_000_000_000;
         self.time.0.store(self.started_unix_s + since_start_s, Ordering::Relaxed);
         self.tickets.act_for(user);

@@ -33,7 +33,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    pub(super) fn of(error: &Error) -> TlsFailure {
+    pub(crate) fn of(error: &Error) -> TlsFailure {
         match error {
             Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
@@ -63,8 +63,23 @@ impl TlsFailure {
     }
 
     /// The failure of a session that the server ended with an alert of this number (RFC 8446 section 6).
-    pub(super) fn of_alert(number: u8) -> TlsFailure {
+    pub(crate) fn of_alert(number: u8) -> TlsFailure {
         TlsFailure::of(&Error::AlertReceived(AlertDescription::from(number)))
+    }
+
+    /// The failure of a session that was ended here with an alert of this number, where no more is known.
+    pub(crate) fn of_own_alert(number: u8) -> TlsFailure {
+        match AlertDescription::from(number) {
+            AlertDescription::NoApplicationProtocol => TlsFailure::AlpnRefused,
+            AlertDescription::ProtocolVersion
+            | AlertDescription::HandshakeFailure
+            | AlertDescription::InsufficientSecurity => TlsFailure::Incompatible,
+            AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown => TlsFailure::Untrusted,
+            _ => TlsFailure::BadRecord,
+        }
     }
 
     /// What a sample of a request on the session records.

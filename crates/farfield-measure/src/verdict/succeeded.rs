@@ -79,8 +79,11 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         | Outcome::Truncated
         | Outcome::Unasked => "see that the target speaks HTTP/1",
         Outcome::StreamReset | Outcome::StreamRefused | Outcome::GoneAway => "the server's log may say why",
-        Outcome::BadFrame => "see that the target keeps to RFC 9113",
+        Outcome::BadFrame => "see that the target keeps to RFC 9113, or over HTTP/3 to RFC 9114",
         Outcome::NotHttp2 => "let the server speak HTTP/2, or write http = \"1.1\" (`--http 1.1`)",
+        Outcome::NoQuicVersion => "let the server speak QUIC version 1, or write another `http` (`--http`)",
+        Outcome::QuicIdle => "see that the server, and what lies before it, keeps answering on UDP",
+        Outcome::BadQuic => "see that the target keeps to RFC 9000",
         Outcome::BodyTooLarge => "ask for smaller objects",
         Outcome::RedirectLoop => {
             "see where the server sends its users, or follow more with `session.redirects`"

@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 use farfield_base::Instant;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
+use farfield_http::http3;
 use farfield_traffic::session::{FormOf, Piece, State, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
@@ -66,6 +67,16 @@ impl Written {
         (RequestBlock::of_block(outgoing.keep(scratch), self.answering(), body.len() as u64), body)
     }
 
+    /// What a stream of HTTP/3 carries: all before the body, made in `scratch` and kept by `outgoing`, and the
+    /// body.
+    pub fn for_http3(&self, scheme: &str, scratch: &mut Vec<u8>, outgoing: &mut Outgoing) -> [Bytes; 2] {
+        let body = self.bytes.slice(self.line_at as usize + 2..);
+        let head = &self.bytes[..self.line_at as usize];
+        scratch.clear();
+        http3::begin_request_of_http1(head, scheme, body.len() as u64, scratch);
+        [outgoing.keep(scratch), body]
+    }
+
     /// Its head, with the empty line, and its body.
     pub fn parts(&self) -> (&[u8], &[u8]) {
         self.bytes.split_at(self.line_at as usize + 2)
@@ -88,7 +99,7 @@ impl Written {
             (HttpVersion::Http10, true) => b"Connection: keep-alive\r\n",
             (HttpVersion::Http11, true) | (HttpVersion::Http10, false) => return None,
             // Frames say what becomes of a connection.
-            (HttpVersion::Http2, _) => return None,
+            (HttpVersion::Http2 | HttpVersion::Http3, _) => return None,
         };
         let (head, rest) = self.bytes.split_at(self.line_at as usize);
         Some([head, line, rest].concat().into())
@@ -249,7 +260,7 @@ fn common_lines(
     Ok(lines.filter(|line| !left_out(line)).flatten().copied().collect())
 }
 
-/// Refuses fields that HTTP/2 has no place for.
+/// Refuses fields that HTTP/2 and HTTP/3 have no place for.
 fn check_for_http2(target: &Target, headers: &[(String, String)]) -> Result<(), RequestError> {
     let head = http2::RequestHead {
         method: "GET",
@@ -263,9 +274,9 @@ fn check_for_http2(target: &Target, headers: &[(String, String)]) -> Result<(), 
 }
 
 impl Writer {
-    /// Whether requests are for connections of HTTP/2.
-    pub fn is_http2(&self) -> bool {
-        self.version == HttpVersion::Http2
+    /// The version that requests are written for.
+    pub fn version(&self) -> HttpVersion {
+        self.version
     }
 
     /// A writer of requests for `target`, as a `browser` writes them or without its fields.

@@ -159,7 +159,9 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
                 .to_owned(),
         ));
     }
-    let asks_http2 = scenario.as_ref().is_ok_and(|plan| plan.scenario().http == HttpVersion::Http2);
+    let asks_http2 = scenario
+        .as_ref()
+        .is_ok_and(|plan| matches!(plan.scenario().http, HttpVersion::Http2 | HttpVersion::Http3));
     if asks_http2 || samples.iter().any(|sample| sample.http2.is_some()) {
         return Err(Problem::usage(
             "the run was over HTTP/2, and requests are rebuilt from packets of HTTP/1 alone; compare a run with \

@@ -23,6 +23,8 @@ pub enum Alpn {
     Http11,
     /// HTTP/2, which the server must agree to (RFC 9113 section 3.2).
     Http2,
+    /// HTTP/3, over QUIC alone (RFC 9114, 3.1).
+    Http3,
 }
 
 impl Alpn {
@@ -31,6 +33,7 @@ impl Alpn {
         match self {
             Alpn::Http11 => b"http/1.1",
             Alpn::Http2 => b"h2",
+            Alpn::Http3 => b"h3",
         }
     }
 }
@@ -51,6 +54,7 @@ pub struct Settings {
     pub(super) keys: Option<Arc<dyn KeyLog>>,
     pub(super) identities: Option<Identities>,
     pub(super) clock: Option<ProcessorClock>,
+    pub(super) began: Option<std::time::Instant>,
 }
 
 /// The certificates that are accepted.
@@ -116,6 +120,7 @@ impl Settings {
             keys: None,
             identities: None,
             clock: None,
+            began: None,
         })
     }
 
@@ -138,6 +143,17 @@ impl Settings {
     /// The settings with the processor time of handshakes measured by `clock`.
     pub fn timed_by(self, clock: ProcessorClock) -> Settings {
         Settings { clock: Some(clock), ..self }
+    }
+
+    /// The settings of a run whose time begins at `began` on the library's clock, which QUIC's times are on. No
+    /// clock is read: only differences count.
+    pub fn beginning_at(self, began: std::time::Instant) -> Settings {
+        Settings { began: Some(began), ..self }
+    }
+
+    /// Where the time of the run begins on the library's clock.
+    pub(crate) fn began(&self) -> Option<std::time::Instant> {
+        self.began
     }
 
     /// The settings with the secrets of all sessions given to `keys`.

@@ -9,7 +9,9 @@ use farfield_base::{Duration, Instant, Outcome, PagePart, Sample, Window};
 use farfield_engine::Settings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake};
+use farfield_user::{
+    ConnectionKey, HttpVersion, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
@@ -83,7 +85,7 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
     if matches!(settings.itinerary, Itinerary::Sessions(_)) {
         return Err(Undrawable::States);
     }
-    if settings.itinerary.is_http2() {
+    if matches!(settings.itinerary.version(), HttpVersion::Http2 | HttpVersion::Http3) {
         return Err(Undrawable::Http2);
     }
     let mut load = settings.load.clone();
@@ -115,7 +117,7 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
     while let Some(((at, _), event)) = server.events.pop_first() {
         server.now = at;
         match event {
-            Event::Wake(Wake::Deadline | Wake::Idle | Wake::Unanswered) => {}
+            Event::Wake(Wake::Deadline | Wake::Idle | Wake::Unanswered | Wake::Quic(_)) => {}
             Event::Wake(wake) => population.handle_wake(&mut server, at, at, wake),
             Event::Connected(key) => population.handle_connected(&mut server, at, key),
             Event::Replied(key) => population.handle_received(&mut server, at, key, REPLY),

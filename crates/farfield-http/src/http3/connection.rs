@@ -1,0 +1,263 @@
+//! A client's connection as a state machine over one of QUIC: datagrams that came go in by the QUIC client,
+//! and events of requests come out.
+//!
+//! It keeps no body: its bytes are handed on as they came, and are counted as read then, which allows the
+//! server more. A server that falls silent is the caller's to give up, but for QUIC's own timers.
+
+mod receive;
+
+use super::control::{ControlStream, PeerSettings};
+use super::error::{ConnectionError, ErrorCode, StreamError};
+use super::qpack::{DecoderStream, EncoderStream};
+use super::reply::ReplyStream;
+use super::server_streams::{ServerStream, ServerStreams};
+use super::{frame, varint};
+use crate::http1::{Answering, Limits, Reply};
+use crate::http2::{Head, Heads};
+use crate::quic::{self, QuicFailure, StreamId};
+use bytes::Bytes;
+use farfield_base::{Instant, Outcome};
+use smallvec::SmallVec;
+
+/// Types of streams (RFC 9114, 6.2.1; RFC 9204, 4.2).
+const CONTROL: u64 = 0x0;
+const QPACK_ENCODER: u64 = 0x2;
+const QPACK_DECODER: u64 = 0x3;
+/// SETTINGS_MAX_FIELD_SECTION_SIZE (RFC 9114, 7.2.4.1).
+const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
+
+/// What a connection found. Requests are numbered from 0, in the order of their sending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is over: requests can be sent.
+    Secured,
+    /// An interim head with this status, 100 to 199; the reply is still to come.
+    Interim(u32, u16),
+    /// The head of the reply; its fields are in [`Heads`] until the next step.
+    Head(u32, Head),
+    /// Bytes of the body, at least one.
+    Body(u32, Bytes),
+    /// The reply is over.
+    Done(u32, Reply),
+    /// The request failed. What came of the reply goes with it.
+    Failed(u32, Reply, StreamError),
+    /// The server takes no more requests on this connection. Those that it has not processed fail as rejected.
+    GoingAway,
+    /// The connection is over, and all requests on it.
+    Lost(Lost),
+}
+
+/// Why a connection is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// By QUIC.
+    #[error("{0}")]
+    Quic(QuicFailure),
+    /// By what the server's HTTP/3 has wrong, which it is told when the connection is closed.
+    #[error("{0}")]
+    Http3(ConnectionError),
+}
+
+impl Lost {
+    /// What a sample of a request on the connection records.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            Lost::Quic(failure) => failure.outcome(),
+            Lost::Http3(_) => Outcome::BadFrame,
+        }
+    }
+}
+
+/// A connection to one server.
+#[derive(Debug)]
+pub struct Connection {
+    /// The transport, which is handed datagrams and timeouts.
+    pub quic: quic::Connection,
+    limits: Limits,
+    server_streams: ServerStreams,
+    /// The server's unidirectional streams.
+    opened: SmallVec<[(StreamId, Reader); 4]>,
+    settings: PeerSettings,
+    /// Of requests whose reply is not over, in the order of their numbers.
+    requests: Vec<Request>,
+    /// The stream of the next request, where the server allows one.
+    spare: Option<StreamId>,
+    is_secured: bool,
+    /// Requests whose replies have begun, without an event yet.
+    begun: Vec<u32>,
+    /// The stream that is being read, and what is left of a piece of it.
+    reading: Option<(StreamId, Bytes)>,
+    /// The stream of the server's last GOAWAY: requests from there on are not processed.
+    going_away: Option<u64>,
+    /// Its first GOAWAY is still to be reported.
+    goes_away: bool,
+    useless_bytes: u64,
+    /// How it was lost, or the error that the server is told when it is closed.
+    lost: Option<Lost>,
+}
+
+/// A request whose reply is not over.
+#[derive(Debug)]
+struct Request {
+    number: u32,
+    /// What is still to be written of it.
+    unsent: [Bytes; 2],
+    reply: ReplyStream,
+}
+
+/// The reader of a stream of the server's.
+#[derive(Debug)]
+enum Reader {
+    /// Its type is on its way.
+    Unknown(ServerStream),
+    Control(Box<ControlStream>),
+    Encoder(EncoderStream),
+    Decoder(DecoderStream),
+    /// Its bytes are thrown away.
+    Ignored,
+}
+
+impl Connection {
+    /// A connection over `quic`, which was just begun.
+    pub fn new(quic: quic::Connection, limits: Limits) -> Connection {
+        Connection {
+            quic,
+            limits,
+            server_streams: ServerStreams::default(),
+            opened: SmallVec::new(),
+            settings: PeerSettings::default(),
+            requests: Vec::new(),
+            spare: None,
+            is_secured: false,
+            begun: Vec::new(),
+            reading: None,
+            going_away: None,
+            goes_away: false,
+            useless_bytes: 0,
+            lost: None,
+        }
+    }
+
+    /// Whether a request can be sent now.
+    pub fn has_room(&self) -> bool {
+        self.spare.is_some() && !self.is_closing()
+    }
+
+    /// Whether no further request can be sent.
+    pub fn is_closing(&self) -> bool {
+        self.going_away.is_some() || self.lost.is_some()
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_secured(&self) -> bool {
+        self.is_secured
+    }
+
+    /// How the connection was lost, if it was.
+    pub fn lost(&self) -> Option<Lost> {
+        self.lost
+    }
+
+    /// The greatest number of a request that the server may have processed, once it goes away and has
+    /// processed any (RFC 9114, 5.2).
+    pub fn processed_any(&self) -> bool {
+        self.going_away.is_some_and(|stream| stream > 0)
+    }
+
+    /// What the server says of itself, as far as it has said it.
+    pub fn peer_settings(&self) -> PeerSettings {
+        self.settings
+    }
+
+    /// What came of the reply to request `number`, for one that fails before it is over.
+    pub fn so_far(&self, number: u32) -> Option<Reply> {
+        let place = self.place_of(number)?;
+        Some(self.requests[place].reply.so_far())
+    }
+
+    /// A request whose reply has begun in the middle of a head, since this was last asked.
+    pub fn take_begun(&mut self) -> Option<u32> {
+        self.begun.pop()
+    }
+
+    /// Sends the next request: what its stream carries, in up to two pieces. Returns its number, or nothing
+    /// if there is no [room](Self::has_room).
+    pub fn request(&mut self, parts: [Bytes; 2], answering: Answering) -> Option<u32> {
+        if self.is_closing() {
+            return None;
+        }
+        let stream = self.spare.take()?;
+        self.spare = self.quic.open();
+        let number = stream.request()?;
+        self.requests.push(Request { number, unsent: parts, reply: ReplyStream::new(answering) });
+        self.write(self.requests.len() - 1);
+        Some(number)
+    }
+
+    /// Gives a request up: the server is asked to send nothing more of it. Does nothing if it is over.
+    pub fn cancel(&mut self, number: u32) {
+        if let Some(place) = self.place_of(number) {
+            self.requests.remove(place);
+            self.quic.cancel(StreamId::of_request(number), ErrorCode::REQUEST_CANCELLED.0);
+        }
+    }
+
+    /// Closes the connection: tells the server that nothing more is asked, or what is wrong with what it sends.
+    /// Nothing if it is over.
+    pub fn close(&mut self, now: Instant) {
+        let code = match self.lost {
+            None => ErrorCode::NO_ERROR,
+            Some(Lost::Http3(error)) => error.code(),
+            Some(Lost::Quic(_)) => return,
+        };
+        self.quic.close(now, code.0);
+    }
+
+    /// The next event of what was handed in. After [`Event::Lost`] there is none.
+    pub fn next_event(&mut self, heads: &mut Heads) -> Option<Event> {
+        if self.lost.is_some() {
+            return None;
+        }
+        match self.step(heads) {
+            Ok(event) => event,
+            Err(error) => {
+                self.lost = Some(Lost::Http3(error));
+                self.lost.map(Event::Lost)
+            }
+        }
+    }
+
+    fn place_of(&self, number: u32) -> Option<usize> {
+        self.requests.binary_search_by_key(&number, |request| request.number).ok()
+    }
+
+    /// The handshake is over: opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that allows
+    /// none of QPACK's goes without: nothing is said on them.
+    fn begin(&mut self) {
+        self.is_secured = true;
+        let mut settings = Vec::with_capacity(16);
+        varint::encode(MAX_FIELD_SECTION_SIZE, &mut settings);
+        varint::encode(u64::from(self.limits.head_bytes), &mut settings);
+        let mut control = Vec::with_capacity(16);
+        varint::encode(CONTROL, &mut control);
+        varint::encode(frame::SETTINGS, &mut control);
+        varint::encode(settings.len() as u64, &mut control);
+        control.extend_from_slice(&settings);
+        let streams = [control, vec![QPACK_ENCODER as u8], vec![QPACK_DECODER as u8]];
+        for bytes in streams {
+            if let Some(stream) = self.quic.open_unidirectional() {
+                self.quic.write(stream, &mut [Bytes::from(bytes)]);
+            }
+        }
+        self.spare = self.quic.open();
+    }
+
+    /// Writes what there is room for of a request, and ends its stream behind it.
+    fn write(&mut self, place: usize) {
+        let Request { number, unsent, .. } = &mut self.requests[place];
+        let stream = StreamId::of_request(*number);
+        if self.quic.write(stream, unsent) {
+            self.quic.finish(stream);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What comes: from events of QUIC to events of requests.
+
+use super::{Connection, Event, Lost, Reader};
+use crate::http2::Heads;
+use crate::http3::control::ControlEvent;
+use crate::http3::error::{ConnectionError, ErrorCode, StreamError};
+use crate::http3::reply::{Found, Wrong};
+use crate::http3::server_streams::{Role, ServerStream};
+use crate::quic::{self, Piece, StreamId};
+use bytes::Bytes;
+
+/// Bytes on a server's own streams that may lead to nothing, between two events of requests.
+const USELESS_BYTES_MAX: u64 = 1 << 20;
+
+impl Connection {
+    /// Goes on up to the next event.
+    pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Option<Event>, ConnectionError> {
+        loop {
+            if std::mem::take(&mut self.goes_away) {
+                return Ok(Some(Event::GoingAway));
+            }
+            if let Some(event) = self.next_rejected() {
+                return Ok(Some(event));
+            }
+            if let Some((stream, piece)) = self.reading.take() {
+                match self.read_reply(stream, piece, heads)? {
+                    None => continue,
+                    event => {
+                        self.useless_bytes = 0;
+                        return Ok(event);
+                    }
+                }
+            }
+            let Some(event) = self.quic.next_event() else { return Ok(None) };
+            match event {
+                quic::Event::Connected => {
+                    self.begin();
+                    return Ok(Some(Event::Secured));
+                }
+                quic::Event::Lost(failure) => {
+                    self.lost = Some(Lost::Quic(failure));
+                    return Ok(self.lost.map(Event::Lost));
+                }
+                quic::Event::Opened => {
+                    while let Some(stream) = self.quic.accept() {
+                        self.opened.push((stream, Reader::Unknown(ServerStream::default())));
+                        self.read_opened(stream)?;
+                    }
+                }
+                quic::Event::Readable(stream) if stream.request().is_some() => {
+                    self.reading = Some((stream, Bytes::new()));
+                }
+                quic::Event::Readable(stream) => self.read_opened(stream)?,
+                quic::Event::Writable(stream) => {
+                    if let Some(place) = stream.request().and_then(|number| self.place_of(number)) {
+                        self.write(place);
+                    }
+                }
+                // 4.1: the reply counts nevertheless. 6.2.1: the others must not be stopped.
+                quic::Event::Stopped(stream) => match stream.request() {
+                    Some(number) => {
+                        if let Some(place) = self.place_of(number) {
+                            self.requests[place].unsent = Default::default();
+                        }
+                    }
+                    None => return Err(ConnectionError::CriticalStreamClosed),
+                },
+                quic::Event::Room => {
+                    if self.is_secured && self.spare.is_none() {
+                        self.spare = self.quic.open();
+                    }
+                }
+            }
+        }
+    }
+
+    /// A request that the server has not processed and never will (RFC 9114, 5.2), the last first.
+    fn next_rejected(&mut self) -> Option<Event> {
+        let from = self.going_away?;
+        let last = self.requests.last()?;
+        let stream = StreamId::of_request(last.number);
+        if stream.number() < from {
+            return None;
+        }
+        let request = self.requests.pop()?;
+        self.quic.cancel(stream, ErrorCode::REQUEST_CANCELLED.0);
+        Some(Event::Failed(request.number, request.reply.so_far(), StreamError::Rejected))
+    }
+
+    /// Reads a reply up to its next event: `piece`, and then what the stream has. What is left of a piece is
+    /// read on behind the event.
+    fn read_reply(
+        &mut self,
+        stream: StreamId,
+        mut piece: Bytes,
+        heads: &mut Heads,
+    ) -> Result<Option<Event>, ConnectionError> {
+        let Some(place) = stream.request().and_then(|number| self.place_of(number)) else { return Ok(None) };
+        loop {
+            let Connection { requests, limits, quic, .. } = self;
+            let request = &mut requests[place];
+            let (number, is_begun) = (request.number, request.reply.is_begun());
+            let read = if piece.is_empty() {
+                match quic.read(stream) {
+                    Piece::Nothing => return Ok(None),
+                    Piece::Bytes(bytes) => {
+                        piece = bytes;
+                        continue;
+                    }
+                    Piece::End => match request.reply.finish() {
+                        Ok(reply) => {
+                            self.end(place);
+                            return Ok(Some(Event::Done(number, reply)));
+                        }
+                        Err(wrong) => Err(wrong),
+                    },
+                    Piece::Reset(code) if code == ErrorCode::REQUEST_REJECTED.0 => {
+                        Err(Wrong::Stream(StreamError::Rejected))
+                    }
+                    Piece::Reset(code) => Err(Wrong::Stream(StreamError::Reset(ErrorCode(code)))),
+                }
+            } else {
+                request.reply.read(heads, &mut piece, limits)
+            };
+            let event = match read {
+                Ok(Found::Nothing) => {
+                    if !is_begun {
+                        self.begun.push(number);
+                    }
+                    continue;
+                }
+                Ok(Found::Interim(status)) => Event::Interim(number, status),
+                Ok(Found::Head(head)) => Event::Head(number, head),
+                Ok(Found::Body(body)) => Event::Body(number, body),
+                Err(Wrong::Connection(error)) => return Err(error),
+                Err(Wrong::Stream(error)) => {
+                    let request = self.requests.remove(place);
+                    self.quic.cancel(stream, error.code().0);
+                    return Ok(Some(Event::Failed(number, request.reply.so_far(), error)));
+                }
+            };
+            self.reading = Some((stream, piece));
+            return Ok(Some(event));
+        }
+    }
+
+    /// A reply is over. Of a request that is not, the rest need not be sent (RFC 9114, 4.1).
+    fn end(&mut self, place: usize) {
+        let request = self.requests.remove(place);
+        if request.unsent.iter().any(|part| !part.is_empty()) {
+            self.quic.cancel(StreamId::of_request(request.number), ErrorCode::NO_ERROR.0);
+        }
+    }
+
+    /// Reads all that there is on a stream that the server opened.
+    fn read_opened(&mut self, stream: StreamId) -> Result<(), ConnectionError> {
+        let Some(place) = self.opened.iter().position(|(own, _)| *own == stream) else { return Ok(()) };
+        loop {
+            match self.quic.read(stream) {
+                Piece::Nothing => return Ok(()),
+                Piece::Bytes(bytes) => self.take_opened(place, &bytes)?,
+                Piece::End | Piece::Reset(_) => {
+                    let (_, reader) = self.opened.remove(place);
+                    return match reader {
+                        Reader::Unknown(_) | Reader::Ignored => Ok(()),
+                        _ => Err(ConnectionError::CriticalStreamClosed),
+                    };
+                }
+            }
+        }
+    }
+
+    fn take_opened(&mut self, place: usize, bytes: &[u8]) -> Result<(), ConnectionError> {
+        let mut rest = bytes;
+        self.useless_bytes += bytes.len() as u64;
+        if self.useless_bytes > USELESS_BYTES_MAX {
+            return Err(ConnectionError::Flood);
+        }
+        let reader = &mut self.opened[place].1;
+        if let Reader::Unknown(stream) = reader {
+            let (taken, role) = self.server_streams.read_type(stream, rest)?;
+            rest = &rest[taken..];
+            *reader = match role {
+                None => return Ok(()),
+                Some(Role::Control) => Reader::Control(Box::default()),
+                Some(Role::QpackEncoder) => Reader::Encoder(Default::default()),
+                Some(Role::QpackDecoder) => Reader::Decoder(Default::default()),
+                Some(Role::Unknown) => Reader::Ignored,
+            };
+        }
+        match reader {
+            Reader::Control(control) => {
+                while !rest.is_empty() {
+                    let (taken, event) = control.read(rest)?;
+                    rest = &rest[taken..];
+                    match event {
+                        None => {}
+                        Some(ControlEvent::Settings(settings)) => self.settings = settings,
+                        Some(ControlEvent::GoAway(stream)) => {
+                            self.goes_away |= self.going_away.is_none();
+                            self.going_away = Some(stream);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Reader::Encoder(encoder) => Ok(encoder.read(rest)?),
+            Reader::Decoder(decoder) => Ok(decoder.read(rest)?),
+            Reader::Unknown(_) | Reader::Ignored => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What the connections of one worker have in common.
+
+use super::connection::{Connection, Library};
+use super::identifiers::{self, Numbers, SEED_BYTES};
+use crate::tls::Settings;
+use crate::tls::encrypted::{self, Verified, Witness};
+use bytes::BytesMut;
+use farfield_base::Instant;
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{
+    ClientConfig, DatagramEvent, EcnCodepoint, Endpoint, EndpointEvent, NoneTokenStore, TransportConfig,
+    VarInt,
+};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The server's address, as the library knows it: the transport knows the real one, and each connection has a
+/// socket of its own. The address is one of those for documentation (RFC 5737).
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
+/// Bytes of received datagrams that are allocated at a time.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// The longest silence before a connection is given up, if the server does not ask for a shorter one; browsers
+/// have 30 s.
+const IDLE: Duration = Duration::from_secs(30);
+/// Bytes of body that a server may send on a stream, and on all of a connection, before it is allowed more: as
+/// over HTTP/2.
+const STREAM_WINDOW: u32 = 6 << 20;
+const CONNECTION_WINDOW: u32 = 15 << 20;
+/// Unidirectional streams that a server may have open: three are needed (RFC 9114, 6.2), and extensions and
+/// reserved types may come beside them.
+const SERVER_STREAMS: u32 = 16;
+
+/// The library's end of all connections of a worker, and their sessions' tickets.
+pub struct Client {
+    tls: encrypted::Client,
+    witness: Arc<Witness>,
+    endpoint: Endpoint,
+    config: ClientConfig,
+    name: String,
+    began: std::time::Instant,
+    incoming: BytesMut,
+    /// What the endpoint would answer to what is no connection's. It is never sent.
+    answer: Vec<u8>,
+}
+
+impl Client {
+    /// The client that `settings` describe.
+    ///
+    /// # Panics
+    /// If the settings have no [beginning](Settings::beginning_at), or their cryptography no random numbers or
+    /// no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
+    pub fn new(settings: &Settings) -> Client {
+        let (tls, witness) = encrypted::Client::in_quic(settings);
+        let (config, name) = tls.config();
+        let mut seed = [0; SEED_BYTES];
+        config.crypto_provider().secure_random.fill(&mut seed).expect("the cryptography has random numbers");
+        let numbers = Arc::new(Numbers::new(seed));
+        let name = name.to_str().into_owned();
+        let crypto = QuicClientConfig::try_from(config).expect("the cryptography has what QUIC begins with");
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        let first = Arc::clone(&numbers);
+        config
+            .transport_config(Arc::new(transport()))
+            .token_store(Arc::new(NoneTokenStore))
+            .initial_dst_cid_provider(Arc::new(move || first.first()));
+        Client {
+            tls,
+            witness,
+            endpoint: Endpoint::new(Arc::new(identifiers::endpoint(&numbers)), None, true, None),
+            config,
+            name,
+            began: settings.began().expect("the settings have a beginning"),
+            incoming: BytesMut::new(),
+            answer: Vec::new(),
+        }
+    }
+
+    /// A connection of `user`'s, whose first datagrams are ready to be sent.
+    pub fn begin(&mut self, now: Instant, user: u32) -> Connection {
+        self.tls.keep_for(user);
+        self.tls.enter(now, user);
+        let at = self.began + Duration::from_nanos(now.as_ns());
+        let (endpoint, config, name) = (&mut self.endpoint, self.config.clone(), &self.name);
+        let (begun, took) = self.tls.timed(|| endpoint.connect(at, config, SERVER, name));
+        let (handle, library) = begun.expect("a configuration that was checked begins connections");
+        let mut connection =
+            Connection::new(Library { handle, connection: library.into() }, self.began, now, user);
+        connection.spent = took;
+        connection
+    }
+
+    /// A datagram came on the connection's socket, with `ecn` in its header.
+    pub fn receive(&mut self, connection: &mut Connection, now: Instant, ecn: u8, datagram: &[u8]) {
+        let at = connection.advance(now);
+        if self.incoming.capacity() < datagram.len() {
+            self.incoming.reserve(datagram.len().max(BUFFER_BYTES));
+        }
+        self.incoming.extend_from_slice(datagram);
+        let datagram = self.incoming.split();
+        self.tls.enter(now, connection.user);
+        self.witness.take();
+        let handshaking = connection.library.connection.is_handshaking();
+        let (endpoint, answer) = (&mut self.endpoint, &mut self.answer);
+        let handle = |library: &mut Library| {
+            answer.clear();
+            let found = endpoint.handle(at, SERVER, None, EcnCodepoint::from_bits(ecn), datagram, answer);
+            match found {
+                // A server that mixes up its connections is not believed.
+                Some(DatagramEvent::ConnectionEvent(of, event)) if of == library.handle => {
+                    library.connection.handle_event(event);
+                    true
+                }
+                _ => false,
+            }
+        };
+        let library = &mut connection.library;
+        if handshaking {
+            let (heard, took) = self.tls.timed(|| handle(library));
+            connection.spent = connection.spent + took;
+            connection.heard |= heard;
+        } else {
+            handle(library);
+        }
+        match self.witness.take() {
+            Verified::NotSeen => {}
+            Verified::Accepted => connection.verified = true,
+            Verified::Refused(failure) => connection.refused = Some(failure),
+        }
+        self.exchange(connection);
+    }
+
+    /// A timer of the connection may have come to its end.
+    pub fn handle_timeout(&mut self, connection: &mut Connection, now: Instant) {
+        let at = connection.advance(now);
+        connection.library.connection.handle_timeout(at);
+        self.exchange(connection);
+    }
+
+    /// What the library's two parts have for each other.
+    fn exchange(&mut self, connection: &mut Connection) {
+        let handle = connection.library.handle;
+        while !connection.drained
+            && let Some(event) = connection.library.connection.poll_endpoint_events()
+        {
+            connection.drained = event.is_drained();
+            if let Some(answer) = self.endpoint.handle_event(handle, event) {
+                connection.library.connection.handle_event(answer);
+            }
+        }
+    }
+
+    /// Forgets a connection that nothing more is sent on.
+    pub fn release(&mut self, connection: &mut Connection) {
+        self.exchange(connection);
+        if !std::mem::replace(&mut connection.drained, true) {
+            self.endpoint.handle_event(connection.library.handle, EndpointEvent::drained());
+        }
+    }
+
+    /// Forgets the tickets of `user`, who is gone or comes back as another.
+    pub fn forget(&self, user: u32) {
+        self.tls.forget(user);
+    }
+
+    /// The connections that are not released.
+    pub fn connections(&self) -> usize {
+        self.endpoint.open_connections()
+    }
+}
+
+/// How connections behave, beside what the library does by default: CUBIC, probes for a greater MTU up to 1452
+/// bytes, and ECN.
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = IDLE.try_into().expect("30 s can be written");
+    transport
+        .max_idle_timeout(Some(idle))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .receive_window(VarInt::from_u32(CONNECTION_WINDOW))
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))
+        .datagram_receive_buffer_size(None);
+    transport
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("name", &self.name).finish_non_exhaustive()
+    }
+}

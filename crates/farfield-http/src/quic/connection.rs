@@ -1,0 +1,277 @@
+//! One connection: its streams, its timers, and the datagrams that it sends.
+
+use super::failure::QuicFailure;
+use crate::tls::TlsFailure;
+use bytes::Bytes;
+use farfield_base::{Duration, Instant, TlsStats, TlsVersion};
+use quinn_proto::{ConnectionHandle, Dir, ReadError, Side, StreamEvent, VarInt};
+use std::fmt;
+
+/// Datagrams that are handed out at once, at most.
+const AT_ONCE: usize = 10;
+
+/// The number of a stream (RFC 9000 section 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamId(u64);
+
+impl StreamId {
+    /// The number, as frames have it.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The stream of a connection's request `number`, counted from 0: the client's bidirectional streams, in
+    /// order.
+    pub const fn of_request(number: u32) -> StreamId {
+        StreamId(4 * number as u64)
+    }
+
+    /// Which request of its connection it is, if it is a request's.
+    pub fn request(self) -> Option<u32> {
+        if self.0.is_multiple_of(4) { u32::try_from(self.0 / 4).ok() } else { None }
+    }
+
+    fn library(self) -> quinn_proto::StreamId {
+        let side = if self.0 & 1 == 0 { Side::Client } else { Side::Server };
+        let dir = if self.0 & 2 == 0 { Dir::Bi } else { Dir::Uni };
+        quinn_proto::StreamId::new(side, dir, self.0 >> 2)
+    }
+}
+
+impl From<quinn_proto::StreamId> for StreamId {
+    fn from(id: quinn_proto::StreamId) -> StreamId {
+        StreamId(id.into())
+    }
+}
+
+/// What happened on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The handshake is over: streams can be opened.
+    Connected,
+    /// The connection is over.
+    Lost(QuicFailure),
+    /// The server opened unidirectional streams.
+    Opened,
+    /// There is something to be read on a stream.
+    Readable(StreamId),
+    /// There is room for more on a stream.
+    Writable(StreamId),
+    /// The server reads no further on a stream.
+    Stopped(StreamId),
+    /// The server allows more streams.
+    Room,
+}
+
+/// What is next on a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Bytes, at least one.
+    Bytes(Bytes),
+    /// Nothing yet.
+    Nothing,
+    /// Its end.
+    End,
+    /// The server ended it early with this code.
+    Reset(u64),
+}
+
+/// Datagrams that are ready to be sent, all of them equally long but the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// The codepoint for the ECN field of their headers.
+    pub ecn: u8,
+    /// Bytes of each.
+    pub segment_bytes: usize,
+}
+
+pub(super) struct Library {
+    /// By which the endpoint knows it.
+    pub handle: ConnectionHandle,
+    pub connection: Box<quinn_proto::Connection>,
+}
+
+/// A client's connection.
+pub struct Connection {
+    pub(super) library: Library,
+    began: std::time::Instant,
+    /// The latest time that was handed in: the library's does not go back.
+    latest: Instant,
+    /// The user on whose behalf it was opened.
+    pub(super) user: u32,
+    /// A datagram of the server's came.
+    pub(super) heard: bool,
+    /// The server's certificate was accepted, which one of a resumed session is not looked at for.
+    pub(super) verified: bool,
+    /// Why the server's certificate was not.
+    pub(super) refused: Option<TlsFailure>,
+    /// The endpoint has forgotten it.
+    pub(super) drained: bool,
+    connected: bool,
+    /// Processor time of the handshake that was not taken yet.
+    pub(super) spent: Duration,
+}
+
+impl Connection {
+    pub(super) fn new(library: Library, began: std::time::Instant, latest: Instant, user: u32) -> Connection {
+        Connection {
+            library,
+            began,
+            latest,
+            user,
+            heard: false,
+            verified: false,
+            refused: None,
+            drained: false,
+            connected: false,
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// It is `now`, on the library's clock.
+    pub(super) fn advance(&mut self, now: Instant) -> std::time::Instant {
+        self.latest = self.latest.max(now);
+        self.began + std::time::Duration::from_nanos(self.latest.as_ns())
+    }
+
+    /// Whether the server was heard of.
+    pub fn is_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// Processor time that the handshake took since this was last asked.
+    pub fn take_spent(&mut self) -> Duration {
+        std::mem::take(&mut self.spent)
+    }
+
+    /// The session that was agreed on, where the handshake was over at `secured`.
+    pub fn stats(&self, secured: Instant) -> TlsStats {
+        TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified }
+    }
+
+    /// When the next timer comes to its end, if one runs.
+    pub fn next_timeout(&mut self) -> Option<Instant> {
+        let at = self.library.connection.poll_timeout()?;
+        let since = at.saturating_duration_since(self.began);
+        Some(Instant::from_ns(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    /// Appends datagrams that are to be sent to `bytes`, which must be empty; nothing if there are none.
+    pub fn next_transmit(&mut self, now: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+        let at = self.advance(now);
+        let sent = self.library.connection.poll_transmit(at, AT_ONCE, bytes)?;
+        Some(Transmit {
+            ecn: sent.ecn.map_or(0, |ecn| ecn as u8),
+            segment_bytes: sent.segment_size.unwrap_or(sent.size),
+        })
+    }
+
+    /// Closes with an error code of the application's, unless it is over: what is to be sent says so.
+    pub(crate) fn close(&mut self, now: Instant, code: u64) {
+        let at = self.advance(now);
+        self.library.connection.close(at, varint(code), Bytes::new());
+    }
+
+    /// The next thing that happened.
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let event = match self.library.connection.poll()? {
+                quinn_proto::Event::Connected => {
+                    self.connected = true;
+                    Event::Connected
+                }
+                quinn_proto::Event::ConnectionLost { reason } => {
+                    let failure = QuicFailure::of(&reason, self.refused, !self.connected);
+                    let Some(failure) = failure else { continue };
+                    Event::Lost(failure)
+                }
+                quinn_proto::Event::Stream(event) => match event {
+                    StreamEvent::Opened { .. } => Event::Opened,
+                    StreamEvent::Readable { id } => Event::Readable(id.into()),
+                    StreamEvent::Writable { id } => Event::Writable(id.into()),
+                    StreamEvent::Stopped { id, .. } => Event::Stopped(id.into()),
+                    StreamEvent::Available { dir: Dir::Bi } => Event::Room,
+                    StreamEvent::Available { .. } | StreamEvent::Finished { .. } => continue,
+                },
+                _ => continue,
+            };
+            return Some(event);
+        }
+    }
+
+    /// Opens the next bidirectional stream, if the server allows one more.
+    pub(crate) fn open(&mut self) -> Option<StreamId> {
+        self.library.connection.streams().open(Dir::Bi).map(StreamId::from)
+    }
+
+    /// Opens the next unidirectional stream, if the server allows one more.
+    pub(crate) fn open_unidirectional(&mut self) -> Option<StreamId> {
+        self.library.connection.streams().open(Dir::Uni).map(StreamId::from)
+    }
+
+    /// The next unidirectional stream that the server has opened.
+    pub(crate) fn accept(&mut self) -> Option<StreamId> {
+        self.library.connection.streams().accept(Dir::Uni).map(StreamId::from)
+    }
+
+    /// Writes as much of `parts` as there is room for; what was written is taken out of them. True if that is
+    /// all, or no more is of use, since the server reads no further.
+    pub(crate) fn write(&mut self, stream: StreamId, parts: &mut [Bytes]) -> bool {
+        loop {
+            let Some(from) = parts.iter().position(|part| !part.is_empty()) else { return true };
+            match self.library.connection.send_stream(stream.library()).write_chunks(&mut parts[from..]) {
+                Ok(_) => {}
+                Err(quinn_proto::WriteError::Blocked) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Ends what is written to a stream.
+    pub(crate) fn finish(&mut self, stream: StreamId) {
+        // Fails where the server has stopped it, which ends it as well.
+        let _ = self.library.connection.send_stream(stream.library()).finish();
+    }
+
+    /// Gives a stream up, in both directions as far as they are not over.
+    pub(crate) fn cancel(&mut self, stream: StreamId, code: u64) {
+        let _ = self.library.connection.send_stream(stream.library()).reset(varint(code));
+        self.stop(stream, code);
+    }
+
+    /// Reads no further on a stream.
+    pub(crate) fn stop(&mut self, stream: StreamId, code: u64) {
+        let _ = self.library.connection.recv_stream(stream.library()).stop(varint(code));
+    }
+
+    /// What is next on a stream. What is read makes room for more.
+    pub(crate) fn read(&mut self, stream: StreamId) -> Piece {
+        let mut receiver = self.library.connection.recv_stream(stream.library());
+        let Ok(mut chunks) = receiver.read(true) else { return Piece::Nothing };
+        let piece = match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) => Piece::Bytes(chunk.bytes),
+            Ok(None) => Piece::End,
+            Err(ReadError::Blocked) => Piece::Nothing,
+            Err(ReadError::Reset(code)) => Piece::Reset(code.into_inner()),
+        };
+        let _ = chunks.finalize();
+        piece
+    }
+}
+
+fn varint(code: u64) -> VarInt {
+    VarInt::from_u64(code).unwrap_or(VarInt::MAX)
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Connection { latest, user, heard, connected, drained, .. } = self;
+        f.debug_struct("Connection")
+            .field("latest", latest)
+            .field("user", user)
+            .field("heard", heard)
+            .field("connected", connected)
+            .field("drained", drained)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! Requests and replies over HTTP/3 (RFC 9114): streams of a user's connection of QUIC.
+//!
+//! A request is a stream, and its reply is found by the request's number on its connection. What is written
+//! to streams leaves in datagrams (the module `quic`) once what led to it is over, so that requests which
+//! become due together leave together. How requests end that fail, and their time limits, are in the module
+//! `streams`.
+
+use crate::connection::{Exchange, State};
+use crate::population::Population;
+use crate::slots::ConnectionSlot;
+use crate::streams::exchange_of;
+use crate::transport::{ConnectionKey, Transport};
+use farfield_base::{Instant, Outcome, Stamp};
+use farfield_http::http1::Reply;
+use farfield_http::http3::{self, Event, StreamError};
+
+/// A connection's streams.
+#[derive(Debug)]
+pub(crate) struct Http3 {
+    pub core: http3::Connection,
+    /// Requests with this number or a greater one are not written yet.
+    unwritten_from: u32,
+    /// Those that were written and have this number or a greater one are not handed to the transport yet.
+    unsent_from: u32,
+    /// When datagrams last came.
+    pub heard: Option<Instant>,
+    /// No more requests are sent: the server fell silent.
+    pub is_retired: bool,
+    /// For when the transport was last asked for a wake, if that is still to come.
+    pub wakes_at: Option<Instant>,
+}
+
+impl Http3 {
+    pub fn new(core: http3::Connection) -> Http3 {
+        Http3 { core, unwritten_from: 0, unsent_from: 0, heard: None, is_retired: false, wakes_at: None }
+    }
+
+    /// Whether a further request can be sent now.
+    pub fn has_room(&self) -> bool {
+        !self.is_retired && self.core.has_room()
+    }
+
+    /// Whether no further request is sent on it.
+    pub fn is_over(&self) -> bool {
+        self.is_retired || self.core.is_closing()
+    }
+
+    /// Whether the server goes away and has processed something: it gets on with what is asked, however slowly.
+    pub fn gets_on(&self) -> bool {
+        self.core.processed_any()
+    }
+
+    /// What came of the reply to request `number`.
+    pub fn so_far(&self, number: u32) -> Option<Reply> {
+        self.core.so_far(number)
+    }
+
+    /// Gives request `number` up.
+    pub fn cancel(&mut self, number: u32) {
+        self.core.cancel(number);
+    }
+
+    /// The outcome of a request whose connection ended with `outcome`: a reply that had begun is cut off.
+    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::ClosedUnanswered if exchange.first_byte != Stamp::NEVER => Outcome::Truncated,
+            _ => outcome,
+        }
+    }
+
+    /// Notes that the requests that were written so far were sent at `sent`.
+    pub fn note_sent(&mut self, in_flight: &mut [Exchange], sent: Instant) {
+        let unsent = self.unsent_from..self.unwritten_from;
+        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= unsent.start) {
+            if unsent.contains(&exchange.number) {
+                exchange.sent = Stamp::at(sent);
+            }
+        }
+        self.unsent_from = self.unwritten_from;
+    }
+}
+
+impl Population {
+    /// Writes the requests that are bound to a connection and not written yet, as far as the server allows
+    /// streams. They leave with [`Population::flush_datagrams`].
+    pub(crate) fn write_bound(&mut self, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        let Some(own) = &mut connection.http3 else { return };
+        let from = own.unwritten_from;
+        for exchange in connection.in_flight.iter().filter(|exchange| exchange.number >= from) {
+            if !own.core.has_room() {
+                return;
+            }
+            let parts = self.itinerary.for_http3(&exchange.job);
+            let number = own.core.request(parts, exchange.answering);
+            debug_assert_eq!(number, Some(exchange.number));
+            own.unwritten_from = exchange.number + 1;
+        }
+    }
+
+    /// Handles what came on a connection of HTTP/3, or what its timers led to, and sends what follows.
+    pub(crate) fn handle_streams<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        let mut user = None;
+        // Every turn looks the connection up: the end of a reply may close it.
+        while let Some(connection) = self.table.find(key) {
+            let Some(own) = &mut connection.http3 else { return };
+            user = connection.idle.is_none().then_some(connection.user);
+            let Some(event) = own.core.next_event(&mut self.heads) else {
+                while let Some(number) = own.core.take_begun() {
+                    if let Some(exchange) = exchange_of(&mut connection.in_flight, number)
+                        && exchange.first_byte == Stamp::NEVER
+                        && let Some(sent) = exchange.sent.instant()
+                    {
+                        exchange.first_byte = Stamp::at(now.max(sent));
+                    }
+                }
+                break;
+            };
+            match event {
+                Event::Secured => {
+                    connection.state = State::Open;
+                    connection.secured = Some(own.core.quic.stats(now));
+                    self.table.stop_limit(key.slot);
+                    self.table.watch(key.slot, now);
+                    self.write_bound(key.slot);
+                }
+                // The first byte that counts is the final reply's.
+                Event::Interim(number, _) => {
+                    if let Some(exchange) = exchange_of(&mut connection.in_flight, number) {
+                        exchange.first_byte = Stamp::NEVER;
+                    }
+                }
+                Event::Head(number, head) => {
+                    if let Some(exchange) = connection.note_reply_begun(number, now)
+                        && exchange.job.pending.is_some()
+                    {
+                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                        let user = &mut self.users[connection.user.index()];
+                        self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
+                    }
+                }
+                Event::Body(number, body) => {
+                    if let Some(exchange) = connection.note_reply_begun(number, now)
+                        && exchange.job.pending.is_some()
+                    {
+                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                        let slot = connection.user;
+                        self.receive_body(transport, at, slot, exchange.job, &body);
+                    }
+                }
+                Event::Done(number, reply) => {
+                    connection.note_reply_begun(number, now);
+                    self.end_stream(transport, now, key, number, reply, None);
+                }
+                Event::Failed(number, reply, error) => {
+                    let refused = error == StreamError::Rejected;
+                    self.fail_stream(transport, now, key, number, (reply, error.outcome()), refused);
+                }
+                Event::GoingAway => {
+                    if connection.in_flight.is_empty() {
+                        self.drop_connection(transport, key.slot);
+                    }
+                }
+                Event::Lost(lost) => return self.lose(transport, now, key.slot, lost.outcome()),
+            }
+        }
+        if self.table.find(key).is_some() {
+            // The server may have allowed more streams.
+            self.write_bound(key.slot);
+        }
+        if let Some(user) = user {
+            self.pump(transport, now, user);
+        }
+        if self.table.find(key).is_some() {
+            self.flush_datagrams(transport, now, key.slot);
+        }
+    }
+}
