@@ -49,7 +49,7 @@ impl HttpVersion {
 
 impl Scenario {
     /// Refuses HTTP/2 and HTTP/3 before the model of a server, which speaks HTTP/1, HTTP/3 also where there is
-    /// no TLS 1.3 or the plane carries no UDP, and policies of the other version.
+    /// no TLS 1.3, and policies of the other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
         if !matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {
@@ -65,12 +65,7 @@ impl Scenario {
             return Err(Mistake::at("connections.policy", sentence));
         }
         match self.plane {
-            PlaneKind::Sockets if self.http == HttpVersion::Http3 => self.check_http3(),
-            PlaneKind::Emulated if self.http == HttpVersion::Http3 => Err(Mistake::at(
-                "http",
-                "the emulated plane does not carry UDP yet, which HTTP/3 needs; choose the sockets plane, or write \
-                 http = \"2\"",
-            )),
+            PlaneKind::Sockets | PlaneKind::Emulated if self.http == HttpVersion::Http3 => self.check_http3(),
             PlaneKind::Sockets | PlaneKind::Emulated => Ok(()),
             PlaneKind::Simulated => Err(Mistake::at(
                 "http",

@@ -152,6 +152,13 @@ fn is_lateness(finding: &str) -> bool {
 fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verification, Problem> {
     let (samples, all_kept) = read_samples(directory)?;
     let scenario = farfield_scenario::read(directory.join("scenario.toml"));
+    let version = scenario.as_ref().ok().map(|plan| plan.scenario().http);
+    if version == Some(HttpVersion::Http3) {
+        return Err(Problem::usage(
+            "the run was over HTTP/3, whose datagrams show no requests; compare a run over http:// instead"
+                .to_owned(),
+        ));
+    }
     // Of the result alone: the scenario may be unreadable by now, and silence would pass for agreement.
     if summary.heading.target.starts_with("https://") || samples.iter().any(|sample| sample.tls.is_some()) {
         return Err(Problem::usage(
@@ -159,10 +166,7 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
                 .to_owned(),
         ));
     }
-    let asks_http2 = scenario
-        .as_ref()
-        .is_ok_and(|plan| matches!(plan.scenario().http, HttpVersion::Http2 | HttpVersion::Http3));
-    if asks_http2 || samples.iter().any(|sample| sample.http2.is_some()) {
+    if version == Some(HttpVersion::Http2) || samples.iter().any(|sample| sample.http2.is_some()) {
         return Err(Problem::usage(
             "the run was over HTTP/2, and requests are rebuilt from packets of HTTP/1 alone; compare a run with \
              http = \"1.1\" instead"
