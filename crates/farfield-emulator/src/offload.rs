@@ -7,7 +7,8 @@
 use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, Udp};
 use bytes::Bytes;
 use farfield_wire::{
-    ChecksumNeed, Gso, GsoKind, IpPacket, ParseError, Protocol, Transport, Tso, VnetHeader, complete_checksum,
+    ChecksumNeed, Gso, GsoKind, IpPacket, IpRepr, Message, ParseError, Protocol, Transport, Tso, VnetHeader,
+    complete_checksum, write_packet,
 };
 use std::borrow::Cow;
 
@@ -93,16 +94,35 @@ fn cut_row(
     let Udp { source_port, destination_port, payload: row } = Udp::parse(&view, bytes);
     let headers_len = ip.header_len() + UDP_HEADER_LEN;
     let size = usize::from(size);
-    for from in (0..row.len().max(1)).step_by(size) {
+    for (nth, from) in (0..row.len().max(1)).step_by(size).enumerate() {
         let payload = row.slice(from..(from + size).min(row.len()));
         let len = headers_len + payload.len();
-        each(part_of(ip, len, Carried::Udp(Udp { source_port, destination_port, payload })));
+        let udp = Udp { source_port, destination_port, payload };
+        match ip {
+            // Routers may cut each into fragments, which its identification holds together.
+            IpPacket::V4(v4) if !v4.dont_fragment() => {
+                let ident = v4.ident().wrapping_add(nth as u16);
+                each(cuttable(ip, ident, &udp).ok_or(ParseError::Length)?);
+            }
+            _ => each(part_of(ip, len, Carried::Udp(udp))),
+        }
     }
     Ok(())
 }
 
-/// A packet of `bytes` bytes that was cut from the one with header `ip`. The kernel hands over large packets
-/// only where it discovers the path's MTU.
+/// A datagram without DF and with this identification, as bytes.
+fn cuttable(ip: &IpPacket<'_>, ident: u16, udp: &Udp) -> Option<Packet> {
+    let mut header = IpRepr::new(ip.addresses(), Protocol::UDP).with_ecn(ip.ecn());
+    if let IpRepr::V4(v4) = &mut header {
+        (v4.ttl, v4.ident, v4.dont_fragment) = (ip.hop_limit(), ident, false);
+    }
+    let mut bytes = vec![0; header.header_len() + UDP_HEADER_LEN + udp.payload.len()];
+    write_packet(&header, &Message::Udp(udp.repr(), &udp.payload), &mut bytes);
+    Packet::raw(bytes.into())
+}
+
+/// A packet of `bytes` bytes, with DF, that was cut from the one with header `ip`: the kernel hands over
+/// large segments only where it discovers the path's MTU.
 fn part_of(ip: &IpPacket<'_>, bytes: usize, carried: Carried) -> Packet {
     let (addresses, ttl, ecn) = (ip.addresses(), ip.hop_limit(), ip.ecn());
     Packet { addresses, ttl, ecn, whole: true, bytes: bytes as u32, carried }
@@ -268,6 +288,27 @@ mod tests {
                 prop_assert_eq!((part.bytes as usize, part.ecn, part.whole), (headers + expected.len(), ecn, true));
             }
         }
+    }
+
+    /// Without DF, each keeps what its fragments need: an identification of its own.
+    #[test]
+    fn a_row_that_may_be_fragmented_has_identifications() {
+        let mut row = datagram(ADDRESSES, 2_500, Ecn::Ect0);
+        row.whole = false;
+        let gso = Some(Gso { kind: GsoKind::Udp, size: 1_200, ecn: false });
+        let parts = packets(&VnetHeader { gso, ..VnetHeader::default() }, row.to_bytes());
+        let seen: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                let bytes = part.to_bytes();
+                let Ok(IpPacket::V4(v4)) = IpPacket::parse(&bytes) else { unreachable!() };
+                let Ok(Transport::Udp(udp)) = IpPacket::V4(v4).transport() else { unreachable!() };
+                assert!(v4.checksum_is_valid() && udp.checksum_is_valid(&ADDRESSES) && !v4.dont_fragment());
+                (v4.ident(), udp.payload().len(), part.whole, part.ecn)
+            })
+            .collect();
+        let expected = [(0, 1_200), (1, 1_200), (2, 100)];
+        assert_eq!(seen, expected.map(|(ident, len)| (ident, len, false, Ecn::Ect0)));
     }
 
     #[test]

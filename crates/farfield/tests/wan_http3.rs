@@ -1,5 +1,5 @@
-//! HTTP/3 across the WAN: emulated clients with UDP and QUIC of their own before Caddy and the built-in server, on
-//! paths that lose packets, close, and are shared. Each request is in the server's log.
+//! HTTP/3 across the WAN: emulated clients with UDP and QUIC of their own before Caddy and the built-in
+//! server, on paths that lose packets, close, and are shared. Each request is in the server's log.
 
 mod common;
 
@@ -7,6 +7,7 @@ use common::secure::{Authority, VALID};
 use common::wan::{CALM_PACKETS, SHORT, Wan, find};
 use common::{Ended, Place, count, poll};
 use farfield_base::{Duration, Outcome, Sample};
+use farfield_measure::NetworkDrops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -29,7 +30,7 @@ impl Far {
         let home = place.path("");
         let home = home.to_str().expect("a plain path").trim_end_matches('/').to_owned();
         let config = format!(
-            "{{\n admin off\n auto_https off\n persist_config off\n}}\n\
+            "{{\n admin off\n auto_https off\n}}\n\
              https://shop.test {{\n tls {home}/shop.test.pem {home}/shop.test.key\n \
              log {{\n output file {home}/access.log\n format json\n }}\n root * {home}/www\n file_server\n}}\n"
         );
@@ -47,8 +48,8 @@ impl Far {
         self.wan.begin_without_server(&scenario, words).ended()
     }
 
-    /// The address of each client in the log, with the number of its requests, once the log has as many as there
-    /// are to be. All are over HTTP/3.
+    /// The address of each client in the log, with the number of its requests, once the log has as many as
+    /// there are to be. All are over HTTP/3.
     fn asked(&self, expected: usize) -> BTreeMap<IpAddr, usize> {
         let path = self.wan.place.path("access.log");
         let text = || fs::read_to_string(&path).unwrap_or_default();
@@ -101,7 +102,7 @@ fn accounts(ended: &Ended, asked: &BTreeMap<IpAddr, usize>) -> Vec<Sample> {
     samples
 }
 
-fn each_request_is_logged(test: &str, loss: &str) -> Option<Ended> {
+fn each_request_is_logged(test: &str, loss: &str) -> Option<NetworkDrops> {
     let far = Far::new(test)?;
     let ended = far.run(&people(loss), SHORT).exits(0);
     let asked = far.asked(ended.samples().len());
@@ -110,25 +111,23 @@ fn each_request_is_logged(test: &str, loss: &str) -> Option<Ended> {
     let network = ended.summary().network.expect("an emulated network");
     assert_eq!((network.gateway_overruns, network.drops.nobody, network.drops.damaged), (0, 0, 0));
     assert!(network.packets_up > samples.len() as u64 && network.packets_down > samples.len() as u64);
-    Some(ended)
+    Some(network.drops)
 }
 
 #[test]
 fn without_losses() {
-    let Some(ended) = each_request_is_logged("without_losses", "0%") else { return };
-    let drops = ended.summary().network.expect("an emulated network").drops;
+    let Some(drops) = each_request_is_logged("without_losses", "0%") else { return };
     assert_eq!(drops.by_cause().iter().map(|(_, count)| count).sum::<u64>(), drops.too_big, "{drops:?}");
 }
 
 #[test]
 fn with_losses_of_3_percent() {
-    let Some(ended) = each_request_is_logged("with_losses_of_3_percent", "3%") else { return };
-    let network = ended.summary().network.expect("an emulated network");
-    assert!(network.drops.lost > 20, "{:?}", network.drops);
+    let Some(drops) = each_request_is_logged("with_losses_of_3_percent", "3%") else { return };
+    assert!(drops.lost > 20, "{drops:?}");
 }
 
-/// A connection for each request, on three shards that share a link with other traffic, captured: as many requests
-/// as in the log, and tshark finds QUIC alone.
+/// A connection for each request, on three shards that share a link with other traffic, captured: as many
+/// requests as in the log, and tshark finds QUIC alone.
 #[test]
 fn shards_that_share_a_link() {
     let Some(far) = Far::new("shards_that_share_a_link") else { return };
@@ -175,8 +174,8 @@ fn the_built_in_server_across_the_wan() {
     }
 }
 
-/// Nobody listens for UDP: the kernel's port unreachable ends each connection at once. A router that forbids the way
-/// does so too; one that says nothing leaves it to the time limit.
+/// Nobody listens for UDP: the kernel's port unreachable ends each connection at once. A router that forbids
+/// the way does so too; one that says nothing leaves it to the time limit.
 #[test]
 fn what_is_unreachable_is_named() {
     let Some(far) = Far::new("what_is_unreachable_is_named") else { return };
@@ -192,7 +191,7 @@ fn what_is_unreachable_is_named() {
     for (answer, outcome) in [("prohibited", Outcome::Unreachable), ("nothing", Outcome::TimedOut)] {
         let scenario = format!(
             "target = 'https://shop.test/4k'\n{base}{}\n\
-             [network]\nclients = 20\nrtt = '20ms'\nshared = {{ up = {{ unreachable = '{answer}' }} }}\n",
+             [network]\nclients = 20\nrtt = '20ms'\nshared = {{ rtt = '2ms', up = {{ unreachable = '{answer}' }} }}\n",
             far.server
         );
         let ended = far.wan.begin_without_server(&scenario, "").ended().exits(3);
