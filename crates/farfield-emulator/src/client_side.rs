@@ -287,7 +287,7 @@ impl ClientSide {
                 Some((&mut socket.up_losses, &mut socket.down_losses))
             }
             PortKind::Udp => {
-                let socket = self.datagrams.get_mut(slot)?;
+                let socket = self.datagrams.find_mut(slot)?;
                 Some((&mut socket.up_losses, &mut socket.down_losses))
             }
         });

@@ -60,7 +60,7 @@ pub(crate) enum Complaint {
 }
 
 impl DatagramSockets {
-    pub fn get_mut(&mut self, slot: SocketSlot) -> Option<&mut DatagramSocket> {
+    pub fn find_mut(&mut self, slot: SocketSlot) -> Option<&mut DatagramSocket> {
         self.sockets.get_mut(slot.index())
     }
 
@@ -149,7 +149,7 @@ impl ClientSide {
             && packet.is_none_or(|packet| packet.addresses.source() == server);
         let port = (PortKind::Udp, udp.destination_port);
         let slot = self.clients[client.index()].socket(port).filter(|_| is_of_server);
-        if let Some(socket) = slot.and_then(|slot| self.datagrams.get_mut(slot)) {
+        if let Some(socket) = slot.and_then(|slot| self.datagrams.find_mut(slot)) {
             socket.is_heard = true;
             return self.upcalls.push_back(Upcall::Datagram(socket.key, ecn, udp.payload));
         }
