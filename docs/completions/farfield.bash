@@ -1297,7 +1297,7 @@ _farfield() {
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1 2" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3" -- "${cur}"))
                     return 0
                     ;;
                 --method)

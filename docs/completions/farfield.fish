@@ -86,9 +86,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Ki
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1 or 2' -r -f -a "1.0\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2 or 3' -r -f -a "1.0\t''
 1.1\t''
-2\t''"
+2\t''
+3\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r

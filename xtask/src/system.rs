@@ -26,6 +26,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "apache2", package: "apache2-bin" },
     Tool { program: "lighttpd", package: "lighttpd" },
+    Tool { program: "caddy", package: "caddy" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
     Tool { program: "ping", package: "iputils-ping" },
