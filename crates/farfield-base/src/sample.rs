@@ -349,7 +349,8 @@ pub enum Outcome {
     TlsCertificateRefused = 36,
     /// HTTP/2 and HTTP/3: the server reset the request's stream.
     StreamReset = 37,
-    /// HTTP/2 and HTTP/3: the server refused the request's stream without processing it, as often as it was sent.
+    /// HTTP/2 and HTTP/3: the server refused the request's stream without processing it, as often as it was
+    /// sent.
     StreamRefused = 38,
     /// The server ended the connection with an error code: of HTTP/2 in GOAWAY, of HTTP/3 or QUIC in
     /// CONNECTION_CLOSE.

@@ -21,7 +21,7 @@ use std::path::Path;
 const USER_BYTES: u64 = 300;
 /// Least memory of a user with a connection on the sockets plane, mostly the kernel's.
 const SOCKET_BYTES: u64 = 3 * 1024;
-/// The same of a user with a connection of QUIC, mostly this process's.
+/// Least memory of a user with a connection of QUIC, mostly this process's.
 const QUIC_BYTES: u64 = 24 * 1024;
 /// Most memory of a visitor with a connection: of this process, the kernel and a server on this machine.
 const VISITOR_BYTES: u64 = 16 * 1024;

@@ -55,9 +55,9 @@ pub fn probe(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
     }
 }
 
-/// Asks for a version of QUIC that none speaks, and returns the time to the answer, which names those that the
-/// server does speak (RFC 9000 section 6.1); `None` if there was none in half a second, since servers may keep
-/// silent. A port that nothing listens on, or a path that there is none of, is an error.
+/// Asks for a version of QUIC that none speaks, and returns the time to the answer, which names those that
+/// the server does speak (RFC 9000 section 6.1); `None` if there was none in half a second, since servers
+/// may keep silent. A port that nothing listens on, or a path that there is none of, is an error.
 ///
 /// Call it without a run of its own, as [`probe`].
 #[expect(clippy::disallowed_methods, reason = "the one clock reading before a run has a clock of its own")]

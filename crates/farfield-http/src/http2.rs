@@ -27,8 +27,8 @@ pub use connection::{Connection, Event, NotSent, Settings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub(crate) use head::Section;
 pub use head::{Head, Heads};
+pub(crate) use request::fields_of_http1;
 pub use request::{CommonFields, RequestBlock, RequestHead, block_of_http1};
-pub(crate) use request::{fields_of_http1, is_credential};
 
 /// The number of a stream: odd, and greater than those of all streams that the client opened before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! HTTP/3, the client's side (RFC 9114), over [`quic`](crate::quic), with QPACK (RFC 9204).
 //!
 //! A request is encoded once, ahead of time ([`encode_request`]). A [`Connection`] sends requests and reads
-//! replies, and reports what it finds as [`Event`]s of requests. What a reply consists of looks as it does over
-//! [`http2`](crate::http2): heads with their [`Fields`], bytes of body, and a [`Reply`] at the end.
+//! replies, and reports what it finds as [`Event`]s of requests. What a reply consists of looks as it does
+//! over [`http2`](crate::http2): heads with their [`Fields`], bytes of body, and a [`Reply`] at the end.
 //!
 //! A failure of one request is a [`StreamError`], one of the connection a [`ConnectionError`]; each has the
 //! error code that the RFC gives it, and the server is sent it.

@@ -1,7 +1,7 @@
 //! QUIC, a client's connections (RFC 9000, 9001 and 9002), by quinn-proto: no other module names it.
 //!
-//! A [`Client`] is what the connections of one worker have in common; a [`Connection`] is handed datagrams and
-//! the time, and hands out datagrams, the time of its next timer, and what came on its streams.
+//! A [`Client`] is what the connections of one worker have in common; a [`Connection`] is handed datagrams
+//! and the time, and hands out datagrams, the time of its next timer, and what came on its streams.
 //!
 //! Nothing here reads a clock or draws entropy: the library's times are counted from an instant that the
 //! [settings](crate::tls::Settings::beginning_at) have, and its random numbers follow from one draw of their

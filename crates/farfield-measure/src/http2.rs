@@ -27,7 +27,7 @@ pub struct Http2Summary {
     /// The time that these waited on average, in nanoseconds; null if there were none.
     pub stalled_mean_ns: Option<f64>,
     /// Times that the server refused a request without processing it and it was sent again, over the whole
-    /// run.
+    /// run; over HTTP/3 as well.
     pub refused: u64,
 }
 

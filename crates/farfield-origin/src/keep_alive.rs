@@ -1,8 +1,8 @@
 //! Keep-alive of a connection of HTTP/2 or HTTP/3: when the origin announces its end (GOAWAY).
 //!
 //! Streams that are open then are still answered, and so are those that the client opens until it has read
-//! the announcement (RFC 9113 section 6.8, RFC 9114 section 5.2). HTTP/1 has these limits in hyper, and in the reply's own
-//! fields.
+//! the announcement (RFC 9113 section 6.8, RFC 9114 section 5.2). HTTP/1 has these limits in hyper, and in
+//! the reply's own fields.
 
 use async_io::Timer;
 use farfield_base::Duration;

@@ -202,8 +202,8 @@ fn listen(config: &OriginConfig, runtime: &Runtime) -> io::Result<(TcpListener, 
     Ok((listener, address))
 }
 
-/// Listens, and binds to the same port for `datagrams` if there is what takes them. Where any port will do, one
-/// is found that is free for both.
+/// Listens, and binds to the same port for `datagrams` if there is what takes them. Where any port will do,
+/// one is found that is free for both.
 fn listen_on_both<D>(
     config: &OriginConfig,
     runtime: &Runtime,

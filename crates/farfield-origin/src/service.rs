@@ -116,8 +116,8 @@ impl Service {
         &self.site
     }
 
-    /// Answers a request of HTTP/1 or HTTP/2, the `nth` of its connection (from 1). An error ends the connection; over HTTP/2,
-    /// the stream.
+    /// Answers a request of HTTP/1 or HTTP/2, the `nth` of its connection (from 1). An error ends the
+    /// connection; over HTTP/2, the stream.
     pub(crate) async fn answer(&self, request: Request<Incoming>, nth: u32) -> hyper::Result<Reply> {
         let number = self.note_request();
         let (head, body) = request.into_parts();

@@ -351,9 +351,13 @@ fn handshakes(summary: &Summary) -> Vec<String> {
     [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(cpu).collect()
 }
 
-/// Requests over HTTP/2, if there were any.
+/// Requests over HTTP/2, if there were any; those that were refused, over HTTP/3 as well.
 fn http2(summary: &Summary) -> Option<String> {
     let http2 = summary.http2.as_ref()?;
+    if http2.requests == 0 {
+        let line = format!("{} requests refused by the server and sent again", count(http2.refused));
+        return Some(labelled("streams", &line));
+    }
     let refused = match http2.refused {
         0 => String::new(),
         refused => format!("; {} refused and sent again", count(refused)),

@@ -6,6 +6,7 @@ pub mod connections;
 pub mod handshakes;
 pub mod http2;
 pub mod http3;
+pub mod http3_replies;
 pub mod logs;
 pub mod packets;
 pub mod recordings;

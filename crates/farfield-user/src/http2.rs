@@ -90,7 +90,8 @@ impl Multiplexer {
         self.core.so_far(StreamId::of_request(number))
     }
 
-    /// Whether the server goes away and has processed something: it gets on with what is asked, however slowly.
+    /// Whether the server goes away and has processed something: it gets on with what is asked, however
+    /// slowly.
     pub fn gets_on(&self) -> bool {
         self.core.last_processed().is_some()
     }

@@ -5,7 +5,7 @@
 //! become due together leave together. How requests end that fail, and their time limits, are in the module
 //! `streams`.
 
-use crate::connection::{Exchange, State};
+use crate::connection::{Connection, Exchange, State};
 use crate::population::Population;
 use crate::slots::ConnectionSlot;
 use crate::streams::exchange_of;
@@ -45,7 +45,8 @@ impl Http3 {
         self.is_retired || self.core.is_closing()
     }
 
-    /// Whether the server goes away and has processed something: it gets on with what is asked, however slowly.
+    /// Whether the server goes away and has processed something: it gets on with what is asked, however
+    /// slowly.
     pub fn gets_on(&self) -> bool {
         self.core.processed_any()
     }
@@ -111,62 +112,12 @@ impl Population {
             let Some(own) = &mut connection.http3 else { return };
             user = connection.idle.is_none().then_some(connection.user);
             let Some(event) = own.core.next_event(&mut self.heads) else {
-                while let Some(number) = own.core.take_begun() {
-                    if let Some(exchange) = exchange_of(&mut connection.in_flight, number)
-                        && exchange.first_byte == Stamp::NEVER
-                        && let Some(sent) = exchange.sent.instant()
-                    {
-                        exchange.first_byte = Stamp::at(now.max(sent));
-                    }
-                }
+                connection.note_replies_begun(now);
                 break;
             };
             match event {
-                Event::Secured => {
-                    connection.state = State::Open;
-                    connection.secured = Some(own.core.quic.stats(now));
-                    self.table.stop_limit(key.slot);
-                    self.table.watch(key.slot, now);
-                    self.write_bound(key.slot);
-                }
-                // The first byte that counts is the final reply's.
-                Event::Interim(number, _) => {
-                    if let Some(exchange) = exchange_of(&mut connection.in_flight, number) {
-                        exchange.first_byte = Stamp::NEVER;
-                    }
-                }
-                Event::Head(number, head) => {
-                    if let Some(exchange) = connection.note_reply_begun(number, now)
-                        && exchange.job.pending.is_some()
-                    {
-                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-                        let user = &mut self.users[connection.user.index()];
-                        self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
-                    }
-                }
-                Event::Body(number, body) => {
-                    if let Some(exchange) = connection.note_reply_begun(number, now)
-                        && exchange.job.pending.is_some()
-                    {
-                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-                        let slot = connection.user;
-                        self.receive_body(transport, at, slot, exchange.job, &body);
-                    }
-                }
-                Event::Done(number, reply) => {
-                    connection.note_reply_begun(number, now);
-                    self.end_stream(transport, now, key, number, reply, None);
-                }
-                Event::Failed(number, reply, error) => {
-                    let refused = error == StreamError::Rejected;
-                    self.fail_stream(transport, now, key, number, (reply, error.outcome()), refused);
-                }
-                Event::GoingAway => {
-                    if connection.in_flight.is_empty() {
-                        self.drop_connection(transport, key.slot);
-                    }
-                }
                 Event::Lost(lost) => return self.lose(transport, now, key.slot, lost.outcome()),
+                event => self.handle_event(transport, now, key, event),
             }
         }
         if self.table.find(key).is_some() {
@@ -178,6 +129,73 @@ impl Population {
         }
         if self.table.find(key).is_some() {
             self.flush_datagrams(transport, now, key.slot);
+        }
+    }
+
+    /// One thing happened on a connection, which goes on.
+    fn handle_event<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        event: Event,
+    ) {
+        let Some(connection) = self.table.find(key) else { return };
+        match event {
+            Event::Secured => {
+                connection.state = State::Open;
+                connection.secured = connection.http3.as_ref().map(|own| own.core.quic.stats(now));
+                self.table.stop_limit(key.slot);
+                self.table.watch(key.slot, now);
+                self.write_bound(key.slot);
+            }
+            // The first byte that counts is the final reply's.
+            Event::Interim(number, _) => {
+                if let Some(exchange) = exchange_of(&mut connection.in_flight, number) {
+                    exchange.first_byte = Stamp::NEVER;
+                }
+            }
+            Event::Head(number, head) => {
+                if let Some(exchange) = connection.note_reply_begun(number, now)
+                    && exchange.job.pending.is_some()
+                {
+                    let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                    let user = &mut self.users[connection.user.index()];
+                    self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
+                }
+            }
+            Event::Body(number, body) => {
+                if let Some(exchange) = connection.note_reply_begun(number, now)
+                    && exchange.job.pending.is_some()
+                {
+                    let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+                    let slot = connection.user;
+                    self.receive_body(transport, at, slot, exchange.job, &body);
+                }
+            }
+            Event::Done(number, reply) => {
+                connection.note_reply_begun(number, now);
+                self.end_stream(transport, now, key, number, reply, None);
+            }
+            Event::Failed(number, reply, error) => {
+                let refused = error == StreamError::Rejected;
+                self.fail_stream(transport, now, key, number, (reply, error.outcome()), refused);
+            }
+            Event::GoingAway => {
+                if connection.in_flight.is_empty() {
+                    self.drop_connection(transport, key.slot);
+                }
+            }
+            Event::Lost(_) => {}
+        }
+    }
+}
+
+impl Connection {
+    /// Notes the replies that have begun in the middle of a head.
+    fn note_replies_begun(&mut self, now: Instant) {
+        while let Some(number) = self.http3.as_mut().and_then(|own| own.core.take_begun()) {
+            self.note_reply_begun(number, now);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Datagrams of QUIC connections (RFC 9000), on which users speak HTTP/3: from the transport to the streams and
-//! back, with the timers.
+//! Datagrams of QUIC connections (RFC 9000), on which users speak HTTP/3: from the transport to the streams
+//! and back, with the timers.
 //!
 //! A connection begins with its socket: there is no handshake of the transport's own. It counts as connected
 //! when the first packet of the server's has come, and as secured when the handshake is over, which is often
@@ -34,8 +34,9 @@ impl Population {
         at
     }
 
-    /// Datagrams came on a socket that [`Transport::open_datagrams`] opened. All have `segment_bytes` bytes, at
-    /// least one, but for the last, which may have fewer, and the same codepoint `ecn` (RFC 3168 section 5).
+    /// Datagrams came on a socket that [`Transport::open_datagrams`] opened. All have `segment_bytes` bytes,
+    /// at least one, but for the last, which may have fewer, and the same codepoint `ecn` (RFC 3168 section
+    /// 5).
     pub fn handle_datagrams<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -100,8 +101,8 @@ impl Population {
         self.wake_for_timers(transport, key.slot);
     }
 
-    /// Hands the datagrams that are due to the transport, notes when requests left, and asks for a wake for the
-    /// next timer.
+    /// Hands the datagrams that are due to the transport, notes when requests left, and asks for a wake for
+    /// the next timer.
     pub(crate) fn flush_datagrams<T: Transport>(
         &mut self,
         transport: &mut T,

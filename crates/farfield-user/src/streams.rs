@@ -3,9 +3,10 @@
 //!
 //! A request that the server says it has not processed (of HTTP/2 REFUSED_STREAM, of HTTP/3
 //! H3_REQUEST_REJECTED, of either what its GOAWAY leaves out) is sent again whatever its method (RFC 9113
-//! section 8.7, RFC 9114 section 4.1.1): a few times at most, unless the server goes away behind requests that
-//! it has processed, as after a number of them. One that ends with its connection is treated as over HTTP/1:
-//! sent again once, if it is idempotent, nothing of a reply came, and the connection had been used before.
+//! section 8.7, RFC 9114 section 4.1.1): a few times at most, unless the server goes away behind requests
+//! that it has processed, as after a number of them. One that ends with its connection is treated as over
+//! HTTP/1: sent again once, if it is idempotent, nothing of a reply came, and the connection had been used
+//! before.
 //!
 //! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
 //! unless nothing at all has come on it since the request was sent: then it takes no more requests.

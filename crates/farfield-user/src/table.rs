@@ -4,9 +4,10 @@
 //! a list linked through the connections themselves keeps it, and costs a few words a connection and nothing
 //! a request. A timer for each request would leave millions of dead ones behind in the wheel.
 //!
-//! Over HTTP/2 and HTTP/3 each request on a connection has its own limit, and they do not end in the order in which they
-//! began. Such a connection is watched instead: it lies in a set by an instant no later than the oldest of
-//! its requests was sent, and is looked at when the limit from there is over. That costs a request nothing.
+//! Over HTTP/2 and HTTP/3 each request on a connection has its own limit, and they do not end in the order
+//! in which they began. Such a connection is watched instead: it lies in a set by an instant no later than
+//! the oldest of its requests was sent, and is looked at when the limit from there is over. That costs a
+//! request nothing.
 
 use crate::connection::{Connection, Link};
 use crate::slots::ConnectionSlot;
@@ -75,7 +76,8 @@ impl Table {
         self.watched.first().map(|(from, slot)| (*slot, *from))
     }
 
-    /// Watches a connection with streams whose oldest request was sent at `from` or later, unless it is watched.
+    /// Watches a connection with streams whose oldest request was sent at `from` or later, unless it is
+    /// watched.
     pub fn watch(&mut self, slot: ConnectionSlot, from: Instant) {
         let connection = self.at_mut(slot);
         if connection.watched.is_none() {

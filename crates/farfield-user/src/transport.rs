@@ -121,10 +121,10 @@ pub trait Transport {
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
 
-    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was. There is
-    /// no handshake to wait for: datagrams can be sent at once, and what comes back is handed in with
-    /// [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the socket is
-    /// handed in as a failure: port unreachable as [`Failure::Refused`], all others as
+    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was. There
+    /// is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in with
+    /// [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the socket
+    /// is handed in as a failure: port unreachable as [`Failure::Refused`], all others as
     /// [`Failure::Unreachable`]. [`close`](Self::close) and [`abandon`](Self::abandon) close it, and send
     /// nothing.
     ///

@@ -93,9 +93,9 @@ pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<Received, Errno> {
     // SAFETY: the kernel has filled the control buffer as far as `msg_controllen` says.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     while !header.is_null() {
-        // SAFETY: the header lies in the control buffer and is aligned, and its data are of the type that its
-        // level and type say: the kernel writes a `timespec`, a `c_int` as the segment size and as the class of
-        // IPv6, and one byte as the type of service of IPv4.
+        // SAFETY: the header lies in the control buffer and is aligned, and its data are of the type that
+        // its level and type say: the kernel writes a `timespec`, a `c_int` as the segment size and as the
+        // class of IPv6, and one byte as the type of service of IPv4.
         unsafe {
             let data = libc::CMSG_DATA(header);
             match ((*header).cmsg_level, (*header).cmsg_type) {
@@ -119,7 +119,7 @@ pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<Received, Errno> {
     Ok(received)
 }
 
-/// Has the kernel return equal datagrams that came together in one read (udp(7), `UDP_GRO`).
+/// Makes the kernel return equal datagrams that came together in one read (udp(7), `UDP_GRO`).
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
 fn offload_receiving(fd: impl AsFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;

@@ -414,7 +414,8 @@ fn data_of(key: ConnectionKey) -> EventData {
 fn read_datagrams(socket: &Socket, buffer: &mut [u8]) -> Read {
     loop {
         return match datagram_socket::receive(&socket.fd, buffer) {
-            // An empty datagram is none of QUIC's. That an earlier one was too long for the path is told once.
+            // An empty datagram is none of QUIC's. That an earlier one was too long for the path is reported
+            // once.
             Ok(Received { count: 0, .. }) | Err(Errno::MSGSIZE) => continue,
             Ok(received) => Read::Datagrams(received),
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,

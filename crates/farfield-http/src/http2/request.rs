@@ -221,7 +221,6 @@ fn write(literal: Literal, (name, value): &Field, out: &mut Vec<u8>) {
     encoder::field(literal, name.as_bytes(), value.as_bytes(), out);
 }
 
-/// Whether the field is a credential, which no table may hold.
-pub(crate) fn is_credential(name: &[u8]) -> bool {
+fn is_credential(name: &[u8]) -> bool {
     matches!(name, b"authorization" | b"proxy-authorization" | b"cookie")
 }

@@ -41,7 +41,8 @@ pub enum Event {
     Done(u32, Reply),
     /// The request failed. What came of the reply goes with it.
     Failed(u32, Reply, StreamError),
-    /// The server takes no more requests on this connection. Those that it has not processed fail as rejected.
+    /// The server takes no more requests on this connection. Those that it has not processed fail as
+    /// rejected.
     GoingAway,
     /// The connection is over, and all requests on it.
     Lost(Lost),
@@ -53,7 +54,7 @@ pub enum Lost {
     /// By QUIC.
     #[error("{0}")]
     Quic(QuicFailure),
-    /// By what the server's HTTP/3 has wrong, which it is told when the connection is closed.
+    /// By what the server's HTTP/3 has wrong; closing the connection says so.
     #[error("{0}")]
     Http3(ConnectionError),
 }
@@ -92,7 +93,7 @@ pub struct Connection {
     /// Its first GOAWAY is still to be reported.
     goes_away: bool,
     useless_bytes: u64,
-    /// How it was lost, or the error that the server is told when it is closed.
+    /// How it was lost, or the error that closing it says.
     lost: Option<Lost>,
 }
 
@@ -202,8 +203,8 @@ impl Connection {
         }
     }
 
-    /// Closes the connection: tells the server that nothing more is asked, or what is wrong with what it sends.
-    /// Nothing if it is over.
+    /// Closes the connection: tells the server that nothing more is asked, or what is wrong with what it
+    /// sends. Nothing if it is over.
     pub fn close(&mut self, now: Instant) {
         let code = match self.lost {
             None => ErrorCode::NO_ERROR,
@@ -231,8 +232,8 @@ impl Connection {
         self.requests.binary_search_by_key(&number, |request| request.number).ok()
     }
 
-    /// The handshake is over: opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that allows
-    /// none of QPACK's goes without: nothing is said on them.
+    /// The handshake is over: opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that
+    /// allows none of QPACK's goes without: nothing is said on them.
     fn begin(&mut self) {
         self.is_secured = true;
         let mut settings = Vec::with_capacity(16);

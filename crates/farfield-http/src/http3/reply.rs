@@ -1,7 +1,7 @@
 //! The reader of a reply: the frames of one request stream (RFC 9114, 4.1 and 7.2), from pieces of any size.
 //!
-//! It keeps no body: its bytes are handed on as they came. A field section is kept only where it does not come
-//! in one piece. However the stream is cut, the events are the same but for the pieces of the body.
+//! It keeps no body: its bytes are handed on as they came. A field section is kept only where it does not
+//! come in one piece. However the stream is cut, the events are the same but for the pieces of the body.
 
 use super::error::{ConnectionError, StreamError};
 use super::frame;

@@ -5,7 +5,7 @@ use super::frame;
 use super::qpack::{self, Literal};
 use super::varint;
 use crate::http1::RequestError;
-use crate::http2::{RequestHead, fields_of_http1, is_credential};
+use crate::http2::{RequestHead, fields_of_http1};
 use bytes::Bytes;
 
 /// Appends what the stream of a request with `head` carries before the bytes of its body, of which there are
@@ -27,9 +27,9 @@ pub fn begin_request(head: &RequestHead<'_>, out: &mut Vec<u8>) -> Result<(), Re
     Ok(())
 }
 
-/// The same for a request whose head is written as HTTP/1, with a Host field, and was checked when it was: for
-/// requests that are written while the run goes on. Fields of HTTP/1 connections are left out. Allocates
-/// nothing once `out` has grown, for names of up to 64 bytes.
+/// As [`begin_request`], for a request whose head is written as HTTP/1, with a Host field, and was checked
+/// when it was: for requests that are written while the run goes on. Fields of HTTP/1 connections are left
+/// out. Allocates nothing once `out` has grown, for names of up to 64 bytes.
 pub fn begin_request_of_http1(head: &[u8], scheme: &str, body_bytes: u64, out: &mut Vec<u8>) {
     varint::encode(frame::HEADERS, out);
     // The length goes in front of the section, in four bytes whatever it is.
@@ -53,9 +53,11 @@ pub fn encode_request(head: &RequestHead<'_>, body: &[u8]) -> Result<Bytes, Requ
     Ok(Bytes::from(bytes))
 }
 
+/// Credentials, too, are written without the bit that forbids intermediaries to keep them in tables of their
+/// own (RFC 9204, 7.1.3), as Chrome writes them: QPACK as quic-go had it in 2022, which servers such as
+/// Caddy 2.6 still have, ends the connection at that bit. Nothing is inserted here in any case.
 fn put(name: &[u8], value: &[u8], section: &mut Vec<u8>) {
-    let literal = if is_credential(name) { Literal::Never } else { Literal::Insertable };
-    qpack::encode(literal, name, value, section);
+    qpack::encode(Literal::Insertable, name, value, section);
 }
 
 /// The beginning of the body's frame, if there is a body.

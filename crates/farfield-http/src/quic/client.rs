@@ -21,11 +21,11 @@ use std::time::Duration;
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 /// Bytes of received datagrams that are allocated at a time.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// The longest silence before a connection is given up, if the server does not ask for a shorter one; browsers
-/// have 30 s.
+/// The longest silence before a connection is given up, if the server does not ask for a shorter one;
+/// browsers have 30 s.
 const IDLE: Duration = Duration::from_secs(30);
-/// Bytes of body that a server may send on a stream, and on all of a connection, before it is allowed more: as
-/// over HTTP/2.
+/// Bytes of body that a server may send on a stream, and on all of a connection, before it is allowed more:
+/// as over HTTP/2.
 const STREAM_WINDOW: u32 = 6 << 20;
 const CONNECTION_WINDOW: u32 = 15 << 20;
 /// Unidirectional streams that a server may have open: three are needed (RFC 9114, 6.2), and extensions and
@@ -49,8 +49,8 @@ impl Client {
     /// The client that `settings` describe.
     ///
     /// # Panics
-    /// If the settings have no [beginning](Settings::beginning_at), or their cryptography no random numbers or
-    /// no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
+    /// If the settings have no [beginning](Settings::beginning_at), or their cryptography no random numbers
+    /// or no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
     pub fn new(settings: &Settings) -> Client {
         let (tls, witness) = encrypted::Client::in_quic(settings);
         let (config, name) = tls.config();
@@ -170,8 +170,8 @@ impl Client {
     }
 }
 
-/// How connections behave, beside what the library does by default: CUBIC, probes for a greater MTU up to 1452
-/// bytes, and ECN.
+/// How connections behave, beside what the library does by default: CUBIC, probes for a greater MTU up to
+/// 1452 bytes, and ECN.
 fn transport() -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = IDLE.try_into().expect("30 s can be written");

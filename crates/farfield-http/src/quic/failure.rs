@@ -19,7 +19,7 @@ pub enum QuicFailure {
     /// Nothing came for as long as both ends had agreed to wait (RFC 9000 section 10.1).
     #[error("nothing came on the connection for as long as both ends had agreed to wait")]
     Idle,
-    /// The same before the handshake was over.
+    /// Nothing came for as long before the handshake was over.
     #[error("nothing came in answer to the handshake")]
     Unanswered,
     /// The server takes no new connection (RFC 9000 section 20.1, CONNECTION_REFUSED).

@@ -1,5 +1,5 @@
-//! What the library would draw entropy for: connection identifiers (RFC 9000 section 5.1) and the key of reset
-//! tokens. All follow from one seed.
+//! What the library would draw entropy for: connection identifiers (RFC 9000 section 5.1) and the key of
+//! reset tokens. All follow from one seed.
 
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, EndpointConfig};
@@ -15,7 +15,8 @@ const FIRST_BYTES: usize = 16;
 /// Bytes of a seed.
 pub(super) const SEED_BYTES: usize = 32;
 
-/// Numbers that cannot be told from random ones without the seed: digests of the seed, a purpose and a count.
+/// Numbers that cannot be distinguished from random ones without the seed: digests of the seed, a purpose
+/// and a count.
 #[derive(Debug)]
 pub(super) struct Numbers {
     seed: [u8; SEED_BYTES],

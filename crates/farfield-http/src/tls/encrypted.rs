@@ -42,8 +42,8 @@ impl Client {
         Client::verifying(settings, Arc::clone(&settings.verifier), settings.versions)
     }
 
-    /// The same for sessions inside QUIC, which has TLS 1.3 alone (RFC 9001 section 4.2), with the witness of
-    /// their verification.
+    /// The client for sessions inside QUIC, which has TLS 1.3 alone (RFC 9001 section 4.2), with the witness
+    /// of their verification.
     pub(crate) fn in_quic(settings: &Settings) -> (Client, Arc<Witness>) {
         let witness = Arc::new(Witness::of(Arc::clone(&settings.verifier)));
         let client = Client::verifying(settings, Arc::clone(&witness) as _, &[&rustls::version::TLS13]);

@@ -1,13 +1,22 @@
 //! The HTTP/3 client against bytes of every kind.
 
-use farfield_testkit::properties::http3;
+mod failures;
+mod replies;
+mod requests;
+mod scene;
+
+use farfield_testkit::properties::{http3, http3_replies};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 farfield_testkit::corpus_tests!(
     400,
-    [("http3_qpack", http3::of_sections, 12), ("http3_streams", http3::of_streams, 8)]
+    [
+        ("http3_qpack", http3::of_sections, 12),
+        ("http3_streams", http3::of_streams, 8),
+        ("http3_replies", http3_replies::of_replies, 12)
+    ]
 );
 
 /// Equal cases on every run: looking for new ones is the fuzzer's.
@@ -30,5 +39,8 @@ proptest! {
         http3::of_sections(&[&[0, 0], &*input].concat());
         http3::of_streams(&input);
         http3::of_streams(&[&[255, 0, 4, 0], &*input].concat());
+        http3_replies::of_replies(&input);
+        // Behind a head with the status 200.
+        http3_replies::of_replies(&[&[0, 7, 1, 3, 0, 0, 0xd9], &*input].concat());
     }
 }

@@ -67,8 +67,8 @@ impl Written {
         (RequestBlock::of_block(outgoing.keep(scratch), self.answering(), body.len() as u64), body)
     }
 
-    /// What a stream of HTTP/3 carries: all before the body, made in `scratch` and kept by `outgoing`, and the
-    /// body.
+    /// What a stream of HTTP/3 carries: all before the body, made in `scratch` and kept by `outgoing`, and
+    /// the body.
     pub fn for_http3(&self, scheme: &str, scratch: &mut Vec<u8>, outgoing: &mut Outgoing) -> [Bytes; 2] {
         let body = self.bytes.slice(self.line_at as usize + 2..);
         let head = &self.bytes[..self.line_at as usize];

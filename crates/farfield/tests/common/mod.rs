@@ -6,6 +6,7 @@
 
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
+pub mod caddy;
 pub mod nginx;
 pub mod secure;
 pub mod wan;
@@ -29,7 +30,8 @@ use tempfile::TempDir;
 
 pub use rustix::process::Signal;
 
-/// Longer than anything here takes on the busiest machine: the longest runs are asked to end after 4 minutes.
+/// Longer than anything here takes on the busiest machine: the longest runs are asked to end after 4
+/// minutes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the verdict says of this machine is not what most tests are about: with these limits its own
@@ -109,7 +111,8 @@ impl Place {
         self.spawn(words, PathBuf::new()).ended()
     }
 
-    /// A short run on one worker into a directory of its own, with [`CALM`] limits. What is said last counts.
+    /// A short run on one worker into a directory of its own, with [`CALM`] limits. What is said last
+    /// counts.
     pub fn run(&self, words: &str) -> Ended {
         self.begin_run(words).ended()
     }

@@ -145,8 +145,8 @@ impl Settings {
         Settings { clock: Some(clock), ..self }
     }
 
-    /// The settings of a run whose time begins at `began` on the library's clock, which QUIC's times are on. No
-    /// clock is read: only differences count.
+    /// The settings of a run whose time begins at `began` on the library's clock, which QUIC's times are on.
+    /// No clock is read: only differences count.
     pub fn beginning_at(self, began: std::time::Instant) -> Settings {
         Settings { began: Some(began), ..self }
     }
