@@ -2,7 +2,7 @@
 //! codepoint of each packet in both directions, datagrams that are never fragmented, and equal datagrams
 //! received in one call (generic receive offload).
 
-use super::socket::choose_port_on_connect;
+use super::socket::{choose_port_on_connect, stamp_arrivals};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
@@ -47,6 +47,8 @@ pub fn open(target: &SocketAddr, source: Option<IpAddr>) -> Result<OwnedFd, Errn
         sockopt::set_ipv6_recvtclass(&fd, true)?;
         sockopt::set_ipv6_mtu_discover(&fd, Ipv6PathMtuDiscovery::PROBE)?;
     }
+    // Without timestamps, datagrams arrive when they are read.
+    let _ = stamp_arrivals(&fd);
     // Without offload, datagrams come one by one.
     let _ = offload_receiving(&fd);
     if let Some(source) = source {

@@ -232,7 +232,7 @@ impl Scene {
     /// second.
     pub fn settle(&mut self) {
         loop {
-            let moved = self.to_server() | self.to_client();
+            let moved = self.deliver_to_server() | self.deliver_to_client();
             if moved {
                 continue;
             }
@@ -246,11 +246,11 @@ impl Scene {
 
     /// Lets `time` pass, with all timers in it.
     pub fn pass(&mut self, time: Duration) {
-        while self.to_server() | self.to_client() {}
+        while self.deliver_to_server() | self.deliver_to_client() {}
         let until = self.now + time;
         while let Some(at) = self.next_timer().filter(|at| *at <= until) {
             self.advance_to(at);
-            while self.to_server() | self.to_client() {}
+            while self.deliver_to_server() | self.deliver_to_client() {}
         }
         self.now = until;
     }
@@ -286,7 +286,7 @@ impl Scene {
     }
 
     /// Carries what the client sends; false if that is nothing.
-    fn to_server(&mut self) -> bool {
+    fn deliver_to_server(&mut self) -> bool {
         let (mut bytes, mut datagrams) = (Vec::new(), Vec::new());
         while let Some(sent) = self.connection.quic.next_transmit(self.now, &mut bytes) {
             let ecn = sent.ecn;
@@ -296,7 +296,7 @@ impl Scene {
         if datagrams.is_empty() {
             return false;
         }
-        self.now = self.now + DELAY;
+        self.now += DELAY;
         for (ecn, datagram) in datagrams {
             if self.server.hears {
                 self.hand_to_server(ecn, &datagram);
@@ -352,12 +352,12 @@ impl Scene {
     }
 
     /// Carries what the server sends; false if that is nothing.
-    fn to_client(&mut self) -> bool {
+    fn deliver_to_client(&mut self) -> bool {
         self.drive_server();
         if self.to_client.is_empty() {
             return false;
         }
-        self.now = self.now + DELAY;
+        self.now += DELAY;
         for datagram in std::mem::take(&mut self.to_client) {
             self.client.receive(&mut self.connection.quic, self.now, 0, &datagram);
             self.poll();
