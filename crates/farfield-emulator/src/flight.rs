@@ -4,7 +4,11 @@
 //! options. What such a packet says beyond its client and its direction fits beside its data; addresses and
 //! the server's port follow from the plan. Everything else (SACK blocks, fragments, ICMP, damage, other
 //! ports) is kept as the whole packet.
+//!
+//! Packets of real hosts stay in the buffer that their kernel handed over ([`Framed`]): what links ask of
+//! them lies in the fields that a segment needs not.
 
+use crate::framed::Framed;
 use crate::packet::{Carried, Packet, Tcp, headers_len};
 use bytes::Bytes;
 use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
@@ -14,6 +18,7 @@ use farfield_wire::Addresses;
 #[derive(Debug, Clone)]
 pub(crate) struct Flight<C> {
     content: Content,
+    form: Form,
     /// The client that it is from or for, as the side knows it that the packet is on.
     pub client: C,
     seq: u32,
@@ -41,6 +46,16 @@ enum Content {
     Whole(Box<Packet>),
 }
 
+/// What [`Content::Data`] is, and the fields beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The data of a segment, and its header.
+    Segment,
+    /// A frame, of which `seq` is the first packet, `ack` their number, and `stamp` the bytes of the longest;
+    /// `bits` is [`WHOLE`] if routers may not cut them.
+    Frame,
+}
+
 const NO_SHIFT: u8 = u8::MAX;
 
 const SYN: u8 = 1;
@@ -51,6 +66,8 @@ const PSH: u8 = 16;
 const STAMPS: u8 = 32;
 const SACK_PERMITTED: u8 = 64;
 const V6: u8 = 128;
+/// Of a frame.
+const WHOLE: u8 = 1;
 
 /// The TTL that emulated hosts send with.
 const TTL: u8 = 64;
@@ -83,6 +100,7 @@ impl<C: Copy> Flight<C> {
         let stamps = options.timestamps.unwrap_or_default();
         Some(Flight {
             content: Content::Data(if payload.is_empty() { Bytes::new() } else { payload.clone() }),
+            form: Form::Segment,
             client,
             seq: segment.seq.0,
             ack: segment.ack.0,
@@ -103,6 +121,7 @@ impl<C: Copy> Flight<C> {
     pub fn whole(packet: Packet, client: C, up: bool, stage: u8) -> Flight<C> {
         Flight {
             content: Content::Whole(Box::new(packet)),
+            form: Form::Segment,
             client,
             seq: 0,
             ack: 0,
@@ -119,6 +138,37 @@ impl<C: Copy> Flight<C> {
         }
     }
 
+    /// Packets of a real host.
+    fn frame(packet: Packet, framed: Framed, client: C, up: bool) -> Flight<C> {
+        let (bytes, first, count) = framed.into_parts();
+        Flight {
+            content: Content::Data(bytes),
+            form: Form::Frame,
+            client,
+            seq: first.into(),
+            ack: count.into(),
+            stamp: packet.bytes,
+            echo: 0,
+            port: 0,
+            window: 0,
+            mss: 0,
+            shift: NO_SHIFT,
+            ttl: packet.ttl,
+            bits: if packet.whole { WHOLE } else { 0 },
+            stage: 0,
+            up,
+        }
+    }
+
+    /// Packets that travel together.
+    pub fn packets(&self) -> u64 {
+        match &self.content {
+            Content::Whole(packet) => packet.packets(),
+            Content::Data(_) if self.form == Form::Frame => self.ack.into(),
+            Content::Data(_) => 1,
+        }
+    }
+
     /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's
     /// port are those of the plan.
     pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
@@ -132,20 +182,56 @@ impl<C: Copy> Flight<C> {
                 return Flight { ttl: packet.ttl, ..flight };
             }
         }
+        if let Carried::Framed(framed) = &packet.carried {
+            let framed = framed.clone();
+            return Flight::frame(packet, framed, client, up);
+        }
         Flight::whole(packet, client, up, 0)
     }
 
     /// Renames the packet's client to what another side knows it as.
     pub fn of_client<D>(self, client: D) -> Flight<D> {
-        let Flight { content, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up, .. } =
-            self;
-        Flight { content, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, stage, up }
+        let Flight {
+            content,
+            form,
+            seq,
+            ack,
+            stamp,
+            echo,
+            port,
+            window,
+            mss,
+            shift,
+            ttl,
+            bits,
+            stage,
+            up,
+            ..
+        } = self;
+        Flight {
+            content,
+            form,
+            client,
+            seq,
+            ack,
+            stamp,
+            echo,
+            port,
+            window,
+            mss,
+            shift,
+            ttl,
+            bits,
+            stage,
+            up,
+        }
     }
 
-    /// Bytes from the IP header on.
+    /// Bytes from the IP header on; of packets that travel together, those of the longest.
     pub fn bytes(&self) -> u32 {
         match &self.content {
             Content::Whole(packet) => packet.bytes,
+            Content::Data(_) if self.form == Form::Frame => self.stamp,
             Content::Data(data) => self.headers_len() + data.len() as u32,
         }
     }
@@ -154,7 +240,7 @@ impl<C: Copy> Flight<C> {
     pub fn is_whole(&self) -> bool {
         match &self.content {
             Content::Whole(packet) => packet.whole,
-            _ => true,
+            Content::Data(_) => self.form == Form::Segment || self.bits == WHOLE,
         }
     }
 
@@ -179,14 +265,17 @@ impl<C: Copy> Flight<C> {
         match &self.content {
             Content::Whole(packet) => match &packet.carried {
                 Carried::Tcp(tcp) => Some(if self.up { tcp.source_port } else { tcp.destination_port }),
-                Carried::Raw(_) => None,
+                Carried::Raw(_) | Carried::Framed(_) => None,
             },
-            _ => Some(self.port),
+            Content::Data(_) => (self.form == Form::Segment).then_some(self.port),
         }
     }
 
     /// The segment, with the server on `server_port`; or the packet, if it was kept whole.
     pub fn open(self, server_port: u16) -> Result<Tcp, Box<Packet>> {
+        if self.form == Form::Frame {
+            return Err(Box::new(self.into_frame()));
+        }
         let segment = self.header();
         let payload = match self.content {
             Content::Whole(packet) => return Err(packet),
@@ -199,6 +288,9 @@ impl<C: Copy> Flight<C> {
 
     /// The packet. `addresses` are those of what the client sends to the server.
     pub fn into_packet(self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> Packet {
+        if self.form == Form::Frame {
+            return self.into_frame();
+        }
         let (up, ttl) = (self.up, self.ttl);
         match self.open(server_port) {
             Ok(tcp) => {
@@ -206,6 +298,19 @@ impl<C: Copy> Flight<C> {
                 Packet { ttl, ..Packet::tcp(addresses, tcp) }
             }
             Err(packet) => *packet,
+        }
+    }
+
+    /// The packets of a real host that this is.
+    fn into_frame(self) -> Packet {
+        let Content::Data(bytes) = self.content else { unreachable!("a frame is bytes") };
+        let framed = Framed::of_parts(bytes, self.seq as u16, self.ack as u16);
+        Packet {
+            addresses: framed.addresses(),
+            ttl: self.ttl,
+            whole: self.bits == WHOLE,
+            bytes: self.stamp,
+            carried: Carried::Framed(framed),
         }
     }
 

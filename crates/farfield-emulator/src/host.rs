@@ -20,6 +20,12 @@ impl ClientSide {
         match &packet.carried {
             Carried::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
             Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
+            // A real host's, for an emulated one.
+            Carried::Framed(_) => {
+                if let Some(packet) = Packet::raw(packet.to_bytes().into()) {
+                    self.receive(client, packet);
+                }
+            }
         }
     }
 

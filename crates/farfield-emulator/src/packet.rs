@@ -6,6 +6,7 @@
 //! and in captures.
 
 use crate::convert::{repr_of, segment_of};
+use crate::framed::Framed;
 use bytes::Bytes;
 use farfield_tcp::{Options, Segment};
 use farfield_wire::{
@@ -25,7 +26,7 @@ pub struct Packet {
     pub ttl: u8,
     /// False if routers may cut it into fragments: IPv4 without DF.
     pub whole: bool,
-    /// Bytes from the IP header on.
+    /// Bytes from the IP header on; of packets that travel together, those of the longest.
     pub bytes: u32,
     /// Contents.
     pub carried: Carried,
@@ -38,6 +39,8 @@ pub enum Carried {
     Tcp(Tcp),
     /// Anything else: the whole packet as bytes, its TTL field not yet counted down.
     Raw(Bytes),
+    /// One packet of a real host, or several that travel together, as its kernel handed them over.
+    Framed(Framed),
 }
 
 /// A TCP segment with its ports and data.
@@ -84,8 +87,14 @@ impl Packet {
         }
     }
 
+    /// Packets that it stands for: of a real host, those that travel together.
+    pub fn packets(&self) -> u64 {
+        if let Carried::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
+    }
+
     /// Writes the packet with this TTL and whole checksums to the front of `out`, which must hold its bytes
-    /// (of a segment, as many as its headers and data take); returns their number.
+    /// (of a segment, as many as its headers and data take); returns their number. Of packets that travel
+    /// together it writes the first.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
             Carried::Tcp(tcp) => {
@@ -98,6 +107,11 @@ impl Packet {
                 set_hop_limit(out, self.ttl);
                 bytes.len()
             }
+            Carried::Framed(framed) => {
+                let bytes = framed.to_bytes(self.ttl);
+                out[..bytes.len()].copy_from_slice(&bytes);
+                bytes.len()
+            }
         }
     }
 
@@ -106,6 +120,7 @@ impl Packet {
         let payload = match &self.carried {
             Carried::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
             Carried::Raw(bytes) => bytes.len(),
+            Carried::Framed(framed) => return framed.to_bytes(self.ttl),
         };
         let mut out = vec![0; payload];
         let len = self.write(&mut out);
@@ -153,7 +168,7 @@ pub(crate) fn ip_header(addresses: Addresses, ttl: u8, whole: bool, protocol: Pr
     header
 }
 
-fn keeps_whole(ip: &IpPacket<'_>) -> bool {
+pub(crate) fn keeps_whole(ip: &IpPacket<'_>) -> bool {
     match ip {
         IpPacket::V4(v4) => v4.dont_fragment(),
         IpPacket::V6(_) => true,
