@@ -25,7 +25,8 @@ pub struct TunOptions<'a> {
     pub name: &'a str,
     /// Number of queues, at least 1.
     pub queues: usize,
-    /// Whether packets may lack checksums, and TCP segments may be larger than the MTU.
+    /// Whether packets may lack checksums, and TCP segments and rows of UDP datagrams may be larger than
+    /// the MTU.
     pub offload: bool,
     /// Bytes of packets that may wait for the kernel's receive threads, of all queues; further packets are
     /// refused.
@@ -110,9 +111,21 @@ fn set_waiting(queue: impl AsFd, bytes: usize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Switches offload on or off. Rows of UDP datagrams (Linux 6.2) need both of their flags; a kernel that
+/// does not know them cuts rows itself, before the interface.
+fn set_offload(queue: impl AsFd + Copy, on: bool) -> io::Result<()> {
+    if !on {
+        return set_features(queue, 0);
+    }
+    let segments = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+    match set_features(queue, segments | libc::TUN_F_USO4 | libc::TUN_F_USO6) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => set_features(queue, segments),
+        result => result,
+    }
+}
+
 #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
-fn set_offload(queue: impl AsFd, on: bool) -> io::Result<()> {
-    let features = if on { libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 } else { 0 };
+fn set_features(queue: impl AsFd, features: libc::c_uint) -> io::Result<()> {
     // SAFETY: the descriptor is open while borrowed; the ioctl takes its argument by value.
     let result =
         unsafe { libc::ioctl(queue.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(features)) };

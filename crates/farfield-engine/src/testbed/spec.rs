@@ -25,8 +25,8 @@ pub struct TestbedSpec {
     /// MTU of the server's interface, in bytes: from 68 to 65,535. Below 1280 there is no IPv6 (RFC 8200,
     /// section 5).
     pub mtu: u32,
-    /// Whether the server's kernel may send, and receive, TCP segments of up to 64 KiB and packets without
-    /// checksums.
+    /// Whether the server's kernel may send TCP segments and rows of UDP datagrams of up to 64 KiB, and
+    /// packets may lack checksums in both directions.
     pub offload: bool,
     /// Packets that a queue towards clients holds; those beyond are counted in
     /// [`GatewayDrops`](crate::testbed::GatewayDrops).
