@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Headers of a TCP segment with timestamps (RFC 7323), behind those of IP.
 const TCP_HEADER: u32 = 32;
 
+/// Linux's largest window by default (`tcp_rmem`).
+const WINDOW_MAX: f64 = 6.0 * 1024.0 * 1024.0;
+
 /// What a client's path should do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathFigures {
@@ -38,6 +41,9 @@ pub struct GoodputFigures {
     pub bits: Option<f64>,
     /// How much of that the connection should get at least; absent where losses or an early queue decide.
     pub least_share: Option<f64>,
+    /// Bytes that the path and the queue of its slowest link hold. A packet that is sent again holds back as
+    /// many from the receiver, which then come at once; none without a rate, or where nothing is lost.
+    pub held_bytes: f64,
 }
 
 /// What the path of client `client` should do, for a packet of `bytes` from the IP header on.
@@ -93,7 +99,9 @@ fn goodput(
         Some((bits, Arc::clone(link)))
     };
     let slowest = links.iter().filter_map(of).min_by(|(one, _), (other, _)| one.total_cmp(other));
-    let Some((bits, slowest)) = slowest else { return GoodputFigures { bits: None, least_share: None } };
+    let Some((bits, slowest)) = slowest else {
+        return GoodputFigures { bits: None, least_share: None, held_bytes: 0.0 };
+    };
     let in_flight = bits * round_trip.as_secs_f64() / 8.0;
     let room = match slowest.discipline() {
         Discipline::Unlimited => f64::INFINITY,
@@ -105,7 +113,10 @@ fn goodput(
     // is in flight without it (Appenzeller et al. 2004, section 2); CUBIC takes away less.
     let steady = !loses && room > 0.0 && matches!(slowest.speed(), Speed::Rate(_));
     let least_share = steady.then_some(if room >= in_flight { 0.9 } else { 0.6 });
-    GoodputFigures { bits: Some(bits), least_share }
+    // Where nothing is lost, nothing is held back.
+    let holds_back = loses || room.is_finite();
+    let held_bytes = if holds_back { (in_flight + room).min(WINDOW_MAX) } else { 0.0 };
+    GoodputFigures { bits: Some(bits), least_share, held_bytes }
 }
 
 #[cfg(test)]
@@ -146,6 +157,9 @@ mod tests {
         assert_eq!((figures.hops, figures.lost, figures.varies), (2, 0.0, false));
         assert_eq!(figures.down.bits, Some(10e6 * 1448.0 / 1500.0));
         assert_eq!((figures.up.least_share, figures.down.least_share), (Some(0.9), Some(0.9)));
+        let in_flight = 10e6 * 1448.0 / 1500.0 * 0.03088 / 8.0;
+        assert!((figures.down.held_bytes - in_flight - 75_000.0).abs() < 1.0, "{figures:?}");
+        assert_eq!(figures.up.held_bytes, 0.0, "its queue has no end, so that nothing is lost");
     }
 
     #[test]
@@ -156,7 +170,7 @@ mod tests {
         assert_eq!(figures.down.least_share, None);
         let ideal = LinkModel::ideal(Duration::from_ms(1));
         let figures = figures_of(&plan(ideal.clone(), ideal), ClientId::new(0), 100);
-        assert_eq!(figures.up, GoodputFigures { bits: None, least_share: None });
+        assert_eq!(figures.up, GoodputFigures { bits: None, least_share: None, held_bytes: 0.0 });
     }
 
     /// 100 Mb/s over 30 ms have 375 kB in flight, where a queue of ten packets holds 15.

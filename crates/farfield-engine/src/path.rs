@@ -28,6 +28,10 @@ const PINGS: u16 = 100;
 const PING_INTERVAL_MAX: Duration = Duration::from_ms(500);
 /// Segments of a measurement of goodput, so that one more or less does not count.
 const SEGMENTS: f64 = 200.0;
+/// Beyond this a spread would hide what is wrong.
+const SPREAD_MAX: f64 = 0.25;
+/// So many times what the path holds is measured at least, where that does not take too long.
+const HELD_TIMES: u64 = 20;
 const SEGMENT_BITS: f64 = 1500.0 * 8.0;
 
 /// Figures of a path: those that its links should give, and those measured.
@@ -45,12 +49,22 @@ pub struct PathReport {
     pub pings: u32,
     /// Hops to the server; absent if it never answered.
     pub hops: Option<u32>,
-    /// Bits of data a second from the server to the client.
-    pub down_bits: f64,
-    /// Bits of data a second from the client to the server.
-    pub up_bits: f64,
+    /// From the server to the client.
+    pub down: Goodput,
+    /// From the client to the server.
+    pub up: Goodput,
     /// Lateness of packets at either end.
     pub lateness: Histogram,
+}
+
+/// The goodput of one TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goodput {
+    /// Bits of data a second.
+    pub bits: f64,
+    /// By which share that may be more or less than what the path carried: what it holds, of what was
+    /// measured.
+    pub spread: f64,
 }
 
 /// Why a path was not measured.
@@ -108,8 +122,8 @@ pub fn measure(
     let pings = path.during("the round trip", |path| {
         path.inside(|| Pings::open(server)?.round_trips(PINGS, interval, wait, stop))
     })?;
-    let down_bits = path.goodput("goodput to the client", false, &asked)?;
-    let up_bits = path.goodput("goodput to the server", true, &asked)?;
+    let down = path.goodput("goodput to the client", false, &asked)?;
+    let up = path.goodput("goodput to the server", true, &asked)?;
     let class = &plan.classes[usize::from(plan.clients[client.index()].class)];
     Ok(PathReport {
         class: class.name.clone(),
@@ -118,8 +132,8 @@ pub fn measure(
         round_trips: pings,
         pings: PINGS.into(),
         hops,
-        down_bits,
-        up_bits,
+        down,
+        up,
         lateness: path.lateness,
     })
 }
@@ -148,14 +162,16 @@ impl Path<'_> {
         self.insides[0].testbed.inside(work)?
     }
 
-    fn goodput(&mut self, what: &'static str, up: bool, asked: &PathFigures) -> Result<f64, PathError> {
-        let bits = if up { asked.up.bits } else { asked.down.bits };
-        let extent = extent(asked.round_trip, bits);
+    fn goodput(&mut self, what: &'static str, up: bool, asked: &PathFigures) -> Result<Goodput, PathError> {
+        let figures = if up { asked.up } else { asked.down };
+        let extent = extent(asked.round_trip, &figures);
         let (server, stop) = (self.server, self.stop);
-        self.during(what, |path| {
+        let bits = self.during(what, |path| {
             let listener = path.far.inside(|| stream::listen(server)).and_then(|listener| listener)?;
             path.inside(|| stream::measure(&listener, up, extent, stop))
-        })
+        })?;
+        let most = figures.bits.map(|bits| bits * extent[1].as_secs_f64());
+        Ok(Goodput { bits, spread: most.map_or(0.0, |most| figures.held_bytes * 8.0 / most).min(SPREAD_MAX) })
     }
 }
 
@@ -166,12 +182,17 @@ fn ping_interval(asked: &PathFigures) -> Duration {
     (sending.times(2)).max(Duration::from_ms(20)).min(PING_INTERVAL_MAX)
 }
 
-/// How long a connection warms up, and how long it is then measured: some round trips, and as many segments
-/// as make one more or less not count.
-fn extent(round_trip: Duration, bits: Option<f64>) -> [Duration; 2] {
-    let segments =
-        bits.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(SEGMENTS * SEGMENT_BITS / bits));
-    let warm_up = round_trip.times(12).max(Duration::from_secs(1));
-    let measured = round_trip.times(8).max(segments.min(Duration::from_secs(20)));
+/// How long a connection warms up, and how long it is then measured: some round trips; as many segments as
+/// make one more or less not count; and long enough that what the path holds does not count for much.
+fn extent(round_trip: Duration, figures: &GoodputFigures) -> [Duration; 2] {
+    let carried =
+        |bits: f64| figures.bits.map_or(Duration::ZERO, |carried| Duration::from_secs_f64(bits / carried));
+    let segments = carried(SEGMENTS * SEGMENT_BITS);
+    let full_round_trip = carried(figures.held_bytes * 8.0);
+    let longest = Duration::from_secs(20);
+    // Slow start ends with many losses at once, whose recovery takes some round trips with a full queue.
+    let recovered = full_round_trip.times(10).min(longest);
+    let warm_up = round_trip.times(12).max(recovered).max(Duration::from_secs(1));
+    let measured = round_trip.times(8).max(segments.max(full_round_trip.times(HELD_TIMES)).min(longest));
     [warm_up, measured.max(Duration::from_secs(2))]
 }

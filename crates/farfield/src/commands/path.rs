@@ -7,7 +7,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::interrupt;
-use farfield_engine::path::{GoodputFigures, PathError, PathReport, measure};
+use farfield_engine::path::{Goodput, GoodputFigures, PathError, PathReport, measure};
 use farfield_engine::plane::Plane;
 use farfield_engine::shell::clients_of;
 use farfield_engine::testbed::gain_privilege;
@@ -22,7 +22,8 @@ const LATE: Duration = Duration::from_ms(1);
 const LATE_SHARE: f64 = 0.02;
 /// Losses may differ by as many standard deviations of independent ones.
 const DEVIATIONS: f64 = 4.0;
-/// Goodput may be above that of its link by this share: one segment more or less.
+/// Goodput may be above that of its link by this share: one segment more or less. What the path holds is
+/// added.
 const ABOVE: f64 = 0.02;
 
 /// Measures the path of each class, or of the one that is named, and prints a table.
@@ -91,9 +92,9 @@ fn cells(report: &PathReport) -> Cells {
         figures::percent(asked.lost),
         report.hops.map_or("-".to_owned(), |hops| hops.to_string()),
         asked.hops.to_string(),
-        bit_rate(report.down_bits),
+        bit_rate(report.down.bits),
         goodput(asked.down),
-        bit_rate(report.up_bits),
+        bit_rate(report.up.bits),
         goodput(asked.up),
     ]
 }
@@ -137,10 +138,10 @@ fn faults(report: &PathReport, limit: Duration) -> Vec<String> {
         let hops = report.hops.map_or("none".to_owned(), |hops| hops.to_string());
         faults.push(format!("the server answers from hop {hops}, not {}", asked.hops));
     }
-    for (direction, bits, asked) in
-        [("to the client", report.down_bits, asked.down), ("to the server", report.up_bits, asked.up)]
+    for (direction, goodput, asked) in
+        [("to the client", report.down, asked.down), ("to the server", report.up, asked.up)]
     {
-        faults.extend(goodput_fault(direction, bits, asked));
+        faults.extend(goodput_fault(direction, goodput, asked));
     }
     if let Some(p99) = report.lateness.quantile(Quantile::P99).filter(|p99| *p99 > limit) {
         faults.push(format!(
@@ -151,17 +152,17 @@ fn faults(report: &PathReport, limit: Duration) -> Vec<String> {
     faults
 }
 
-fn goodput_fault(direction: &str, bits: f64, asked: GoodputFigures) -> Option<String> {
-    let most = asked.bits?;
+fn goodput_fault(direction: &str, goodput: Goodput, asked: GoodputFigures) -> Option<String> {
+    let (most, bits) = (asked.bits?, goodput.bits);
     let share = bits / most;
-    if share > 1.0 + ABOVE {
+    if share > 1.0 + ABOVE + goodput.spread {
         return Some(format!(
             "TCP got {} {direction}, more than the links carry ({})",
             bit_rate(bits),
             bit_rate(most)
         ));
     }
-    let least = asked.least_share.filter(|least| share < *least)?;
+    let least = asked.least_share.map(|least| least - goodput.spread).filter(|least| share < *least)?;
     Some(format!(
         "TCP got {} {direction}, {} of what the links carry ({}), where {} are expected at least",
         bit_rate(bits),
@@ -221,7 +222,8 @@ mod tests {
     const LIMIT: Duration = Duration::from_ms(1);
 
     fn report() -> PathReport {
-        let goodput = GoodputFigures { bits: Some(10e6), least_share: Some(0.9) };
+        let goodput = GoodputFigures { bits: Some(10e6), least_share: Some(0.9), held_bytes: 1e5 };
+        let measured = Goodput { bits: 9.6e6, spread: 0.01 };
         PathReport {
             class: "home".to_owned(),
             client: Ipv4Addr::new(198, 18, 0, 1).into(),
@@ -236,8 +238,8 @@ mod tests {
             round_trips: vec![Duration::from_us(40_200); 100],
             pings: 100,
             hops: Some(2),
-            down_bits: 9.6e6,
-            up_bits: 9.6e6,
+            down: measured,
+            up: measured,
             lateness: Histogram::new(),
         }
     }
@@ -264,8 +266,8 @@ mod tests {
             (|report| report.round_trips.truncate(99), "1 of 100 pings were lost"),
             (|report| report.asked.lost = 0.2, "0 of 100 pings were lost, where 20.0 were expected"),
             (|report| report.hops = Some(3), "from hop 3, not 2"),
-            (|report| report.down_bits = 8.9e6, "8.90Mbit/s to the client, 89"),
-            (|report| report.up_bits = 10.3e6, "to the server, more than the links carry"),
+            (|report| report.down.bits = 8.8e6, "8.80Mbit/s to the client, 88"),
+            (|report| report.up.bits = 10.4e6, "to the server, more than the links carry"),
             (|report| report.lateness.record(Duration::from_ms(2)), "was late by"),
             (|report| report.hops = None, "from hop none"),
         ];
@@ -278,7 +280,7 @@ mod tests {
         let mut lossy = report();
         (lossy.asked.lost, lossy.asked.down.least_share) = (0.1, None);
         lossy.round_trips.truncate(85);
-        lossy.down_bits = 2e6;
+        lossy.down.bits = 2e6;
         assert_eq!(faults(&lossy, LIMIT), [""; 0], "chance, and what losses make of TCP");
     }
 }
