@@ -5,6 +5,7 @@
 
 mod awake;
 mod before_after;
+mod capture;
 mod closed;
 mod far;
 mod far_overload;
@@ -94,6 +95,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
+    Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
     Bench { name: "far-valid", run: far_valid::largest, beside: Beside::Sharing },
