@@ -40,6 +40,9 @@ _farfield() {
             farfield,help)
                 cmd="farfield__subcmd__help"
                 ;;
+            farfield,path)
+                cmd="farfield__subcmd__path"
+                ;;
             farfield,report)
                 cmd="farfield__subcmd__report"
                 ;;
@@ -130,6 +133,9 @@ _farfield() {
             farfield__subcmd__help,help)
                 cmd="farfield__subcmd__help__subcmd__help"
                 ;;
+            farfield__subcmd__help,path)
+                cmd="farfield__subcmd__help__subcmd__path"
+                ;;
             farfield__subcmd__help,report)
                 cmd="farfield__subcmd__help__subcmd__report"
                 ;;
@@ -218,7 +224,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve shell report compare runs verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -755,7 +761,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve shell report compare runs verify doctor fit audit export advise site generate help"
+            opts="run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -950,6 +956,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__path)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1111,6 +1131,59 @@ _farfield() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__path)
+            opts="-h --scenario --as --access --rtt --gateway --seed --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --scenario)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1492,7 +1565,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --access --rtt --server --gateway --seed --set --quiet --help"
+            opts="-q -h --scenario --as --beside --access --rtt --server --gateway --seed --set --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1514,6 +1587,10 @@ _farfield() {
                     return 0
                     ;;
                 --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --beside)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
