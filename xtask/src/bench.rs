@@ -22,6 +22,8 @@ mod page;
 mod peers;
 mod server;
 mod shards;
+mod shell;
+mod shell_users;
 mod simulated;
 mod spread;
 
@@ -104,6 +106,8 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "simulated", run: simulated::far_away, beside: Beside::Nothing },
     Bench { name: "simulated-backbone", run: simulated::backbone, beside: Beside::Nothing },
     Bench { name: "simulated-shards", run: simulated::shards, beside: Beside::Nothing },
+    Bench { name: "shell", run: shell::between_kernels, beside: Beside::Sharing },
+    Bench { name: "shell-users", run: shell_users::beside_wrk, beside: Beside::Sharing },
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
 ];

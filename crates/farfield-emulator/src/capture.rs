@@ -111,6 +111,6 @@ fn has_port(packet: &Packet, port: u16) -> bool {
     match &packet.carried {
         Carried::Tcp(tcp) => tcp.source_port == port || tcp.destination_port == port,
         Carried::Udp(udp) => udp.source_port == port || udp.destination_port == port,
-        Carried::Raw(_) => false,
+        Carried::Raw(_) | Carried::Framed(_) => false,
     }
 }

@@ -4,8 +4,12 @@
 //! the server's port. What such a packet says beyond its client and its direction fits beside its data;
 //! addresses and the server's port follow from the plan. Everything else (SACK blocks, fragments, ICMP,
 //! damage, other ports) is kept as the whole packet.
+//!
+//! Packets of real hosts stay in the buffer that their kernel handed over ([`Framed`]): what links ask of
+//! them lies in the fields that a segment needs not.
 
 use crate::client::PortKind;
+use crate::framed::Framed;
 use crate::packet::{Carried, Packet, Tcp, Udp, datagram_len, headers_len};
 use bytes::Bytes;
 use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
@@ -30,7 +34,7 @@ pub(crate) struct Flight<C> {
     shift: u8,
     ttl: u8,
     bits: u8,
-    /// The ECN codepoint, and whether it is a datagram.
+    /// The ECN codepoint, and whether it is a datagram or a frame.
     ip: u8,
     /// Stages behind it.
     pub stage: u8,
@@ -63,10 +67,15 @@ const PSH: u8 = 16;
 const STAMPS: u8 = 32;
 const SACK_PERMITTED: u8 = 64;
 const V6: u8 = 128;
+/// Of a frame.
+const WHOLE: u8 = 1;
 
 /// The bits of ECN.
 const ECN: u8 = 0b11;
 const DATAGRAM: u8 = 4;
+/// A frame, of which `seq` is the first packet, `ack` their number, and `stamp` the bytes of the longest; `bits`
+/// is [`WHOLE`] if routers may not cut them.
+const FRAME: u8 = 8;
 
 /// The TTL that emulated hosts send with.
 const TTL: u8 = 64;
@@ -160,6 +169,37 @@ impl<C: Copy> Flight<C> {
         }
     }
 
+    /// Packets of a real host.
+    fn frame(packet: Packet, framed: Framed, client: C, up: bool) -> Flight<C> {
+        let (bytes, first, count) = framed.into_parts();
+        Flight {
+            content: Content::Data(bytes),
+            client,
+            seq: first.into(),
+            ack: count.into(),
+            stamp: packet.bytes,
+            echo: 0,
+            port: 0,
+            window: 0,
+            mss: 0,
+            shift: NO_SHIFT,
+            ttl: packet.ttl,
+            bits: if packet.whole { WHOLE } else { 0 },
+            ip: FRAME | packet.ecn.bits(),
+            stage: 0,
+            up,
+        }
+    }
+
+    /// Packets that travel together.
+    pub fn packets(&self) -> u64 {
+        match &self.content {
+            Content::Whole(packet) => packet.packets(),
+            Content::Data(_) if self.is_frame() => self.ack.into(),
+            Content::Data(_) => 1,
+        }
+    }
+
     /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's
     /// port are those of the plan.
     pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
@@ -176,10 +216,14 @@ impl<C: Copy> Flight<C> {
                 let port = port(udp.source_port, udp.destination_port);
                 Some(Flight::datagram((client, up), is_v6, port, ecn, &udp.payload))
             }
-            Carried::Raw(_) => None,
+            Carried::Raw(_) | Carried::Framed(_) => None,
         };
         if let Some(flight) = flight {
             return Flight { ttl, ip: flight.ip & !ECN | ecn.bits(), ..flight };
+        }
+        if let Carried::Framed(framed) = &packet.carried {
+            let framed = framed.clone();
+            return Flight::frame(packet, framed, client, up);
         }
         Flight::whole(packet, client, up, 0)
     }
@@ -191,10 +235,11 @@ impl<C: Copy> Flight<C> {
         Flight { content, client, seq, ack, stamp, echo, port, window, mss, shift, ttl, bits, ip, stage, up }
     }
 
-    /// Bytes from the IP header on.
+    /// Bytes from the IP header on; of packets that travel together, those of the longest.
     pub fn bytes(&self) -> u32 {
         match &self.content {
             Content::Whole(packet) => packet.bytes,
+            Content::Data(_) if self.is_frame() => self.stamp,
             Content::Data(data) if self.is_datagram() => datagram_len(self.has(V6), data),
             Content::Data(data) => self.headers_len() + data.len() as u32,
         }
@@ -204,7 +249,7 @@ impl<C: Copy> Flight<C> {
     pub fn is_whole(&self) -> bool {
         match &self.content {
             Content::Whole(packet) => packet.whole,
-            _ => true,
+            Content::Data(_) => !self.is_frame() || self.bits == WHOLE,
         }
     }
 
@@ -239,8 +284,9 @@ impl<C: Copy> Flight<C> {
             Content::Whole(packet) => match &packet.carried {
                 Carried::Tcp(tcp) => Some((PortKind::Tcp, port(tcp.source_port, tcp.destination_port))),
                 Carried::Udp(udp) => Some((PortKind::Udp, port(udp.source_port, udp.destination_port))),
-                Carried::Raw(_) => None,
+                Carried::Raw(_) | Carried::Framed(_) => None,
             },
+            Content::Data(_) if self.is_frame() => None,
             Content::Data(_) if self.is_datagram() => Some((PortKind::Udp, self.port)),
             Content::Data(_) => Some((PortKind::Tcp, self.port)),
         }
@@ -248,6 +294,9 @@ impl<C: Copy> Flight<C> {
 
     /// The segment or the datagram, with the server on `server_port`; or the packet, if it was kept whole.
     pub fn open(self, server_port: u16) -> Contents {
+        if self.is_frame() {
+            return Contents::Whole(Box::new(self.into_frame()));
+        }
         let (segment, is_datagram) = (self.header(), self.is_datagram());
         let (source_port, destination_port) =
             if self.up { (self.port, server_port) } else { (server_port, self.port) };
@@ -264,6 +313,9 @@ impl<C: Copy> Flight<C> {
 
     /// The packet. `addresses` are those of what the client sends to the server.
     pub fn into_packet(self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> Packet {
+        if self.is_frame() {
+            return self.into_frame();
+        }
         let (up, ttl, ecn) = (self.up, self.ttl, self.ecn());
         let addresses = || if up { addresses() } else { addresses().reversed() };
         match self.open(server_port) {
@@ -271,6 +323,25 @@ impl<C: Copy> Flight<C> {
             Contents::Datagram(udp) => Packet { ttl, ..Packet::udp(addresses(), ecn, udp) },
             Contents::Whole(packet) => *packet,
         }
+    }
+
+    /// The packets of a real host that this is.
+    fn into_frame(self) -> Packet {
+        let ecn = self.ecn();
+        let Content::Data(bytes) = self.content else { unreachable!("a frame is bytes") };
+        let framed = Framed::of_parts(bytes, self.seq as u16, self.ack as u16);
+        Packet {
+            addresses: framed.addresses(),
+            ttl: self.ttl,
+            ecn,
+            whole: self.bits == WHOLE,
+            bytes: self.stamp,
+            carried: Carried::Framed(framed),
+        }
+    }
+
+    fn is_frame(&self) -> bool {
+        self.ip & FRAME != 0
     }
 
     fn is_datagram(&self) -> bool {

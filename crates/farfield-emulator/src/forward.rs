@@ -132,7 +132,7 @@ pub(crate) trait Forward {
             Carried::Tcp(tcp) => Some((from, tcp.source_port)),
             Carried::Udp(udp) if up => Some((to, udp.destination_port)),
             Carried::Udp(udp) => Some((from, udp.source_port)),
-            Carried::Raw(_) => None,
+            Carried::Raw(_) | Carried::Framed(_) => None,
         };
         let is_plain = far == Some((server.ip(), server.port()));
         self.set_out(Flight::of(packet, client, up, is_plain));
@@ -191,7 +191,7 @@ pub(crate) trait Forward {
                 Some(flight)
             }
             Passing::Expired => {
-                self.transit_mut().drops.expired += 1;
+                self.transit_mut().drops.expired += flight.packets();
                 self.refuse(flight, Some(node), IcmpError::HopLimitExceeded);
                 None
             }
@@ -223,7 +223,7 @@ pub(crate) trait Forward {
                 None
             }
             Fit::TooBig => {
-                self.transit_mut().drops.too_big += 1;
+                self.transit_mut().drops.too_big += flight.packets();
                 let next_hop_mtu = mtu.as_bytes() as u16;
                 self.refuse(flight, node, IcmpError::TooBig { next_hop_mtu });
                 None

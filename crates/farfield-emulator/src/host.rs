@@ -24,6 +24,12 @@ impl ClientSide {
             Carried::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
             Carried::Udp(udp) => self.receive_datagram(client, Some(&packet), packet.ecn, udp.clone()),
             Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
+            // A real host's, for an emulated one.
+            Carried::Framed(_) => {
+                if let Some(packet) = Packet::raw(packet.to_bytes().into()) {
+                    self.receive(client, packet);
+                }
+            }
         }
     }
 

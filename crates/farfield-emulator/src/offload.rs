@@ -154,7 +154,7 @@ impl<'a> Frame<'a> {
                     udp.repr().emit_partial(&packet.addresses, udp.payload.len(), out);
                 })
             }
-            Carried::Raw(_) => {
+            Carried::Raw(_) | Carried::Framed(_) => {
                 let mut head = [0; HEAD_MAX];
                 head[..VnetHeader::LEN].copy_from_slice(&VnetHeader::default().emit());
                 Frame { head, head_len: VnetHeader::LEN, rest: packet.to_bytes().into() }

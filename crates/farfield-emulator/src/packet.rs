@@ -6,6 +6,7 @@
 //! router quotes it, and in captures.
 
 use crate::convert::{repr_of, segment_of};
+use crate::framed::Framed;
 use bytes::Bytes;
 use farfield_tcp::{Options, Segment};
 use farfield_wire::{
@@ -27,7 +28,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// False if routers may cut it into fragments: IPv4 without DF.
     pub whole: bool,
-    /// Bytes from the IP header on.
+    /// Bytes from the IP header on; of packets that travel together, those of the longest.
     pub bytes: u32,
     /// Contents.
     pub carried: Carried,
@@ -43,6 +44,8 @@ pub enum Carried {
     /// Anything else: the whole packet as bytes, its TTL field not yet counted down, nor its ECN bits
     /// marked.
     Raw(Bytes),
+    /// One packet of a real host, or several that travel together, as its kernel handed them over.
+    Framed(Framed),
 }
 
 /// A TCP segment with its ports and data.
@@ -109,8 +112,14 @@ impl Packet {
         Some(Packet { addresses, ttl, ecn, whole: true, bytes: ip.bytes().len() as u32, carried })
     }
 
+    /// Packets that it stands for: of a real host, those that travel together.
+    pub fn packets(&self) -> u64 {
+        if let Carried::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
+    }
+
     /// Writes the packet with this TTL, this ECN codepoint and whole checksums to the front of `out`, which
-    /// must hold its bytes (of a segment, as many as its headers and data take); returns their number.
+    /// must hold its bytes (of a segment, as many as its headers and data take); returns their number. Of packets
+    /// that travel together it writes the first.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
             Carried::Tcp(tcp) => {
@@ -126,6 +135,11 @@ impl Packet {
                 set_ecn(out, self.ecn);
                 bytes.len()
             }
+            Carried::Framed(framed) => {
+                let bytes = framed.to_bytes(self.ttl, self.ecn);
+                out[..bytes.len()].copy_from_slice(&bytes);
+                bytes.len()
+            }
         }
     }
 
@@ -135,6 +149,7 @@ impl Packet {
             Carried::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
             Carried::Udp(udp) => udp.payload.len() + HEADERS_MAX,
             Carried::Raw(bytes) => bytes.len(),
+            Carried::Framed(framed) => return framed.to_bytes(self.ttl, self.ecn),
         };
         let mut out = vec![0; payload];
         let len = self.write(&mut out);
@@ -201,7 +216,7 @@ impl Tcp {
     }
 }
 
-fn keeps_whole(ip: &IpPacket<'_>) -> bool {
+pub(crate) fn keeps_whole(ip: &IpPacket<'_>) -> bool {
     match ip {
         IpPacket::V4(v4) => v4.dont_fragment(),
         IpPacket::V6(_) => true,

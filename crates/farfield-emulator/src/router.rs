@@ -3,8 +3,12 @@
 //!
 //! It is the delay router of Banga and Druschel (1999, section 4.3) with the links, queues, losses and
 //! topologies of this crate: each packet takes the way that one of an emulated client would take, and is
-//! otherwise passed on as it is. Packets are handed in as bytes ([`Packet::raw`]), since a kernel may set
-//! options that an emulated host has no meaning for.
+//! otherwise passed on as it is. Packets are handed in as bytes ([`Packet::raw`], or
+//! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that an
+//! emulated host has no meaning for.
+//!
+//! Large packets pass whole where all that the links of their way do is take time. Elsewhere they are cut
+//! where they come in: each packet is queued, lost and delayed by itself.
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientSide};
@@ -13,12 +17,13 @@ use crate::directory::Directory;
 use crate::forward::Forward;
 use crate::lag;
 use crate::lateness::Lateness;
-use crate::packet::Packet;
-use crate::plan::NetworkPlan;
+use crate::packet::{Carried, Packet};
+use crate::plan::{ClientPlan, HopPlan, NetworkPlan};
 use crate::slots::ClientSlot;
 use crate::transit::{Departure, Drops, Event};
 use farfield_base::Instant;
 use farfield_base::random::Seed;
+use farfield_net::LinkModel;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,15 +36,42 @@ use std::sync::Arc;
 pub struct Router {
     directory: Directory,
     side: ClientSide,
+    lets_whole: LetsWhole,
+}
+
+/// Where all links only take time, up and down: of clients' own links by class, of shared ones by route.
+#[derive(Debug)]
+struct LetsWhole {
+    classes: Box<[[bool; 2]]>,
+    routes: Box<[[bool; 2]]>,
+}
+
+impl LetsWhole {
+    fn new(plan: &NetworkPlan) -> LetsWhole {
+        let own = |links: &[Arc<LinkModel>]| links.iter().all(|link| link.only_takes_time());
+        let shared = |hops: &[HopPlan]| {
+            let mut links = hops.iter().filter_map(|hop| hop.link);
+            links.all(|link| plan.shared[link.index()].only_takes_time())
+        };
+        LetsWhole {
+            classes: plan.classes.iter().map(|class| [own(&class.up), own(&class.down)]).collect(),
+            routes: plan.routes.iter().map(|route| [shared(&route.up), shared(&route.down)]).collect(),
+        }
+    }
+
+    fn of(&self, client: &ClientPlan, up: bool) -> bool {
+        let direction = usize::from(!up);
+        self.classes[usize::from(client.class)][direction] && self.routes[client.route as usize][direction]
+    }
 }
 
 impl Router {
     /// A router for the clients of `network`, whose links draw from `seed`.
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
-        let directory = Directory::new(&network);
+        let (directory, lets_whole) = (Directory::new(&network), LetsWhole::new(&network));
         let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
         side.arrivals = Some(VecDeque::new());
-        Router { directory, side }
+        Router { directory, side, lets_whole }
     }
 
     /// Captures packets from now on.
@@ -84,21 +116,40 @@ impl Router {
     /// counted as for nobody.
     pub fn handle_client_packet(&mut self, now: Instant, packet: Packet) {
         let source = packet.addresses.source();
-        self.enter(now, source, |side, client| side.send_up(client, packet));
+        self.enter(now, source, packet, true);
     }
 
     /// Takes a packet that a server sent to a client at `now`.
     pub fn handle_server_packet(&mut self, now: Instant, packet: Packet) {
         let destination = packet.addresses.destination();
-        self.enter(now, destination, |side, client| side.send_down(client, packet));
+        self.enter(now, destination, packet, false);
     }
 
-    /// Lets a packet of the client at `address` in.
-    fn enter(&mut self, now: Instant, address: IpAddr, send: impl FnOnce(&mut ClientSide, ClientSlot)) {
+    /// Lets a packet of the client at `address` in, or each packet of a large one that may not pass whole.
+    fn enter(&mut self, now: Instant, address: IpAddr, packet: Packet, up: bool) {
         self.side.transit.now = self.side.transit.now.max(now);
-        match self.directory.find(address) {
-            Some(client) => send(&mut self.side, client.slot(1)),
-            None => self.side.transit.drops.nobody += 1,
+        let Some(client) = self.directory.find(address) else {
+            self.side.transit.drops.nobody += packet.packets();
+            return;
+        };
+        let passes = packet.packets() == 1
+            || packet.whole
+                && self.side.tap.is_none()
+                && self.lets_whole.of(&self.side.transit.plan.clients[client.index()], up);
+        let slot = client.slot(1);
+        match &packet.carried {
+            Carried::Framed(framed) if !passes => {
+                framed.pieces().for_each(|piece| self.send(slot, piece.into_packet(), up));
+            }
+            _ => self.send(slot, packet, up),
+        }
+    }
+
+    fn send(&mut self, client: ClientSlot, packet: Packet, up: bool) {
+        if up {
+            self.side.send_up(client, packet);
+        } else {
+            self.side.send_down(client, packet);
         }
     }
 

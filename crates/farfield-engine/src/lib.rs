@@ -22,6 +22,7 @@ mod meters;
 pub mod monitor;
 pub mod observe;
 pub mod os;
+pub mod path;
 pub mod placement;
 pub mod plane;
 pub mod preflight;

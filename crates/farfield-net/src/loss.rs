@@ -55,6 +55,15 @@ impl Loss {
         }
     }
 
+    /// The share of packets lost in the long run.
+    pub fn loss_rate(&self) -> f64 {
+        match self {
+            Loss::None => 0.0,
+            Loss::Independent(probability) => probability.as_f64(),
+            Loss::GilbertElliott(model, _) => model.loss_rate(),
+        }
+    }
+
     /// The packets that share a memory of losses.
     pub fn scope(&self) -> Scope {
         match self {

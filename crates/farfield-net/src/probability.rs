@@ -25,6 +25,11 @@ impl Probability {
         Probability { below: (probability * 18_446_744_073_709_551_616.0) as u64 } // `as` saturates
     }
 
+    /// The probability as a number from 0 to 1.
+    pub fn as_f64(self) -> f64 {
+        self.below as f64 / 18_446_744_073_709_551_616.0
+    }
+
     /// Draws whether the event happens.
     pub fn happens(self, rng: &mut Stream) -> bool {
         match self.below {

@@ -64,6 +64,31 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     }
 }
 
+/// As [`set_hop_limit`], of the front of a packet that holds its fixed IP header: 20 bytes of IPv4, 40 of
+/// IPv6. Anything else stays as it is.
+pub fn set_hop_limit_of_header(header: &mut [u8], hops: u8) {
+    match header.first().map(|first| first >> 4) {
+        Some(4) if header.len() >= 20 => {
+            let word = u16_at(header, 8) & 0x00ff | u16::from(hops) << 8;
+            change_v4_word(header, 8, word);
+        }
+        Some(6) if header.len() >= 40 => header[7] = hops,
+        _ => {}
+    }
+}
+
+/// As [`set_ecn`], of the front of a packet that holds its fixed IP header.
+pub fn set_ecn_of_header(header: &mut [u8], ecn: Ecn) {
+    match header.first().map(|first| first >> 4) {
+        Some(4) if header.len() >= 20 => {
+            let word = u16_at(header, 0) & !u16::from(ecn::MASK) | u16::from(ecn.bits());
+            change_v4_word(header, 0, word);
+        }
+        Some(6) if header.len() >= 40 => header[1] = header[1] & !(ecn::MASK << 4) | ecn.bits() << 4,
+        _ => {}
+    }
+}
+
 fn change_v4_word(packet: &mut [u8], at: usize, new: u16) {
     let checksum = update_checksum(u16_at(packet, 10), u16_at(packet, at), new);
     put_u16(packet, at, new);
@@ -92,6 +117,9 @@ mod tests {
             repr.emit(0, &mut packet);
             let mut expected = packet;
             set_hop_limit(&mut expected, hops - 1);
+            let mut of_header = packet;
+            set_hop_limit_of_header(&mut of_header, hops - 1);
+            prop_assert_eq!(expected, of_header);
             prop_assert_eq!(decrement_hop_limit(&mut packet), Ok(true));
             prop_assert_eq!(expected, packet);
             prop_assert_eq!(mark_congestion(&mut packet), Ok(class & 3 != 0));

@@ -14,6 +14,7 @@
 //! | read a packet from the gateway | [`VnetHeader`], [`IpPacket::parse`], [`IpPacket::transport`] |
 //! | write one | [`write_packet`] (whole), or `emit` of each layer where the payload stays elsewhere |
 //! | cut a large segment into packets | [`Tso`] |
+//! | a run of a large packet's packets as one again | [`Large`] |
 //! | forward | [`decrement_hop_limit`], [`Fragments`], [`IcmpError`] |
 //! | put fragments together | [`Reassembler`] |
 //! | write and read captures | [`pcapng`] |
@@ -33,6 +34,7 @@ mod icmpv6;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod large;
 mod packet;
 pub mod pcapng;
 mod quote;
@@ -46,7 +48,9 @@ mod vnet;
 
 pub use checksum::{Sum, complete_checksum, update_checksum, update_checksum_u32};
 pub use ecn::Ecn;
-pub use forward::{decrement_hop_limit, mark_congestion, set_ecn, set_hop_limit};
+pub use forward::{
+    decrement_hop_limit, mark_congestion, set_ecn, set_ecn_of_header, set_hop_limit, set_hop_limit_of_header,
+};
 pub use fragment::{FragmentError, Fragments, Piece};
 pub use icmp::IcmpPacket;
 pub use icmp_error::{IcmpError, echo_reply};
@@ -55,6 +59,7 @@ pub use icmpv6::{Icmpv6Repr, Unreachablev6};
 pub use ip::{Addresses, FragmentInfo, IpPacket, IpRepr, ParseError, Protocol, Transport};
 pub use ipv4::{Ipv4Options, Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
+pub use large::Large;
 pub use packet::{Message, write_packet};
 pub use quote::Quote;
 pub use reassembly::{Expired, FragmentFault, Reassembled, Reassembler, ReassemblyLimits};

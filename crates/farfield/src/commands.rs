@@ -9,6 +9,7 @@ pub mod export;
 pub mod fit;
 pub mod generate;
 pub mod once;
+pub mod path;
 pub mod report;
 pub mod run;
 pub mod serve;

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod compare;
 pub mod export;
 pub mod fit;
+pub mod path;
 pub mod report;
 pub mod shell;
 pub mod site;
@@ -36,6 +37,8 @@ pub enum Command {
     Serve(ServeFlags),
     /// Run any program behind an emulated path to a server.
     Shell(shell::ShellFlags),
+    /// Measure the paths of clients, and compare them with what was asked for.
+    Path(path::PathFlags),
     /// Print the result of a run again, from its directory.
     Report(report::ReportFlags),
     /// Compare runs: whether they differ, by how much, and with what confidence.

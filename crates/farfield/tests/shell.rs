@@ -98,3 +98,53 @@ fn nothing_is_left_behind() {
         });
     }
 }
+
+/// Names: the hosts of the path are found, over UDP and TCP, and any other name is known to be nobody's at
+/// once, without a question to anyone outside.
+#[test]
+fn names_are_those_of_the_path() {
+    let test = "names_are_those_of_the_path";
+    if !may_build(test) || find(test, "dig").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let line = "dig +short server; dig +tcp +short server; dig nobody.example | grep -o 'status: [A-Z]*'
+        dig server AAAA | grep -o 'status: [A-Z]*'; getent hosts nobody.example; echo getent $?";
+    let ended = place.farfield_with(&["shell", "--rtt", "20ms", "--", "sh", "-c", line]).exits(0);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines, ["192.0.2.1", "192.0.2.1", "status: NXDOMAIN", "status: NOERROR", "getent 2"]);
+    assert!(ended.stderr.contains("lookups of names that are not here"), "{ended:?}");
+}
+
+/// Two programs on one network: both are at addresses of their own, the second ends with the first, and a
+/// class without enough clients is said to have too few.
+#[test]
+fn programs_run_beside_one_another() {
+    let test = "programs_run_beside_one_another";
+    if !may_build(test) {
+        return;
+    }
+    let place = Place::new();
+    let marker = place.path("beside");
+    place.write(
+        "two.toml",
+        "plane = 'emulated'\n[network]\nclients = 2\n[[network.class]]\nname = 'home'\nrtt = '20ms'
+        [[network.class]]\nname = 'office'\nrtt = '30ms'\n",
+    );
+    let scenario = place.path("two.toml");
+    let scenario = scenario.to_str().expect("a plain path");
+    let beside =
+        format!("office=echo $FARFIELD_CLIENT > {0}.new; mv {0}.new {0}; sleep 600", marker.display());
+    let line =
+        format!("until [ -e {0} ]; do :; done; echo $FARFIELD_CLIENT and $(cat {0})", marker.display());
+    let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", &beside];
+    words.extend(["--", "sh", "-c", &line]);
+    let ended = place.farfield_with(&words).exits(0);
+    let (first, second) = ended.stdout.trim().split_once(" and ").expect("two addresses");
+    assert!(first != second && [first, second].iter().all(|a| a.starts_with("198.18.")), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("beside it, office is {second}")), "{ended:?}");
+    let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", "home=true"];
+    words.extend(["--", "true"]);
+    let ended = place.farfield_with(&words).exits(2);
+    assert!(ended.stderr.contains("there are 1 clients of the class `home` for 2 programs"), "{ended:?}");
+}

@@ -12,6 +12,9 @@ use super::spread::Spread;
 use anyhow::{Context, Result};
 use std::fs;
 
+/// The folder of a run below the lab's, and the scenario in it.
+pub const FOLDER: &str = "far";
+pub const SCENARIO: &str = "scenario.toml";
 /// Connections at once of wrk, which waits for no round trip.
 const CONNECTIONS: u32 = 256;
 
@@ -156,7 +159,7 @@ impl<'a> Far<'a> {
     /// Runs it after two seconds of warm-up.
     pub fn run(&self, lab: &Lab) -> Result<Summary> {
         let Far { rest, path, .. } = self;
-        let folder = lab.scratch().join("far");
+        let folder = lab.scratch().join(FOLDER);
         fs::create_dir_all(&folder)?;
         let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
         let nginx = xtask::system::find("nginx").context("nginx is missing")?;
@@ -179,7 +182,7 @@ impl<'a> Far<'a> {
             folder.join("nginx.log").display(),
             config.display(),
         );
-        let file = folder.join("scenario.toml");
+        let file = folder.join(SCENARIO);
         fs::write(&file, scenario)?;
         let file = file.to_str().context("a scratch folder with a plain name")?;
         let mut command = farfield::command(lab.farfield(), file, self.seconds, lab.scratch());

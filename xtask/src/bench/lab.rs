@@ -179,6 +179,11 @@ impl Lab {
         self.measure_on(Some(self.generator_cpu), command, seconds)
     }
 
+    /// Runs `command`, which should take about `seconds`, on whichever processors the kernel chooses.
+    pub fn measure_anywhere(&self, command: &Command, seconds: u32) -> Result<Ran> {
+        self.measure_on(None, command, seconds)
+    }
+
     fn measure_on(&self, cpu: Option<usize>, command: &Command, seconds: u32) -> Result<Ran> {
         self.host.undisturbed(seconds, || self.measure_once(cpu, command, seconds))
     }

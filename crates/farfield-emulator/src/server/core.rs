@@ -165,6 +165,12 @@ impl Core {
                     self.flush_closed(now);
                 }
             }
+            // A real host's, for a model.
+            Carried::Framed(_) => {
+                if let Some(packet) = Packet::raw(packet.to_bytes().into()) {
+                    self.handle_packet(now, client, packet);
+                }
+            }
         }
     }
 

@@ -8,13 +8,18 @@ use std::net::IpAddr;
 use std::path::Path;
 
 const HOSTS: &str = "/etc/hosts";
+const RESOLVER: &str = "/etc/resolv.conf";
+const SWITCH: &str = "/etc/nsswitch.conf";
+/// Folders with sockets of caches of names, which reach out of a network namespace.
+const CACHES: [&str; 2] = ["/run/nscd", "/var/run/nscd"];
 
-/// Adds names to `/etc/hosts` (hosts(5)), for the calling thread and what it starts: it gets a mount
-/// namespace of its own, where the new file `over` lies over the machine's.
+/// Adds names to `/etc/hosts` (hosts(5)), for the calling thread and what it starts, and lets them ask
+/// `resolver` for all others, and nobody else: they get a mount namespace of their own, where files in
+/// `folder` lie over the machine's.
 ///
 /// # Errors
-/// `EPERM` without `CAP_SYS_ADMIN`, `NotFound` without that file; then the machine's stays.
-pub fn add_hosts(hosts: &[(IpAddr, &str)], over: &Path) -> io::Result<()> {
+/// `EPERM` without `CAP_SYS_ADMIN`, `NotFound` without `/etc/hosts`; then the machine's stay.
+pub fn add_names(hosts: &[(IpAddr, &str)], resolver: Option<IpAddr>, folder: &Path) -> io::Result<()> {
     let mut text = std::fs::read_to_string(HOSTS)?;
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -22,14 +27,51 @@ pub fn add_hosts(hosts: &[(IpAddr, &str)], over: &Path) -> io::Result<()> {
     for (address, name) in hosts {
         let _ = writeln!(text, "{address}\t{name}");
     }
-    std::fs::write(over, text)?;
     unshare_mounts()?;
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
-    Ok(mount_bind(over, HOSTS)?)
+    lay_over(HOSTS, "hosts", &text, folder)?;
+    if let Some(resolver) = resolver {
+        // Without this file the C library asks 127.0.0.1, and without the next it asks as here.
+        let _ = lay_over(RESOLVER, "resolv.conf", &format!("nameserver {resolver}\n"), folder);
+        if let Ok(text) = std::fs::read_to_string(SWITCH) {
+            let _ = lay_over(SWITCH, "nsswitch.conf", &of_files_and_dns(&text), folder);
+        }
+        let empty = folder.join("nothing");
+        std::fs::create_dir_all(&empty)?;
+        for cache in CACHES.iter().filter(|cache| Path::new(cache).is_dir()) {
+            mount_bind(&empty, *cache)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows `text` in place of a file that there is.
+fn lay_over(file: &str, name: &str, text: &str, folder: &Path) -> io::Result<()> {
+    let over = folder.join(name);
+    std::fs::write(&over, text)?;
+    Ok(mount_bind(&over, file)?)
+}
+
+/// A name service switch (nsswitch.conf(5)) whose hosts come from files and DNS: a service such as
+/// systemd-resolved would be asked outside the namespace.
+fn of_files_and_dns(switch: &str) -> String {
+    let others = switch.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
+    others.chain(["hosts: files dns"]).fold(String::new(), |text, line| text + line + "\n")
 }
 
 #[expect(unsafe_code, reason = "unsharing can be unsafe, for descriptors")]
 fn unshare_mounts() -> io::Result<()> {
     // SAFETY: descriptors stay shared, which is the one thing that the call asks for.
     Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_come_from_files_and_dns() {
+        let switch = "passwd: files systemd\n  hosts: files resolve [!UNAVAIL=return] dns\nports: db\n";
+        assert_eq!(of_files_and_dns(switch), "passwd: files systemd\nports: db\nhosts: files dns\n");
+    }
 }

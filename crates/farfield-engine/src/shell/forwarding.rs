@@ -1,106 +1,153 @@
-//! The thread that passes packets on between a program's kernel and a server's, by the clock.
+//! The thread that passes packets on between programs' kernels and a server's, by the clock.
 //!
-//! Its loop handles due events, each at its own instant; lets out packets that have arrived at either end;
-//! reads both ends; and sleeps until the next of these. Shortly before an event is due it does not sleep any
-//! more, since waking takes longer.
+//! Its loop handles due events, each at its own instant; lets out packets that have arrived at any end;
+//! reads all ends; and sleeps until the next of these. Waking takes time, more on some machines than on
+//! others: it sleeps as much shorter as waking took of late, and waits the rest awake.
 
 use super::packet_port::{PacketPort, Received};
-use crate::os::clock::Clock;
+use crate::emulated::breaks::Breaks;
+use crate::os::clock::{Clock, thread_cpu};
+use crate::os::processors;
 use crate::testbed::Queue;
 use crate::worker_loop::timespec;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::{Drops, Packet, Router, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
+use smallvec::SmallVec;
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Events handled before packets are read again.
 const STEPS_A_TURN: usize = 64;
 /// Packets read from an end before the other's turn.
 const READS_A_TURN: usize = 64;
-/// An event due sooner than this is awaited without sleeping.
-const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
+/// Events handled, or packets read, before what has arrived is let out: enough that neighbours join, few
+/// enough that none waits longer than a write takes.
+const BEFORE_LETTING_OUT: usize = 16;
 /// The longest sleep, after which the halt flag is looked at.
 const SLEEP_MAX: Duration = Duration::from_ms(50);
 
 pub(super) struct Forwarding {
     router: Router,
-    program: PacketPort,
+    /// The programs' ends, with their addresses.
+    programs: Vec<(IpAddr, PacketPort)>,
     server: PacketPort,
     clock: Clock,
+    alarm: Alarm,
+    /// Whether it never sleeps.
+    polls: bool,
+    real_time: bool,
     forwarded: Forwarded,
 }
 
 /// What was passed on.
-pub(super) struct Forwarded {
+#[derive(Debug, Default)]
+pub(crate) struct Forwarded {
     pub up: u64,
     pub down: u64,
     pub refused: u64,
     pub drops: Drops,
     pub lateness: Histogram,
+    /// Processor time of the thread.
+    pub cpu: Duration,
     pub failed: Option<io::Error>,
 }
 
+/// An end of the network.
 #[derive(Clone, Copy)]
 enum End {
-    Program,
+    /// A program's, by its number.
+    Program(usize),
     Server,
 }
 
 impl Forwarding {
-    pub fn new(router: Router, program: Queue, server: Queue, clock: Clock) -> Forwarding {
-        let forwarded = Forwarded {
-            up: 0,
-            down: 0,
-            refused: 0,
-            drops: Drops::default(),
-            lateness: Histogram::new(),
-            failed: None,
-        };
-        let (program, server) = (PacketPort::new(program), PacketPort::new(server));
-        Forwarding { router, program, server, clock, forwarded }
+    pub fn new(router: Router, programs: Vec<(IpAddr, Queue)>, server: Queue, clock: Clock) -> Forwarding {
+        let port = |(address, queue)| (address, PacketPort::new(queue));
+        Forwarding {
+            router,
+            programs: programs.into_iter().map(port).collect(),
+            server: PacketPort::new(server),
+            clock,
+            alarm: Alarm::default(),
+            polls: false,
+            real_time: false,
+            forwarded: Forwarded::default(),
+        }
+    }
+
+    /// Sets whether the thread polls without sleeping, and whether it asks for a real-time priority.
+    pub fn running(self, polls: bool, real_time: bool) -> Forwarding {
+        Forwarding { polls, real_time, ..self }
     }
 
     /// Passes packets on until `halt` is set.
     pub fn run(mut self, halt: &AtomicBool) -> Forwarded {
+        // Without it packets are a little later, and the lateness says so.
+        let _ = processors::reduce_wake_latency();
+        let mut breaks = if self.real_time { Breaks::at_real_time_priority() } else { Breaks::none() };
         while !halt.load(Ordering::Relaxed) {
             let worked = self.do_what_is_due();
-            match self.take(End::Program).and_then(|took| Ok(took | self.take(End::Server)?)) {
+            let clock = self.clock;
+            breaks.take_if_due(clock.now(), || clock.now());
+            match self.take_all() {
                 Ok(took) if took || worked => {}
-                Ok(_) => self.sleep(),
+                Ok(_) => self.sleep(&mut breaks),
                 Err(error) => {
                     self.forwarded.failed = Some(error);
                     break;
                 }
             }
         }
-        self.forwarded.drops = self.router.drops();
+        self.forwarded.drops.add(&self.router.drops());
+        let ports = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        self.forwarded.refused += ports.map(|port| port.refused).sum::<u64>();
+        self.forwarded.cpu = thread_cpu();
         self.forwarded
     }
 
     /// Handles the events that are due by now, up to a turn's share; false if there were none.
     fn do_what_is_due(&mut self) -> bool {
-        for step in 0..STEPS_A_TURN {
+        for step in 1..=STEPS_A_TURN {
             if !self.router.step(self.clock.now(), &mut ()) {
-                return step > 0;
+                self.let_out();
+                return step > 1;
             }
-            self.let_out();
+            if step % BEFORE_LETTING_OUT == 0 {
+                self.let_out();
+            }
         }
         true
     }
 
+    /// Reads packets from all ends; false if there were none.
+    fn take_all(&mut self) -> io::Result<bool> {
+        let mut took = self.take(End::Server)?;
+        for program in 0..self.programs.len() {
+            took |= self.take(End::Program(program))?;
+        }
+        Ok(took)
+    }
+
     /// Reads packets from an end, up to a turn's share; false if there were none.
     fn take(&mut self, end: End) -> io::Result<bool> {
-        for read in 0..READS_A_TURN {
+        for read in 1..=READS_A_TURN {
             let port = match end {
-                End::Program => &mut self.program,
+                End::Program(program) => &mut self.programs[program].1,
                 End::Server => &mut self.server,
             };
             match port.receive()? {
                 Received::Packet(packet) => self.hand_in(end, packet),
                 Received::Malformed => self.forwarded.refused += 1,
-                Received::Nothing => return Ok(read > 0),
+                Received::Nothing => {
+                    self.let_out();
+                    return Ok(read > 1);
+                }
+            }
+            if read % BEFORE_LETTING_OUT == 0 {
+                self.let_out();
             }
         }
         Ok(true)
@@ -112,45 +159,106 @@ impl Forwarding {
         let now = self.clock.now();
         let at = self.router.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now));
         match end {
-            End::Program => {
-                self.forwarded.up += 1;
+            End::Program(program) => {
+                if packet.addresses.source() != self.programs[program].0 {
+                    // A program has the address of its own client and no other's.
+                    self.forwarded.drops.nobody += packet.packets();
+                    return;
+                }
+                self.forwarded.up += packet.packets();
                 self.router.handle_client_packet(at, packet);
             }
             End::Server => {
-                self.forwarded.down += 1;
+                self.forwarded.down += packet.packets();
                 self.router.handle_server_packet(at, packet);
             }
         }
-        self.let_out();
     }
 
     /// Writes the packets that have arrived to their kernels.
     fn let_out(&mut self) {
         while let Some(departure) = self.router.poll_departure() {
-            let taken = self.server.send(&departure.packet);
-            self.count(departure.intended, taken);
+            self.count(departure.intended, departure.packet.packets());
+            self.server.send(departure.packet);
         }
+        self.server.flush();
         while let Some(arrival) = self.router.poll_arrival() {
-            let taken = self.program.send(&arrival.packet);
-            self.count(arrival.intended, taken);
+            self.count(arrival.intended, arrival.packet.packets());
+            let address = arrival.packet.addresses.destination();
+            match self.programs.iter_mut().find(|(own, _)| *own == address) {
+                Some((_, port)) => port.send(arrival.packet),
+                // No program is in this client's place.
+                None => self.forwarded.drops.nobody += arrival.packet.packets(),
+            }
         }
+        self.programs.iter_mut().for_each(|(_, port)| port.flush());
     }
 
-    fn count(&mut self, intended: Instant, taken: bool) {
-        self.forwarded.lateness.record(self.clock.now().since(intended));
-        self.forwarded.refused += u64::from(!taken);
+    fn count(&mut self, intended: Instant, packets: u64) {
+        let late = self.clock.now().since(intended);
+        (0..packets).for_each(|_| self.forwarded.lateness.record(late));
     }
 
     /// Sleeps until an event is due or a packet comes.
-    fn sleep(&self) {
+    fn sleep(&mut self, breaks: &mut Breaks) {
         let now = self.clock.now();
         let wait = self.router.next_at().map_or(SLEEP_MAX, |next| next.since(now).min(SLEEP_MAX));
-        if wait <= TOO_SOON_TO_SLEEP {
+        if self.polls || wait <= self.alarm.ahead {
             return;
         }
-        let ends = [&self.program, &self.server];
-        let mut listened = ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN));
+        let until = now + (wait - self.alarm.ahead);
+        let ends = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        let mut listened: SmallVec<[PollFd<'_>; 8]> =
+            ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)).collect();
         // If interrupted, the loop goes on.
-        let _ = poll(&mut listened, Some(&timespec(wait - TOO_SOON_TO_SLEEP)));
+        let heard = poll(&mut listened, Some(&timespec(wait - self.alarm.ahead)));
+        let woken = self.clock.now();
+        if heard == Ok(0) {
+            self.alarm.woke(woken.since(until));
+        }
+        breaks.slept(now, woken);
+    }
+}
+
+/// How long before an event is due the thread ends its sleep: as long as waking took of late.
+#[derive(Debug)]
+struct Alarm {
+    ahead: Duration,
+}
+
+impl Alarm {
+    const AHEAD_MIN: Duration = Duration::from_us(30);
+    /// Longer than this the thread would wait awake for what may never come again.
+    const AHEAD_MAX: Duration = Duration::from_us(250);
+
+    /// Takes note that waking took `took`: what is longer counts at once, what is shorter little by little.
+    fn woke(&mut self, took: Duration) {
+        let (took, ahead) = (took.as_ns(), self.ahead.as_ns());
+        let ahead = if took > ahead { took } else { ahead - (ahead - took) / 32 };
+        self.ahead = Duration::from_ns(ahead).max(Alarm::AHEAD_MIN).min(Alarm::AHEAD_MAX);
+    }
+}
+
+impl Default for Alarm {
+    fn default() -> Alarm {
+        Alarm { ahead: Alarm::AHEAD_MIN }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alarm_follows_how_long_waking_takes() {
+        let mut alarm = Alarm::default();
+        alarm.woke(Duration::from_us(120));
+        assert_eq!(alarm.ahead, Duration::from_us(120));
+        alarm.woke(Duration::from_us(56));
+        assert_eq!(alarm.ahead, Duration::from_us(118));
+        alarm.woke(Duration::from_ms(9));
+        assert_eq!(alarm.ahead, Alarm::AHEAD_MAX);
+        (0..500).for_each(|_| alarm.woke(Duration::ZERO));
+        assert_eq!(alarm.ahead, Alarm::AHEAD_MIN);
     }
 }

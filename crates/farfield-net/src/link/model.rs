@@ -143,6 +143,28 @@ impl LinkModel {
         !matches!(self.discipline, Discipline::Codel(_))
     }
 
+    /// True if all that happens to a packet is that it takes the same time as any other: then many may pass as
+    /// one.
+    pub fn only_takes_time(&self) -> bool {
+        self.is_plain() && matches!(self.speed, Speed::Unlimited) && self.closure.is_none()
+    }
+
+    /// The share of packets that do not arrive intact, in the long run and without those that find a queue
+    /// full.
+    pub fn lost_share(&self) -> f64 {
+        1.0 - (1.0 - self.loss.loss_rate()) * (1.0 - self.corrupt.as_f64())
+    }
+
+    /// Bytes that each packet takes on the wire beside its own.
+    pub fn overhead_bytes(&self) -> u32 {
+        self.overhead
+    }
+
+    /// True if packets take times of their own.
+    pub fn jitters(&self) -> bool {
+        self.delay.jitter.is_some()
+    }
+
     /// True if packets may arrive twice.
     pub fn duplicates(&self) -> bool {
         self.duplicate != Probability::NEVER

@@ -218,4 +218,12 @@ mod tests {
         assert!(!LinkModel::ideal(Duration::ZERO).loss(Loss::Independent(Probability::of(half))).is_plain());
         assert!(LinkModel::ideal(Duration::ZERO).is_plain());
     }
+
+    #[test]
+    fn a_rate_or_chance_is_more_than_time() {
+        let ideal = LinkModel::ideal(Duration::from_ms(1));
+        assert!(ideal.only_takes_time() && ideal.clone().drop_tail(Limit::Packets(5)).only_takes_time());
+        assert!(!ideal.clone().rate(crate::BitRate::per_second(1_000_000_000).unwrap()).only_takes_time());
+        assert!(!ideal.corrupt(farfield_base::Share::new(0.1).unwrap()).only_takes_time());
+    }
 }

@@ -7,12 +7,14 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::plane::Plane;
-use farfield_engine::shell::{Program, Shell, ShellReport};
+use farfield_engine::shell::{Program, Shell, ShellReport, clients_of};
 use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{SetUpError, interrupt};
 use farfield_measure::Quantile;
 use farfield_report::figures;
 use farfield_scenario::Prepared;
+use std::ffi::OsString;
+use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -29,28 +31,44 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
     let Plane::Emulated(plane) = settings.plane else {
         return Err(Problem::usage("a shell needs an emulated network: leave `plane` out of the scenario"));
     };
-    let client = farfield_engine::shell::client_of(&plane.network, flags.class.as_deref())
-        .map_err(|error| Problem::usage(format!("--as: {error}")))?;
+    let beside = flags.beside.iter().map(|(class, _)| Some(class.as_str()));
+    let classes: Vec<Option<&str>> = std::iter::once(flags.class.as_deref()).chain(beside).collect();
+    let clients = clients_of(&plane.network, &classes)
+        .map_err(|error| Problem::usage(format!("--as or --beside: {error}")))?;
     let round_trip = plane.network.round_trips;
     let directory = tempfile::tempdir()
         .map_err(|error| Problem::failed(format!("no folder for the server's log can be made: {error}")))?;
-    let shell = Shell::set_up(*plane, client, directory.path()).map_err(|error| match error {
+    let shell = Shell::set_up(*plane, &clients, directory.path()).map_err(|error| match error {
         SetUpError::Testbed(error) => Problem::forbidden(error),
         SetUpError::Server(error) => Problem::failed(error),
     })?;
     // The server has read the files by now.
     drop(files);
     if !flags.quiet {
-        let server = shell.servers().of(&shell.client);
+        let addresses: Vec<IpAddr> = shell.clients().collect();
+        let server = shell.servers().of(&addresses[0]);
         output::put_error(format_args!(
             "farfield: this is {}, and http://server/ is {server}, {} there and back at least\n",
-            shell.client, round_trip.least
+            addresses[0], round_trip.least
         ));
+        for ((class, command), address) in flags.beside.iter().zip(&addresses[1..]) {
+            output::put_error(format_args!("farfield: beside it, {class} is {address}: {command}\n"));
+        }
     }
-    let names = std::iter::once("server".to_owned()).chain(name.filter(|name| is_a_name(name))).collect();
-    let program = Program { command: command(flags), names };
-    let report = shell.run(&program, settings.seed, &stop).map_err(Problem::failed)?;
+    let names: Vec<String> =
+        std::iter::once("server".to_owned()).chain(name.filter(|name| is_a_name(name))).collect();
+    let beside = flags.beside.iter().map(|(_, command)| ["sh", "-c", command].map(OsString::from).to_vec());
+    let commands = std::iter::once(command(flags)).chain(beside);
+    let programs: Vec<Program> = commands.map(|command| Program { command, names: names.clone() }).collect();
+    let report = shell.run(&programs, settings.seed, &stop).map_err(Problem::failed)?;
     if !flags.quiet {
+        for ((class, command), status) in flags.beside.iter().zip(&report.beside) {
+            if let Some(code) = status.map(code_of).filter(|code| *code > 0) {
+                output::put_error(format_args!(
+                    "farfield: beside it, {class} ended with {code}: {command}\n"
+                ));
+            }
+        }
         output::put_error(format_args!("{}", in_words(&report, settings.limits.departure_lateness_p99)));
     }
     if let Some(error) = &report.failed {
@@ -60,7 +78,7 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
 }
 
 /// The program that was asked for, or the user's shell.
-fn command(flags: &ShellFlags) -> Vec<std::ffi::OsString> {
+fn command(flags: &ShellFlags) -> Vec<OsString> {
     if flags.command.is_empty() {
         vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]
     } else {
@@ -87,8 +105,10 @@ fn in_words(report: &ShellReport, limit: Duration) -> String {
         (drops.queue_full + drops.early + drops.delayed, "dropped by queues"),
         (drops.expired, "out of hops"),
         (drops.too_big, "too big"),
+        (drops.unreachable, "refused by closed links"),
         (drops.nobody, "from or for nobody on the path"),
         (report.refused, "refused by a kernel"),
+        (report.unknown_names, "lookups of names that are not here"),
         (
             report.left_behind as u64,
             if report.left_behind == 1 {
@@ -101,7 +121,11 @@ fn in_words(report: &ShellReport, limit: Duration) -> String {
     let causes =
         causes.iter().filter(|(count, _)| *count > 0).map(|(count, cause)| format!("; {count} {cause}"));
     let causes: String = causes.collect();
-    let counts = format!("farfield: {} packets up and {} down{causes}\n", report.up, report.down);
+    let cpu = figures::time(report.cpu.as_ns());
+    let counts = format!(
+        "farfield: {} packets up and {} down in {cpu} of processor time{causes}\n",
+        report.up, report.down
+    );
     let (Some(p99), Some(max)) = (report.lateness.quantile(Quantile::P99), report.lateness.max()) else {
         return counts;
     };
@@ -129,11 +153,14 @@ mod tests {
         late.iter().for_each(|late| lateness.record(*late));
         ShellReport {
             status: ExitStatus::from_raw(0),
+            beside: Vec::new(),
             up: 3,
             down: 2,
             drops: farfield_engine::shell::Drops::default(),
             refused: 0,
+            unknown_names: 0,
             lateness,
+            cpu: Duration::from_us(40),
             left_behind: 1,
             failed: None,
         }
@@ -144,7 +171,9 @@ mod tests {
         let limit = Duration::from_ms(1);
         let on_time = in_words(&report(&[Duration::from_us(90); 99]), limit);
         assert!(
-            on_time.starts_with("farfield: 3 packets up and 2 down; 1 process left behind, killed\n"),
+            on_time.starts_with(
+                "farfield: 3 packets up and 2 down in 40.0µs of processor time; 1 process left behind, killed\n"
+            ),
             "{on_time}"
         );
         assert!(on_time.contains("on time: packets were late by 90"), "{on_time}");

@@ -14,7 +14,8 @@ port are in $FARFIELD_SERVER.\n\n\
 Examples:\n  \
     farfield shell --access 4g -- curl -s -o /dev/null -w '%{time_total}\\n' http://server/\n  \
     farfield shell --rtt 80ms --server 'nginx -g \"daemon off;\"'\n  \
-    farfield shell --scenario wan.toml --as home -- ping -c 3 server"
+    farfield shell --scenario wan.toml --as home -- ping -c 3 server\n  \
+    farfield shell --scenario wan.toml --as home --beside office='curl -O http://server/' -- curl http://server/"
 )]
 pub struct ShellFlags {
     /// Scenario with the network and the server; its load is not used
@@ -23,6 +24,10 @@ pub struct ShellFlags {
     /// The class of clients whose path the program gets; the first if absent
     #[arg(long = "as", value_name = "CLASS")]
     pub class: Option<String>,
+    /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the program, on the same network; it ends
+    /// with the program; may be repeated
+    #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = beside)]
+    pub beside: Vec<(String, String)>,
     /// The access link, such as dsl, fibre, 4g or modem-56k
     #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
     pub access: Option<String>,
@@ -47,6 +52,16 @@ pub struct ShellFlags {
     /// The program and its arguments; your shell if absent
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+/// A class and a command.
+fn beside(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((class, command)) if !class.is_empty() && !command.trim().is_empty() => {
+            Ok((class.to_owned(), command.to_owned()))
+        }
+        _ => Err("write a class of clients and a command, such as `home=ping server`".to_owned()),
+    }
 }
 
 impl ShellFlags {

@@ -1,0 +1,101 @@
+//! A program behind a path, from its start to its end.
+
+use crate::os::clock::Clock;
+use farfield_base::{Duration, Instant};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Time between two checks of the programs and of the stop flag.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+/// Time that a program gets to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Programs that run: the first, and those beside it, which end with it.
+#[derive(Debug)]
+pub(super) struct Children {
+    clock: Clock,
+    first: Child,
+    beside: Vec<Child>,
+    /// When they were asked to end.
+    asked_at: Option<Instant>,
+}
+
+/// How they ended.
+#[derive(Debug)]
+pub(super) struct Endings {
+    pub first: ExitStatus,
+    /// Of those beside it, in order: absent where it was still running when the first ended.
+    pub beside: Vec<Option<ExitStatus>>,
+}
+
+impl Children {
+    pub fn new(first: Child, beside: Vec<Child>) -> Children {
+        Children { clock: Clock::starting_in(Duration::ZERO), first, beside, asked_at: None }
+    }
+
+    /// Waits for the first to end, and then ends the others. Once `stop` is set it is asked to end, and later
+    /// killed.
+    pub fn wait(mut self, stop: &AtomicBool) -> io::Result<Endings> {
+        let first = loop {
+            if let Some(status) = self.first.try_wait()? {
+                break status;
+            }
+            if stop.load(Ordering::Relaxed) {
+                let now = self.clock.now();
+                let asked_at = *self.asked_at.get_or_insert_with(|| {
+                    ask_to_end(&self.first);
+                    now
+                });
+                if now.since(asked_at) > GRACE {
+                    // It may have ended meanwhile.
+                    let _ = self.first.kill();
+                }
+            }
+            thread::park_timeout(LOOK);
+        };
+        let beside = self.end_others()?;
+        Ok(Endings { first, beside })
+    }
+
+    /// Ends the programs beside the first. It leaves none behind, whatever they do.
+    fn end_others(&mut self) -> io::Result<Vec<Option<ExitStatus>>> {
+        let ended = self.beside.iter_mut().map(Child::try_wait).collect::<io::Result<Vec<_>>>()?;
+        self.beside.iter().zip(&ended).filter(|(_, ended)| ended.is_none()).for_each(|(child, _)| {
+            ask_to_end(child);
+        });
+        let asked_at = self.clock.now();
+        while self.beside.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) {
+            if self.clock.now().since(asked_at) > GRACE {
+                self.kill_others();
+                break;
+            }
+            thread::park_timeout(LOOK);
+        }
+        Ok(ended)
+    }
+
+    fn kill_others(&mut self) {
+        for child in &mut self.beside {
+            // Those that have ended are waited for already.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        if matches!(self.first.try_wait(), Ok(None)) {
+            let _ = self.first.kill().and_then(|()| self.first.wait());
+        }
+        self.kill_others();
+    }
+}
+
+fn ask_to_end(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // It may have ended meanwhile.
+    let _ = pid.map_or(Ok(()), |pid| kill_process(pid, Signal::TERM));
+}

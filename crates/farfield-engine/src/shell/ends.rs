@@ -1,0 +1,107 @@
+//! Both ends of emulated paths: namespaces of programs at clients' places, the server's, and the thread that
+//! passes packets on between them.
+
+use super::forwarding::{Forwarded, Forwarding};
+use crate::os::clock::Clock;
+use crate::plane::{EmulatedNetwork, EmulatedPlane};
+use crate::testbed::{Prefix, Testbed, TestbedError, TestbedSpec};
+use farfield_base::Duration;
+use farfield_base::random::Seed;
+use farfield_emulator::{ClientId, NetworkPlan, Router};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Ethernet's MTU, which a client's first link may be below.
+const MTU_MAX: u32 = 1500;
+/// Other than any server's: the program has no path for IPv6 unless its client's address is one.
+const UNUSED_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
+const UNUSED_V6: Ipv6Addr = Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 1);
+
+/// The namespace of a program in a client's place.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// The client's address.
+    pub address: IpAddr,
+    pub testbed: Testbed,
+}
+
+impl Inside {
+    /// The namespace of a program at the place of client `client`, before a server whose testbed is of
+    /// `server`.
+    pub fn build(
+        server: &TestbedSpec,
+        network: &NetworkPlan,
+        client: ClientId,
+    ) -> Result<Inside, TestbedError> {
+        let testbed = Testbed::build(&spec_inside(server, network, client))?;
+        Ok(Inside { address: network.address(client), testbed })
+    }
+}
+
+/// Makes the server's testbed fit for real clients: one queue, whose packets come as the kernel has them.
+pub(crate) fn prepare(plane: &mut EmulatedPlane) {
+    let testbed = &mut plane.testbed;
+    testbed.queues = NonZeroU32::MIN;
+    if !testbed.receive_asked {
+        // A kernel thread would have to wake for each packet of few, beside a program that needs the
+        // processor.
+        testbed.receive_asked = true;
+        testbed.receive_processors.clear();
+    }
+}
+
+/// Does `work` while packets are passed on between `insides` and the server's `testbed`, and returns what
+/// came of both. `seed` is that of the links.
+pub(crate) fn forwarding_during<R>(
+    network: &EmulatedNetwork,
+    insides: &[Inside],
+    testbed: &Testbed,
+    seed: Seed,
+    work: impl FnOnce(&AtomicBool) -> R,
+) -> (R, Forwarded) {
+    /// Ends the threads of the scope, also where `work` panics.
+    struct Halt<'a>(&'a AtomicBool);
+    impl Drop for Halt<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let halt = AtomicBool::new(false);
+    let router = Router::new(Arc::clone(&network.plan), seed);
+    let programs = insides.iter().map(|inside| (inside.address, inside.testbed.queues().remove(0))).collect();
+    let clock = Clock::starting_in(Duration::ZERO);
+    let forwarding = Forwarding::new(router, programs, testbed.queues().remove(0), clock)
+        .running(network.busy_poll, network.real_time);
+    thread::scope(|scope| {
+        let forwarding = scope.spawn(|| forwarding.run(&halt));
+        let done = {
+            let _halt = Halt(&halt);
+            work(&halt)
+        };
+        (done, forwarding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// The testbed of a program: it is at the client's address, and everything else lies beyond the gateway.
+fn spec_inside(server: &TestbedSpec, network: &NetworkPlan, client: ClientId) -> TestbedSpec {
+    let class = &network.classes[usize::from(network.clients[client.index()].class)];
+    let first_link = class.up.first().map_or(MTU_MAX, |link| link.mtu_of_link().as_bytes());
+    let (v4, v6) = match network.address(client) {
+        IpAddr::V4(v4) => (v4, UNUSED_V6),
+        IpAddr::V6(v6) => (UNUSED_V4, v6),
+    };
+    TestbedSpec {
+        server_v4: v4,
+        server_v6: v6,
+        clients_v4: Prefix::new(Ipv4Addr::UNSPECIFIED, 0).expect("no bits are set"),
+        clients_v6: Prefix::new(Ipv6Addr::UNSPECIFIED, 0).expect("no bits are set"),
+        mtu: first_link.min(MTU_MAX),
+        offload: server.offload,
+        device: server.device,
+        queue_packets: server.queue_packets,
+        ..TestbedSpec::default()
+    }
+}
