@@ -294,7 +294,8 @@ fn routes(spec: &TestbedSpec, interface: u32, v6: bool) -> Vec<Route> {
         to_bits: spec.clients_v4.bits(),
         interface,
         gateway: Some(NEXT_HOP_V4.into()),
-        source: spec.server_v4.into(),
+        source: Some(spec.server_v4.into()),
+        forgets: false,
         initial_window,
         congestion_control: congestion_control.clone(),
     };
@@ -303,7 +304,8 @@ fn routes(spec: &TestbedSpec, interface: u32, v6: bool) -> Vec<Route> {
         to_bits: spec.clients_v6.bits(),
         interface,
         gateway: Some(NEXT_HOP_V6.into()),
-        source: spec.server_v6.into(),
+        source: Some(spec.server_v6.into()),
+        forgets: false,
         initial_window,
         congestion_control,
     });
