@@ -11,6 +11,7 @@
 
 mod error;
 mod gateway;
+mod host;
 mod limits;
 mod prefix;
 mod processes;
@@ -23,10 +24,12 @@ mod spec;
 
 pub use crate::os::namespace::Namespace;
 pub use error::TestbedError;
+pub use host::HostNamespace;
 pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
 pub use prefix::{Family, Prefix, PrefixError};
 pub use queue::Queue;
 pub use report::{GatewayDrops, ServerSetting, TestbedReport};
+pub(crate) use processes::start_ticks;
 pub use server::{
     Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerExit, ServerSpec,
 };
