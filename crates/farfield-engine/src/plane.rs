@@ -1,8 +1,9 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
+use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{ServerSpec, TestbedSpec};
+use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
@@ -136,13 +137,27 @@ pub struct EmulatedPlane {
     pub server: Server,
 }
 
+impl EmulatedPlane {
+    /// What the plane adds to the network namespace of a server that runs already, before it does; `None`
+    /// where the namespace is the run's own.
+    ///
+    /// # Errors
+    /// If the clients' addresses are in use there, or the namespace cannot be entered.
+    pub fn changes(&self) -> Result<Option<Changes>, TestbedError> {
+        match &self.server {
+            Server::Started(_) => Ok(None),
+            Server::Running(found) => Testbed::changes(&found.host, &self.testbed).map(Some),
+        }
+    }
+}
+
 /// The server of the emulated plane.
 #[derive(Debug, Clone)]
 pub enum Server {
     /// A server to be started, in a namespace of its own. Its `log` is a path within the run directory.
     Started(Box<ServerSpec>),
-    /// A server that runs already: its process number. The gateway is set up in its namespace.
-    Running(u32),
+    /// A server that runs already. The gateway is added to its namespace.
+    Running(Box<FoundServer>),
 }
 
 /// The simulated plane.
