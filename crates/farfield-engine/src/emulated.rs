@@ -75,7 +75,9 @@ fn join(found: &FoundServer, spec: &TestbedSpec) -> Result<(Testbed, JoinedServe
         let server = SocketAddr::new(address, found.port);
         let interface = || testbed.report().interface.clone();
         let failed = |source| TestbedError::Interface { what: format!("way to {server}"), source };
-        match probe::ask(&testbed, spec, server).map_err(failed)? {
+        let map = spec.maps.iter().find(|map| map.own == address);
+        let shown = SocketAddr::new(map.map_or(address, |map| map.shown), found.port);
+        match probe::ask(&testbed, spec, shown).map_err(failed)? {
             Answer::Accepted => {}
             Answer::Refused => return Err(TestbedError::Refused { server, interface: interface() }),
             Answer::Silence => return Err(TestbedError::Silent { server, interface: interface() }),

@@ -3,7 +3,7 @@
 use crate::emulated::{Emulated, SetUpError};
 use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{AddressMap, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
@@ -138,6 +138,22 @@ pub struct EmulatedPlane {
 }
 
 impl EmulatedPlane {
+    /// Gives a server at a loopback address another, for programs behind the gateway, which have loopback
+    /// addresses of their own: the addresses that servers have otherwise.
+    pub fn show_off_loopback(&mut self) {
+        let usual = TestbedSpec::default();
+        let spec = &mut self.testbed;
+        let servers = &mut Arc::make_mut(&mut self.network.plan).servers;
+        if spec.server_v4.is_loopback() {
+            servers.v4 = usual.server_v4;
+            spec.maps.push(AddressMap { shown: usual.server_v4.into(), own: spec.server_v4.into() });
+        }
+        if spec.server_v6.is_loopback() {
+            servers.v6 = usual.server_v6;
+            spec.maps.push(AddressMap { shown: usual.server_v6.into(), own: spec.server_v6.into() });
+        }
+    }
+
     /// What the plane adds to the network namespace of a server that runs already, before it does; `None`
     /// where the namespace is the run's own.
     ///

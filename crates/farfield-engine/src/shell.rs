@@ -133,6 +133,7 @@ impl Shell {
         // A real host's packets pass as they are: none that another kernel would have to finish.
         plane.testbed.offload = false;
         plane.testbed.queues = NonZeroU32::MIN;
+        plane.show_off_loopback();
         let network = Arc::clone(&plane.network.plan);
         let address = network.address(client);
         let inside = spec_inside(&plane.testbed, &network, client);

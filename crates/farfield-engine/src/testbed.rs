@@ -10,6 +10,7 @@
 //! A testbed needs root, or a call of [`gain_privilege`] first in `main`. It uses no other program of the
 //! machine.
 
+mod address_map;
 mod error;
 mod gateway;
 mod host;
@@ -26,6 +27,7 @@ mod settings;
 mod spec;
 
 pub use crate::os::namespace::Namespace;
+pub use address_map::AddressMap;
 pub use error::TestbedError;
 pub use host::HostNamespace;
 pub use joined::Changes;

@@ -8,7 +8,7 @@ use crate::os::packet_socket;
 use crate::os::tun::{Tun, TunOptions};
 use crate::os::{receive_steering, receive_thread};
 use crate::testbed::queue::Framing;
-use crate::testbed::{Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
+use crate::testbed::{AddressMap, Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 use std::io;
@@ -80,6 +80,8 @@ pub(super) struct Gateway {
     remains: bool,
     /// Where packets to a server at ::1 are written.
     loopback: Option<Arc<OwnedFd>>,
+    /// Other addresses of the server.
+    maps: Vec<AddressMap>,
 }
 
 /// What an interface is given.
@@ -165,6 +167,7 @@ impl Gateway {
             dropped_before: 0,
             remains: false,
             loopback: None,
+            maps: spec.maps.clone(),
         })
     }
 
@@ -204,6 +207,7 @@ impl Gateway {
             dropped_before: 0,
             remains: true,
             loopback: None,
+            maps: spec.maps.clone(),
         })
     }
 
@@ -273,7 +277,8 @@ impl Gateway {
 
     pub fn queues(&self) -> Vec<Queue> {
         let queue = |queue: &Arc<OwnedFd>| Queue::new(queue.clone(), self.framing);
-        let equipped = |each: &Arc<OwnedFd>| queue(each).with_loopback(self.loopback.clone());
+        let equipped =
+            |each: &Arc<OwnedFd>| queue(each).with_loopback(self.loopback.clone()).with_maps(&self.maps);
         self.queues.iter().map(equipped).collect()
     }
 

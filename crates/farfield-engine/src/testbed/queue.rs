@@ -4,6 +4,7 @@
 //! device: with packet sockets the Ethernet header is inserted and removed here, and the header's offsets
 //! are adjusted. Reading and writing allocate nothing and never block.
 
+use super::AddressMap;
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, readv, writev};
@@ -22,6 +23,10 @@ pub struct Queue {
     framing: Framing,
     /// Where IPv6 packets to the server are written instead.
     loopback: Option<Arc<OwnedFd>>,
+    /// Other addresses of the server.
+    maps: Vec<AddressMap>,
+    /// A packet being rewritten.
+    rewritten: Vec<u8>,
 }
 
 /// The flag of a virtio-net header whose packet has a checksum left to be done.
@@ -48,12 +53,17 @@ impl Queue {
     pub const PARTS_MAX: usize = PARTS_MAX;
 
     pub(crate) fn new(descriptor: Arc<OwnedFd>, framing: Framing) -> Queue {
-        Queue { descriptor, framing, loopback: None }
+        Queue { descriptor, framing, loopback: None, maps: Vec::new(), rewritten: Vec::new() }
     }
 
     /// Sets the packet socket that IPv6 packets to a server at ::1 are written to.
     pub(crate) fn with_loopback(self, loopback: Option<Arc<OwnedFd>>) -> Queue {
         Queue { loopback, ..self }
+    }
+
+    /// Sets the addresses under which others know the server.
+    pub(crate) fn with_maps(self, maps: &[AddressMap]) -> Queue {
+        Queue { maps: maps.to_vec(), ..self }
     }
 
     /// Reads the next packet, with its header, into `buffer`, and returns its length; `None` if there is
@@ -66,6 +76,18 @@ impl Queue {
     /// If the buffer cannot hold the header.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         assert!(buffer.len() >= VNET_LEN, "the header does not fit into {} bytes", buffer.len());
+        let length = self.read_as_it_is(buffer)?;
+        if let Some(packet) =
+            length.and_then(|length| buffer.get_mut(..length)).filter(|_| !self.maps.is_empty())
+        {
+            let (header, packet) = packet.split_at_mut(VNET_LEN);
+            let partial = header[0] & NEEDS_CHECKSUM != 0;
+            self.maps.iter().for_each(|map| map.from_server(packet, partial));
+        }
+        Ok(length)
+    }
+
+    fn read_as_it_is(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.framing {
             Framing::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
             Framing::Ethernet { .. } => loop {
@@ -93,6 +115,20 @@ impl Queue {
     /// # Panics
     /// With more than [`PARTS_MAX`](Self::PARTS_MAX) parts, or a first one that cannot hold the header.
     pub fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        if self.maps.is_empty() {
+            return self.write_as_it_is(parts);
+        }
+        let mut whole = std::mem::take(&mut self.rewritten);
+        whole.clear();
+        parts.iter().for_each(|part| whole.extend_from_slice(part));
+        let partial = whole[0] & NEEDS_CHECKSUM != 0;
+        self.maps.iter().for_each(|map| map.to_server(&mut whole[VNET_LEN..], partial));
+        let written = self.write_as_it_is(&[IoSlice::new(&whole)]);
+        self.rewritten = whole;
+        written
+    }
+
+    fn write_as_it_is(&self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
         if let Some(loopback) = self.loopback.as_deref().filter(|_| version(parts) == 6) {
             return write_framed(loopback, LOOPBACK, parts);
         }

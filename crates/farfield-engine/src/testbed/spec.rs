@@ -1,7 +1,7 @@
 //! Specification of a testbed.
 
 use crate::os::steering::Steering;
-use crate::testbed::{Prefix, SettingName};
+use crate::testbed::{AddressMap, Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct TestbedSpec {
     /// Whether the namespace of a server that runs already has the server's IPv4 and IPv6 address. Others are
     /// added.
     pub server_has: [bool; 2],
+    /// Other addresses by which the server is known behind the gateway.
+    pub maps: Vec<AddressMap>,
     /// Number of the gateway's queues. The kernel puts a packet into the queue that
     /// [`queue_of`](Self::queue_of) gives for its destination.
     pub queues: NonZeroU32,
@@ -62,6 +64,7 @@ impl Default for TestbedSpec {
             clients_v6: clients_v6.expect("no bits are set past the 48th"),
             families: [true; 2],
             server_has: [false; 2],
+            maps: Vec::new(),
             queues: NonZeroU32::MIN,
             mtu: 1500,
             offload: true,
