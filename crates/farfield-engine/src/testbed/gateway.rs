@@ -244,7 +244,7 @@ impl Gateway {
         }
         if equipment.joins {
             self.check_routes(&equipment.blocks)?;
-            self.loopback = self.to_loopback(spec).map_err(failed("way to ::1".to_owned()))?;
+            self.loopback = self.open_loopback(spec).map_err(failed("way to ::1".to_owned()))?;
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Gateway {
     }
 
     /// The packet socket for packets to a server at ::1, if it is there.
-    fn to_loopback(&mut self, spec: &TestbedSpec) -> io::Result<Option<Arc<OwnedFd>>> {
+    fn open_loopback(&mut self, spec: &TestbedSpec) -> io::Result<Option<Arc<OwnedFd>>> {
         if !joined::is_at_loopback(spec)[1] {
             return Ok(None);
         }
