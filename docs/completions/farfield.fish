@@ -78,6 +78,9 @@ wifi\t''
 geostationary\t''
 low-orbit\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server of emulated clients' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that this server runs as; only root can set another' -r
@@ -153,6 +156,9 @@ geostationary\t''
 low-orbit\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l rtt -d 'Round-trip time to the server' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of a server that runs already in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"

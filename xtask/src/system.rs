@@ -34,6 +34,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "caddy", package: "caddy" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
+    Tool { program: "ip", package: "iproute2" },
     Tool { program: "ping", package: "iputils-ping" },
     Tool { program: "traceroute", package: "traceroute" },
     Tool { program: "tracepath", package: "iputils-tracepath" },

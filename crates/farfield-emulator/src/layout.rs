@@ -67,6 +67,9 @@ pub struct Frame {
     pub shards: NonZeroU32,
     /// The server's addresses.
     pub servers: Servers,
+    /// The block in which classes without a pool have their addresses, one after the other; 198.18.0.0/15, or
+    /// 100.64.0.0/10 for many clients, if absent.
+    pub block: Option<Block>,
 }
 
 /// A network that is laid out.

@@ -193,8 +193,9 @@ pub(crate) fn out_of_memory(stats: &EngineStats) -> Option<String> {
 pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>) -> Option<ServerStatus> {
     let Plane::Emulated(emulated) = plane else { return None };
     if let Some(joined) = &emulated.joined {
-        let status = format!("process {} is gone", joined.pid);
-        let ended = (!joined.runs()).then(|| ServerEnd { status, ..ServerEnd::default() });
+        let pid = joined.processes.first()?;
+        let status = format!("process {pid} is gone");
+        let ended = (!joined.runs()?).then(|| ServerEnd { status, ..ServerEnd::default() });
         return Some(ServerStatus { ended });
     }
     let server = emulated.server.as_ref()?;
@@ -229,7 +230,20 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     add_drops(&mut all.drops, part.drops);
     add_cross(&mut all.cross_traffic, &part.cross);
     if let Some(error) = &part.failed {
-        stats.interrupted.get_or_insert(format!("the gateway failed: {error}"));
+        stats.interrupted.get_or_insert(gateway_failed(error));
+    }
+}
+
+/// Why the gateway failed. Nobody but others of the machine removes its interface.
+fn gateway_failed(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EBADFD | libc::ENODEV | libc::ENXIO) => {
+            "the gateway's interface is gone: something other than farfield removed it".to_owned()
+        }
+        Some(libc::ENETDOWN) => {
+            "the gateway's interface is down: something other than farfield took it down".to_owned()
+        }
+        _ => format!("the gateway failed: {error}"),
     }
 }
 

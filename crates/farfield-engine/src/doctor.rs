@@ -3,6 +3,7 @@
 use crate::descriptors;
 use crate::environment::setting;
 use crate::os::processors;
+use crate::testbed::{HostNamespace, Testbed, TestbedError, TestbedSpec};
 use std::fs::OpenOptions;
 
 /// One property of the machine that limits farfield.
@@ -38,7 +39,39 @@ pub fn examine() -> Vec<Finding> {
         at_least("send buffers", "net.core.wmem_max", BUFFER_WANTED),
         namespaces(),
         tun(),
+        running_servers(),
     ]
+}
+
+/// Whether emulated clients may be added to the network of this machine, before a server that runs already.
+fn running_servers() -> Finding {
+    let root = "run farfield as root; without, `--server` starts a server in a namespace of its own";
+    let (found, remedy) = match joinable() {
+        Ok(None) => ("emulated clients may be added to this machine's network".to_owned(), None),
+        Ok(Some(taken)) => {
+            (taken, Some("--set network.addresses=10.99.0.0/16, or another free block".to_owned()))
+        }
+        Err(why) => (format!("no emulated clients in this machine's network ({why})"), Some(root.to_owned())),
+    };
+    Finding { subject: "running servers", found, remedy }
+}
+
+/// What is in the way of the clients' usual block, or why an interface may not be added.
+fn joinable() -> Result<Option<String>, String> {
+    let has_right = rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::NET_ADMIN));
+    if !has_right {
+        return Err("farfield lacks CAP_NET_ADMIN".to_owned());
+    }
+    let host = HostNamespace::own().map_err(|error| error.to_string())?;
+    let spec = TestbedSpec { families: [true, false], ..TestbedSpec::default() };
+    match Testbed::changes(&host, &spec) {
+        Ok(_) => Ok(None),
+        Err(TestbedError::Taken { block, by, .. }) => {
+            Ok(Some(format!("the clients' usual block {block} is taken by {by}")))
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn cores() -> Finding {

@@ -11,12 +11,16 @@ pub(crate) mod exchange;
 pub(crate) mod gateway_port;
 pub(crate) mod worker;
 
+use crate::live::FoundServer;
 use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
-use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError};
+use crate::testbed::probe::{self, Answer};
+use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
+use farfield_base::Duration;
 use rustix::fd::OwnedFd;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// The emulated plane, set up: its server is ready.
@@ -28,30 +32,58 @@ pub struct Emulated {
     pub placement: Placement,
     /// The server's process, if it was started for the run. It is dropped before its testbed.
     pub server: Option<RunningServer>,
-    /// The server's process, if it ran already.
+    /// The server's processes, if it ran already.
     pub joined: Option<JoinedServer>,
     /// The server's testbed, with as many queues as there are workers.
     pub testbed: Testbed,
 }
 
-/// A server that ran before the run: only whether it still runs is known of it.
+/// A server that ran before the run.
 #[derive(Debug)]
 pub struct JoinedServer {
-    /// Its process.
-    pub pid: u32,
-    descriptor: OwnedFd,
+    /// Its processes that could be seen, the one that made the others first.
+    pub processes: Vec<u32>,
+    /// The first of them.
+    descriptor: Option<OwnedFd>,
 }
 
 impl JoinedServer {
-    /// The process with this number; `None` if it has ended in the meantime.
-    fn of(pid: u32) -> Option<JoinedServer> {
-        init::descriptor_of(pid).ok().map(|descriptor| JoinedServer { pid, descriptor })
+    fn of(found: &FoundServer) -> JoinedServer {
+        let processes = found.processes.clone();
+        let descriptor = processes.first().and_then(|pid| init::descriptor_of(*pid).ok());
+        JoinedServer { processes, descriptor }
     }
 
-    /// Whether it runs still.
-    pub fn runs(&self) -> bool {
-        !init::has_ended(&self.descriptor)
+    /// Processor time of its processes, and of those of their children that have ended.
+    pub fn cpu(&self) -> Duration {
+        crate::testbed::cpu_of(&self.processes)
     }
+
+    /// Whether its first process runs still; `None` if none could be seen.
+    pub fn runs(&self) -> Option<bool> {
+        self.descriptor.as_ref().map(|process| !init::has_ended(process))
+    }
+}
+
+/// Joins the gateway to the server's namespace, and sees to it that the server answers through it.
+fn join(found: &FoundServer, spec: &TestbedSpec) -> Result<(Testbed, JoinedServer), TestbedError> {
+    // Opened first: a process that ends from now on is missed.
+    let joined = JoinedServer::of(found);
+    let testbed = Testbed::join(&found.host, spec)?;
+    let servers = [IpAddr::V4(found.v4), IpAddr::V6(found.v6)].into_iter().zip(spec.families);
+    for (address, _) in servers.filter(|(_, used)| *used) {
+        let server = SocketAddr::new(address, found.port);
+        let interface = || testbed.report().interface.clone();
+        let failed = |source| TestbedError::Interface { what: format!("way to {server}"), source };
+        let map = spec.maps.iter().find(|map| map.own == address);
+        let shown = SocketAddr::new(map.map_or(address, |map| map.shown), found.port);
+        match probe::ask(&testbed, spec, shown).map_err(failed)? {
+            Answer::Accepted => {}
+            Answer::Refused => return Err(TestbedError::Refused { server, interface: interface() }),
+            Answer::Silence => return Err(TestbedError::Silent { server, interface: interface() }),
+        }
+    }
+    Ok((testbed, joined))
 }
 
 /// The reason why the emulated plane cannot be set up. Nothing is left behind.
@@ -74,7 +106,10 @@ impl EmulatedPlane {
         let placement = self.choose_placement();
         self.testbed.receive_processors.clone_from(&placement.receive);
         let (testbed, server, joined) = match self.server {
-            Server::Running(pid) => (Testbed::of_process(pid, &self.testbed)?, None, JoinedServer::of(pid)),
+            Server::Running(found) => {
+                let (testbed, joined) = join(&found, &self.testbed)?;
+                (testbed, None, Some(joined))
+            }
             Server::Started(mut spec) => {
                 let testbed = Testbed::build(&self.testbed)?;
                 spec.log = directory.join(&spec.log);

@@ -16,6 +16,7 @@ pub mod emulated;
 pub mod environment;
 pub mod interrupt;
 mod key_log;
+pub mod live;
 mod machine;
 mod memory;
 mod meters;

@@ -1,15 +1,27 @@
 //! Other load on the machine during a run: work of other processes, and time stolen by a hypervisor.
 //!
 //! `/proc/stat` is read before the workers start and after they have ended, for the processors that this
-//! process may use. The time of farfield and of the server that it started is subtracted. The counts are
+//! process may use. The time of farfield and of its server, if that is known, is subtracted. The counts are
 //! kernel ticks of mostly 10 ms: good for shares of a run of seconds, not of milliseconds.
 
+use crate::emulated::JoinedServer;
 use crate::os::clock::process_cpu;
 use crate::os::processors;
 use crate::testbed::RunningServer;
 use farfield_base::Duration;
 use farfield_measure::MachineStats;
 use std::fs;
+
+/// The server of a run, if its processes are known: their work is no other load.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ServerHere<'a> {
+    /// It is elsewhere, or whoever it is, is not known.
+    Unknown,
+    /// The run started it.
+    Started(&'a RunningServer),
+    /// It ran before.
+    Joined(&'a JoinedServer),
+}
 
 /// The machine at the beginning of a run.
 #[derive(Debug)]
@@ -19,7 +31,7 @@ pub(crate) struct MachineBefore {
     /// Processors that the workers may use.
     of_workers: Vec<usize>,
     workers_ticks: Ticks,
-    /// Processor time of farfield and the server that it started.
+    /// Processor time of farfield and its server.
     own: Duration,
     oom_kills: u64,
 }
@@ -35,7 +47,7 @@ struct Ticks {
 impl MachineBefore {
     /// Reads the counts of the processors that this process may use, and of those of its `workers` (all if
     /// empty); `None` if the kernel has no counts.
-    pub fn read(server: Option<&RunningServer>, workers: &[u32]) -> Option<MachineBefore> {
+    pub fn read(server: ServerHere<'_>, workers: &[u32]) -> Option<MachineBefore> {
         let processors = processors::allowed().ok()?;
         let mut of_workers: Vec<usize> = workers.iter().map(|processor| *processor as usize).collect();
         if of_workers.is_empty() {
@@ -49,7 +61,7 @@ impl MachineBefore {
     }
 
     /// The machine's load since this reading, with the same server.
-    pub fn since(&self, server: Option<&RunningServer>) -> Option<MachineStats> {
+    pub fn since(&self, server: ServerHere<'_>) -> Option<MachineStats> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let now = Ticks::of(&text, &self.processors);
         let passed = now.all.saturating_sub(self.ticks.all);
@@ -71,16 +83,25 @@ impl MachineBefore {
     }
 }
 
-fn own(server: Option<&RunningServer>) -> Duration {
-    process_cpu() + server.map_or(Duration::ZERO, RunningServer::cpu)
+fn own(server: ServerHere<'_>) -> Duration {
+    let of_server = match server {
+        ServerHere::Unknown => Duration::ZERO,
+        ServerHere::Started(server) => server.cpu(),
+        ServerHere::Joined(server) => server.cpu(),
+    };
+    process_cpu() + of_server
 }
 
 /// Processes that the kernel killed for want of memory since boot, if it counts them (`/proc/vmstat`),
 /// without those killed by the server's own limits.
-fn oom_kills(server: Option<&RunningServer>) -> u64 {
+fn oom_kills(server: ServerHere<'_>) -> u64 {
     let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let all = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).unwrap_or(0);
-    let of_limits = server.and_then(RunningServer::limits).map_or(0, |(_, used)| used.oom_kills);
+    let limits = match server {
+        ServerHere::Started(server) => server.limits(),
+        ServerHere::Unknown | ServerHere::Joined(_) => None,
+    };
+    let of_limits = limits.map_or(0, |(_, used)| used.oom_kills);
     all.saturating_sub(of_limits)
 }
 

@@ -1,8 +1,9 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
+use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{ServerSpec, TestbedSpec};
+use crate::testbed::{AddressMap, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
@@ -139,13 +140,43 @@ pub struct EmulatedPlane {
     pub server: Server,
 }
 
+impl EmulatedPlane {
+    /// Gives a server at a loopback address another, for programs behind the gateway, which have loopback
+    /// addresses of their own: the addresses that servers have otherwise.
+    pub fn show_off_loopback(&mut self) {
+        let usual = TestbedSpec::default();
+        let spec = &mut self.testbed;
+        let servers = &mut Arc::make_mut(&mut self.network.plan).servers;
+        if spec.server_v4.is_loopback() {
+            servers.v4 = usual.server_v4;
+            spec.maps.push(AddressMap { shown: usual.server_v4.into(), own: spec.server_v4.into() });
+        }
+        if spec.server_v6.is_loopback() {
+            servers.v6 = usual.server_v6;
+            spec.maps.push(AddressMap { shown: usual.server_v6.into(), own: spec.server_v6.into() });
+        }
+    }
+
+    /// What the plane adds to the network namespace of a server that runs already, before it does; `None`
+    /// where the namespace is the run's own.
+    ///
+    /// # Errors
+    /// If the clients' addresses are in use there, or the namespace cannot be entered.
+    pub fn changes(&self) -> Result<Option<Changes>, TestbedError> {
+        match &self.server {
+            Server::Started(_) => Ok(None),
+            Server::Running(found) => Testbed::changes(&found.host, &self.testbed).map(Some),
+        }
+    }
+}
+
 /// The server of the emulated plane.
 #[derive(Debug, Clone)]
 pub enum Server {
     /// A server to be started, in a namespace of its own. Its `log` is a path within the run directory.
     Started(Box<ServerSpec>),
-    /// A server that runs already: its process number. The gateway is set up in its namespace.
-    Running(u32),
+    /// A server that runs already. The gateway is added to its namespace.
+    Running(Box<FoundServer>),
 }
 
 /// The simulated plane.

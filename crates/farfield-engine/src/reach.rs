@@ -33,14 +33,23 @@ pub enum ReachError {
 
 /// The first address of `host`; IPv4 is preferred.
 pub fn look_up(host: &str, port: u16) -> Result<SocketAddr, ReachError> {
+    addresses(host, port).map(|addresses| SocketAddr::new(addresses[0], port))
+}
+
+/// The addresses of `host`, at least one, those of IPv4 first.
+pub fn addresses(host: &str, port: u16) -> Result<Vec<IpAddr>, ReachError> {
     if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(address, port));
+        return Ok(vec![address]);
     }
     let name = |source| ReachError::Name { host: host.to_owned(), source };
-    let mut found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(name)?.collect();
-    found.sort_by_key(SocketAddr::is_ipv6);
-    let nothing = || name(io::Error::new(io::ErrorKind::NotFound, "it has no address"));
-    found.first().copied().ok_or_else(nothing)
+    let found = (host, port).to_socket_addrs().map_err(name)?;
+    let mut found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    found.sort_by_key(IpAddr::is_ipv6);
+    found.dedup();
+    match found.is_empty() {
+        true => Err(name(io::Error::new(io::ErrorKind::NotFound, "it has no address"))),
+        false => Ok(found),
+    }
 }
 
 /// Connects once, and returns the time it took; `None` if there was no answer in 5 s, as an overloaded

@@ -8,7 +8,7 @@ use crate::collector::{
 };
 use crate::emulated::SetUpError;
 use crate::environment::Environment;
-use crate::machine::MachineBefore;
+use crate::machine::{MachineBefore, ServerHere};
 use crate::meters::Phases;
 use crate::monitor::{self, MONITORS, MonitorSettings, Monitors, RunningMonitors};
 use crate::observe::CaptureError;
@@ -180,7 +180,7 @@ pub fn run_with_clocks(
     let (senders, returns): (Vec<_>, Vec<_>) =
         (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
-    let before = MachineBefore::read(settings.plane.started_server(), &settings.worker_processors());
+    let before = MachineBefore::read(settings.plane.server_here(), &settings.worker_processors());
     let monitors = Monitors::prepare(settings);
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
@@ -245,7 +245,7 @@ pub fn run_with_clocks(
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.stats.machine = before.and_then(|before| before.since(settings.plane.started_server()));
+    collector.stats.machine = before.and_then(|before| before.since(settings.plane.server_here()));
     if settings.plane.started_server().is_some() {
         collector.stats.warnings.extend(account::shared_processors(&collector.stats));
     }
@@ -372,6 +372,16 @@ impl Plane {
             Plane::Emulated(emulated) => {
                 emulated.network.plan.classes.iter().map(|class| class.name.clone()).collect()
             }
+        }
+    }
+
+    /// The server whose processes are known.
+    fn server_here(&self) -> ServerHere<'_> {
+        let Plane::Emulated(emulated) = self else { return ServerHere::Unknown };
+        match (&emulated.server, &emulated.joined) {
+            (Some(server), _) => ServerHere::Started(server),
+            (None, Some(joined)) => ServerHere::Joined(joined),
+            (None, None) => ServerHere::Unknown,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The testbed of the emulated plane: a network namespace in which a real server runs, and a gateway in
 //! front of it, whose queues carry real packets between the server's kernel and the clients in this process.
+//! Or the namespace of a server that runs already, to which the gateway is [joined](Testbed::join).
 //!
 //! A [`Testbed`] is [built](Testbed::build) from a [`TestbedSpec`], [reports](Testbed::report) the settings
 //! in effect, provides the gateway's [queues](Testbed::queues), starts the server's
@@ -9,10 +10,14 @@
 //! A testbed needs root, or a call of [`gain_privilege`] first in `main`. It uses no other program of the
 //! machine.
 
+mod address_map;
 mod error;
 mod gateway;
+mod host;
+mod joined;
 mod limits;
 mod prefix;
+pub(crate) mod probe;
 mod processes;
 mod queue;
 mod record;
@@ -22,9 +27,13 @@ mod settings;
 mod spec;
 
 pub use crate::os::namespace::Namespace;
+pub use address_map::AddressMap;
 pub use error::TestbedError;
+pub use host::HostNamespace;
+pub use joined::Changes;
 pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
 pub use prefix::{Family, Prefix, PrefixError};
+pub(crate) use processes::{cpu as cpu_of, start_ticks};
 pub use queue::Queue;
 pub use report::{GatewayDrops, ServerSetting, TestbedReport};
 pub use server::{
@@ -36,7 +45,7 @@ pub use spec::{Device, ServerTcp, TestbedSpec};
 use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
-use gateway::{Gateway, ReceiveWork};
+use gateway::{Equipment, Gateway, ReceiveWork};
 use record::Record;
 use settings::WantedSetting;
 use std::io;
@@ -75,6 +84,9 @@ pub fn gain_privilege() -> Result<Privilege, TestbedError> {
 #[derive(Debug)]
 pub struct Testbed {
     namespace: Namespace,
+    /// Whether the namespace was made for the run.
+    is_own: bool,
+    spec: TestbedSpec,
     gateway: Mutex<Gateway>,
     report: TestbedReport,
     /// Settings to restore.
@@ -94,48 +106,62 @@ impl Testbed {
         let namespace = Namespace::make().map_err(|source| TestbedError::Namespace { source })?;
         let user = rustix::process::geteuid().is_root();
         let whose = if user { "made for the run" } else { "made for the run, in a user namespace" };
-        Testbed::build_in(namespace, spec, whose.to_owned(), None)
+        check(spec)?;
+        let record = Record::write(&namespace, None);
+        let built = namespace.inside(|| build_inside(spec));
+        let built = built.map_err(|source| TestbedError::Namespace { source })??;
+        Ok(Testbed::of(namespace, built, record, (whose.to_owned(), true), spec))
     }
 
-    /// Builds the gateway in the network namespace of a running process, and adds the spec's addresses, at
-    /// which clients reach it. Requested settings are restored at the end. Needs root.
+    /// Builds the gateway in the network namespace of a server that runs already. The server's addresses that
+    /// the namespace does not have are added to the gateway's interface. Everything is as before afterwards.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
-    pub fn of_process(pid: u32, spec: &TestbedSpec) -> Result<Testbed, TestbedError> {
+    /// As [`build`](Self::build), and if the clients' blocks are in use there.
+    pub fn join(host: &HostNamespace, spec: &TestbedSpec) -> Result<Testbed, TestbedError> {
         record::clear_leftovers();
-        let refused = |source| TestbedError::Process { pid, source };
-        let namespace = Namespace::of_process(pid).map_err(refused)?;
-        namespace.inside(|| ()).map_err(refused)?;
-        Testbed::build_in(namespace, spec, format!("that of process {pid}"), Some(pid))
+        check(spec)?;
+        let namespace = host.namespace().clone();
+        let mut record = Record::write(&namespace, Some(host));
+        let restored_later = |before: &[(String, String)]| {
+            if let Some(record) = &mut record {
+                record.keep_settings(before);
+            }
+        };
+        let built = namespace.inside(|| join_inside(host, spec, restored_later));
+        let refused = |source| TestbedError::NoRight { namespace: host.name().to_owned(), source };
+        let built = built.map_err(refused)?.map_err(|error| error.of_joining(host))?;
+        Ok(Testbed::of(namespace, built, record, (host.name().to_owned(), false), spec))
     }
 
-    fn build_in(
+    /// What [`join`](Self::join) would add, in words.
+    ///
+    /// # Errors
+    /// If the clients' blocks are in use there, or the namespace cannot be entered.
+    pub fn changes(host: &HostNamespace, spec: &TestbedSpec) -> Result<Changes, TestbedError> {
+        let refused = |source| TestbedError::NoRight { namespace: host.name().to_owned(), source };
+        host.namespace().inside(|| joined::changes(host, spec)).map_err(refused)?
+    }
+
+    fn of(
         namespace: Namespace,
+        built: Built,
+        record: Option<Record>,
+        (whose, is_own): (String, bool),
         spec: &TestbedSpec,
-        whose: String,
-        of: Option<u32>,
-    ) -> Result<Testbed, TestbedError> {
-        check(spec)?;
-        let mut record = Record::write(&namespace, of);
-        let built = namespace
-            .inside(|| build_inside(spec, of.is_none()))
-            .map_err(|source| TestbedError::Namespace { source })??;
-        // The settings of our own namespace go with it; those that it shares with others are restored as
-        // well.
-        let restore = built.before;
-        if let Some(record) = record.as_mut().filter(|_| of.is_some()) {
-            record.keep_settings(&restore);
-        }
-        let report = TestbedReport { namespace: whose, ..built.report };
-        Ok(Testbed {
+    ) -> Testbed {
+        Testbed {
             namespace,
+            is_own,
+            spec: spec.clone(),
             gateway: Mutex::new(built.gateway),
-            report,
-            restore,
+            report: TestbedReport { namespace: whose, ..built.report },
+            // The settings of our own namespace go with it; those that it shares with others are restored as
+            // well.
+            restore: built.before,
             server: built.server,
             record: Mutex::new(record),
-        })
+        }
     }
 
     /// The settings in effect, as the kernel reports them.
@@ -175,8 +201,12 @@ impl Testbed {
         self.namespace.inside(work)
     }
 
-    /// Kills the processes inside, and returns how many there were.
+    /// Kills the processes inside, and returns how many there were. In a namespace that is not the run's own
+    /// none is killed.
     pub fn kill_processes(&self) -> usize {
+        if !self.is_own {
+            return 0;
+        }
         let (inode, cookie) = (self.namespace.inode(), self.namespace.cookie());
         inode.and_then(|inode| Ok(processes::kill_in_network_namespace(inode, cookie?))).unwrap_or(0)
     }
@@ -202,6 +232,10 @@ impl Testbed {
 
 impl Drop for Testbed {
     fn drop(&mut self) {
+        if !self.is_own {
+            // While there is still an interface for what the kernel says to clients about it.
+            let _ = self.namespace.inside(|| joined::end_connections(&self.spec));
+        }
         if !self.restore.is_empty() {
             // If the namespace cannot be entered any more, there is nothing to restore either.
             let _ = self.namespace.inside(|| settings::restore(&self.restore));
@@ -217,18 +251,45 @@ struct Built {
     before: Vec<(String, String)>,
 }
 
-fn build_inside(spec: &TestbedSpec, own: bool) -> Result<Built, TestbedError> {
-    if own {
-        settings::apply(&settings::of_own_namespace())?;
-        loopback_up().map_err(|source| TestbedError::Interface { what: "loopback".into(), source })?;
-    }
+fn build_inside(spec: &TestbedSpec) -> Result<Built, TestbedError> {
+    settings::apply(&settings::of_own_namespace())?;
+    loopback_up().map_err(|source| TestbedError::Interface { what: "loopback".into(), source })?;
     let v6 = spec.mtu >= MTU_MIN_V6 && settings::has_ipv6();
+    let equipment = Equipment::of_own_namespace(spec, v6);
+    equip(spec, equipment, settings::of_tcp(&spec.tcp), |_| ())
+}
+
+/// `restored_later` records the settings that are about to be changed.
+fn join_inside(
+    host: &HostNamespace,
+    spec: &TestbedSpec,
+    restored_later: impl FnOnce(&[(String, String)]),
+) -> Result<Built, TestbedError> {
+    // Again, since much may have happened since it was said what would be changed.
+    joined::changes(host, spec)?;
+    let has_v6 = settings::read("net.ipv6.conf.all.disable_ipv6").is_some();
+    if spec.families[1] && (!has_v6 || spec.mtu < MTU_MIN_V6) {
+        let why = if has_v6 { ", with a server.mtu below 1280" } else { "" };
+        return Err(TestbedError::NoIpv6 { namespace: host.name().to_owned(), why });
+    }
+    let built = equip(spec, Equipment::of_joined(spec), joined::wanted(host, spec)?, restored_later)?;
+    // Those of a run that was killed.
+    joined::end_connections(spec);
+    Ok(built)
+}
+
+fn equip(
+    spec: &TestbedSpec,
+    equipment: Equipment,
+    wanted: Vec<WantedSetting>,
+    restored_later: impl FnOnce(&[(String, String)]),
+) -> Result<Built, TestbedError> {
     let mut gateway = Gateway::open(spec)?;
-    gateway.set_up(spec, v6)?;
-    let wanted = settings::of_tcp(&spec.tcp);
+    gateway.set_up(spec, &equipment)?;
+    restored_later(&settings::before(&wanted));
     let before = settings::apply(&wanted)?;
-    let report = report(spec, &gateway, v6, &wanted);
-    Ok(Built { gateway, report, server: gateway::addresses(spec, v6), before })
+    let report = report(spec, &gateway, &equipment, &wanted);
+    Ok(Built { gateway, report, server: equipment.servers, before })
 }
 
 fn loopback_up() -> io::Result<()> {
@@ -237,9 +298,13 @@ fn loopback_up() -> io::Result<()> {
     netlink.up(loopback)
 }
 
-fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[WantedSetting]) -> TestbedReport {
+fn report(
+    spec: &TestbedSpec,
+    gateway: &Gateway,
+    equipment: &Equipment,
+    wanted: &[WantedSetting],
+) -> TestbedReport {
     let tun = gateway.queue_bytes.is_none();
-    let clients = [Some(spec.clients_v4.to_string()), v6.then(|| spec.clients_v6.to_string())];
     let program = if tun { "eBPF" } else { "classic BPF" };
     let several = spec.queues.get() > 1;
     TestbedReport {
@@ -254,8 +319,8 @@ fn report(spec: &TestbedSpec, gateway: &Gateway, v6: bool, wanted: &[WantedSetti
         queue_packets: tun.then_some(spec.queue_packets),
         queue_bytes: gateway.queue_bytes,
         qdisc: gateway.qdisc.clone(),
-        server: gateway::addresses(spec, v6).iter().map(IpAddr::to_string).collect(),
-        clients: clients.into_iter().flatten().collect(),
+        server: equipment.servers.iter().map(IpAddr::to_string).collect(),
+        clients: equipment.blocks.iter().map(|(to, bits)| format!("{to}/{bits}")).collect(),
         congestion_control: spec.tcp.congestion_control.clone(),
         initial_window: spec.tcp.initial_window,
         receive_processors: spec.receive_processors.clone(),

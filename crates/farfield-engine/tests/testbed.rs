@@ -3,7 +3,7 @@
 mod testbed_scene;
 
 use farfield_base::Bytes;
-use farfield_engine::testbed::{Command, Prefix};
+use farfield_engine::testbed::{Command, HostNamespace, Prefix};
 use farfield_engine::testbed::{Device, Queue, ServerSpec, ServerTcp, Testbed, TestbedError, TestbedSpec};
 use farfield_wire::{Addresses, ChecksumNeed, Message, Transport, UdpRepr, VnetHeader};
 use std::io::IoSlice;
@@ -341,6 +341,7 @@ fn a_gateway_in_the_namespace_of_a_running_server() {
         let spec = TestbedSpec {
             server_v4: Ipv4Addr::new(192, 0, 2, 9),
             clients_v4: Prefix::new(Ipv4Addr::new(10, 1, 0, 0), 16).unwrap(),
+            families: [true, false],
             tcp: ServerTcp {
                 settings: [("net.ipv4.tcp_fin_timeout".to_owned().try_into().unwrap(), "23".to_owned())]
                     .into(),
@@ -348,7 +349,8 @@ fn a_gateway_in_the_namespace_of_a_running_server() {
             },
             ..quiet(device)
         };
-        let testbed = Testbed::of_process(server.pid(), &spec).unwrap_or_else(|error| panic!("{error}"));
+        let host = HostNamespace::of_process(server.pid()).unwrap();
+        let testbed = Testbed::join(&host, &spec).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(fin_timeout(), "23\n");
         let queue = &mut testbed.queues()[0];
         ping(queue, &spec, v4(&spec, 3), 1, b"there?");

@@ -21,6 +21,9 @@ pub struct NetworkSpec {
     /// those of a backbone or a topology are its hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
+    /// The block of the clients' addresses, where their class has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<Pool>,
     /// Threads that clients are dealt out over.
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
@@ -121,6 +124,7 @@ impl Default for NetworkSpec {
     fn default() -> NetworkSpec {
         NetworkSpec {
             clients: None,
+            addresses: None,
             shards: NonZeroU32::MIN,
             processors: Vec::new(),
             busy_poll: false,

@@ -109,7 +109,8 @@ impl<'a, 'l> Laying<'a, 'l> {
             }
         };
         let (clients, shards) = (self.clients(), self.scenario.dealt_over(self.spec));
-        let frame = Frame { clients, shards, servers: self.scenario.servers() };
+        let block = self.scenario.block_of_clients();
+        let frame = Frame { clients, shards, servers: self.scenario.servers(), block };
         layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))
     }
 
@@ -267,7 +268,11 @@ impl<'a, 'l> Laying<'a, 'l> {
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
         let graph = Graph { topology: &models, routes: &routes, server, members };
         graph
-            .lay_out(self.scenario.dealt_over(self.spec), self.scenario.servers())
+            .lay_out(
+                self.scenario.dealt_over(self.spec),
+                self.scenario.servers(),
+                self.scenario.block_of_clients(),
+            )
             .map_err(|error| self.misplaced(&error))
     }
 
@@ -283,6 +288,11 @@ impl<'a, 'l> Laying<'a, 'l> {
             LayoutError::Classes(_) => return Mistake::at("network.class", error),
             LayoutError::TooFar { .. } => return Mistake::at("network.topology", error),
         };
+        let own = |place: usize| self.spec.class.get(place).is_some_and(|class| class.addresses.is_some());
+        let is_of_all = part == "addresses" && self.spec.addresses.is_some();
+        if is_of_all && !error.class().is_some_and(own) {
+            return Mistake::at("network.addresses", error);
+        }
         let written = error.class().and_then(|place| Some((place, self.spec.class.get(place)?)));
         match written {
             Some((_, class)) if part == "addresses" && class.addresses.is_none() => {

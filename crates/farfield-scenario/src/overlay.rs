@@ -42,6 +42,12 @@ pub struct Overlay {
     pub access: Option<String>,
     /// The command that starts the server.
     pub server: Option<String>,
+    /// The process of a server that runs already.
+    pub server_pid: Option<u32>,
+    /// The network namespace of a server that runs already.
+    pub server_netns: Option<String>,
+    /// The container of a server that runs already.
+    pub container: Option<String>,
     /// Processors that the server may take.
     pub server_cpu: Option<f64>,
     /// Memory that the server may take.
@@ -119,6 +125,9 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         ("--rtt", flags.rtt.is_some()),
         ("--access", flags.access.is_some()),
         ("--server", flags.server.is_some()),
+        ("--server-pid", flags.server_pid.is_some()),
+        ("--server-netns", flags.server_netns.is_some()),
+        ("--container", flags.container.is_some()),
         ("--server-cpu", flags.server_cpu.is_some()),
         ("--server-memory", flags.server_memory.is_some()),
         ("--server-user", flags.server_user.is_some()),
@@ -139,11 +148,18 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     if let (None, Some((flag, _))) = (&flags.plane, implied) {
         set("plane", flag, Some("emulated".into()));
     }
+    let is_far = flags.plane.is_none() && implied.is_none() && is_far_from_target(flags, document);
+    if is_far {
+        set("plane", "[network]", Some("emulated".into()));
+    }
     set("plane", "--plane", text(&flags.plane));
     set("network.clients", "--clients", count(flags.clients.map(u64::from)));
     set("network.rtt", "--rtt", text(&flags.rtt));
     set("network.access", "--access", text(&flags.access));
     set("server.command", "--server", text(&flags.server));
+    set("server.pid", "--server-pid", count(flags.server_pid.map(u64::from)));
+    set("server.netns", "--server-netns", text(&flags.server_netns));
+    set("server.container", "--container", text(&flags.container));
     set("server.cpu", "--server-cpu", flags.server_cpu.map(Value::from));
     set("server.memory", "--server-memory", text(&flags.server_memory));
     set("server.user", "--server-user", text(&flags.server_user));
@@ -173,7 +189,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("run.requests", "--requests", count(flags.requests));
     set("run.sessions", "--sessions", count(flags.sessions));
     let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
-    let on_sockets = written.map_or(implied.is_none(), |plane| plane == "sockets");
+    let on_sockets = written.map_or(implied.is_none() && !is_far, |plane| plane == "sockets");
     let (workers, own_processors) = match on_sockets {
         true => ("sockets.workers", "sockets.processors"),
         false => ("network.shards", "network.processors"),
@@ -206,6 +222,18 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         settings.push(typed(text)?);
     }
     Ok(settings)
+}
+
+/// Whether there is a target with a network before it, or with what says where its server is, and no plane:
+/// then clients are emulated ones.
+fn is_far_from_target(flags: &Overlay, document: &Table) -> bool {
+    let is_set = |table: &str| {
+        let of_table = |text: &String| text.trim_start().starts_with(&format!("{table}."));
+        document.contains_key(table) || flags.sets.iter().any(of_table)
+    };
+    let has_target = document.contains_key("target") || flags.target.is_some();
+    let has_plane = document.contains_key("plane") || document.contains_key("simulated");
+    has_target && !has_plane && (is_set("network") || is_set("server"))
 }
 
 fn model_of(document: &Table) -> Option<&str> {

@@ -13,7 +13,8 @@ use crate::plane::PlannedPlane;
 use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
 use farfield_base::Duration;
-use farfield_engine::{MonitorSettings, Plane, PlaneKind};
+use farfield_engine::live::{LiveError, Location};
+use farfield_engine::{MonitorSettings, Plane, PlaneKind, testbed};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
@@ -26,6 +27,8 @@ pub struct RunPlan {
     pub(crate) scenario: Scenario,
     pub(crate) parts: Parts,
     pub(crate) inputs: Inputs,
+    /// Where the server of the emulated plane is, if it runs already.
+    pub(crate) location: Option<Location>,
 }
 
 /// The parts of a run that a scenario's tables describe.
@@ -56,12 +59,46 @@ impl RunPlan {
         if flags.once {
             scenario.measure_nothing();
         }
-        Ok(RunPlan { scenario, parts, inputs })
+        let location = scenario.location();
+        Ok(RunPlan { scenario, parts, inputs, location })
     }
 
     /// The scenario as written, with the flags laid over it.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Gains the privilege that the emulated plane needs, as far as this user may have it; other planes need
+    /// none. Call it while the process has one thread. A container's runtime is asked for it here, with the
+    /// rights that the user has outside.
+    ///
+    /// # Errors
+    /// If the machine forbids it, or there is no such container.
+    pub fn gain_privilege(&mut self) -> Result<(), LiveError> {
+        if self.scenario.plane != PlaneKind::Emulated {
+            return Ok(());
+        }
+        match self.location.take() {
+            None => testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
+            Some(location) => {
+                let location = self.location.insert(location.resolved()?);
+                location.gain_privilege().map(drop)
+            }
+        }
+    }
+
+    /// Gains the privilege for a server as [`gain_privilege`](Self::gain_privilege) does, and for a program
+    /// in a namespace of its own. Where the server is in the machine's own namespace, that takes root.
+    ///
+    /// # Errors
+    /// As [`gain_privilege`](Self::gain_privilege).
+    pub fn gain_privilege_for_shell(&mut self) -> Result<(), LiveError> {
+        self.gain_privilege()?;
+        match self.location {
+            // Gained already.
+            None => Ok(()),
+            Some(_) => testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
+        }
     }
 
     /// The model of load.

@@ -4,12 +4,14 @@
 use super::mistake::Mistake;
 use super::network::NetworkSpec;
 use super::network_layout::Laying;
+use super::server::ServerSpec;
 use super::simulated::CaptureSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
+use farfield_engine::live::Location;
 use farfield_engine::observe;
 use farfield_engine::plane::{
     Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
@@ -17,6 +19,7 @@ use farfield_engine::plane::{
 use farfield_traffic::DistributionSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -116,9 +119,36 @@ impl Scenario {
     /// The server's addresses and port.
     pub fn servers(&self) -> Servers {
         let server = self.server.clone().unwrap_or_default();
+        let named = self.location().and(self.target.as_ref()).and_then(|url| url.host().parse().ok());
+        let (mut v4, mut v6) = (server.ipv4, server.ipv6);
+        match named {
+            Some(IpAddr::V4(address)) => v4 = address,
+            Some(IpAddr::V6(address)) => v6 = address,
+            None => {}
+        }
         let of_model = (self.plane == PlaneKind::Simulated && self.is_secure()).then_some(443);
         let port = server.port(self.target.as_ref().map(Url::port).or(of_model));
-        Servers { v4: server.ipv4, v6: server.ipv6, port }
+        Servers { v4, v6, port }
+    }
+
+    /// Where the server of the emulated plane is, if it runs already: where a key says, or else, with a
+    /// target and nothing to start, where farfield itself is.
+    pub fn location(&self) -> Option<Location> {
+        if self.plane != PlaneKind::Emulated {
+            return None;
+        }
+        let server = self.server.clone().unwrap_or_default();
+        let is_here = self.target.is_some() && server.command.is_none();
+        server.location().or(is_here.then_some(Location::Here))
+    }
+
+    /// The block of the clients' addresses, where their class has none; the usual one if absent. Clients of a
+    /// server at an IPv6 address have such addresses, too.
+    pub fn block_of_clients(&self) -> Option<Block> {
+        let written = self.network.as_ref().and_then(|network| network.addresses);
+        let host = self.location().and(self.target.as_ref()).and_then(|url| url.host().parse().ok());
+        let is_v6 = host.is_some_and(|host: IpAddr| host.is_ipv6());
+        written.map(|pool| pool.0).or(is_v6.then_some(Block::BENCHMARK_V6))
     }
 
     /// The sockets plane has neither a network nor classes, and starts no server.
@@ -148,34 +178,7 @@ impl Scenario {
                 _ => Ok(()),
             };
         }
-        let of_a_start = [
-            ("server.cpu", server.cpu.is_some()),
-            ("server.memory", server.memory.is_some()),
-            ("server.user", server.user.is_some()),
-        ];
-        if let (Some(pid), Some((key, _))) = (server.pid, of_a_start.iter().find(|(_, given)| *given)) {
-            return Err(Mistake::at(
-                *key,
-                format!(
-                    "process {pid} runs already, as whoever started it limited it; remove this key, or start the \
-                 server with server.command"
-                ),
-            ));
-        }
-        let started = server.command.is_some() || server.pid.is_some();
-        if server.command.is_some() && server.pid.is_some() {
-            return Err(Mistake::at(
-                "server.pid",
-                "a server is either started or runs already; remove one of `command` and `pid`",
-            ));
-        }
-        if self.target.is_some() && !started {
-            return Err(Mistake::at(
-                "target",
-                "the emulated plane reaches only a server in a network namespace: say how to start one with \
-                 server.command, or which process it is with server.pid",
-            ));
-        }
+        self.check_location(&server)?;
         match (&self.target, server.port) {
             (Some(url), Some(port)) if url.port() != port.get() => {
                 let sentence =
@@ -183,6 +186,50 @@ impl Scenario {
                 Err(Mistake::at("server.port", sentence))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A server is in one place, and one that runs already has what whoever started it gave it.
+    fn check_location(&self, server: &ServerSpec) -> Result<(), Mistake> {
+        let places = [
+            ("server.command", server.command.is_some()),
+            ("server.pid", server.pid.is_some()),
+            ("server.netns", server.netns.is_some()),
+            ("server.container", server.container.is_some()),
+        ];
+        let mut places = places.into_iter().filter(|(_, given)| *given);
+        if let (Some((first, _)), Some((second, _))) = (places.next(), places.next()) {
+            let sentence =
+                format!("a server is in one place, started or running already; remove this or `{first}`");
+            return Err(Mistake::at(second, sentence));
+        }
+        let names = [("server.netns", &server.netns), ("server.container", &server.container)];
+        for (key, name) in names {
+            // One that begins with a dash would be an option of the program that is asked.
+            let is_name = |name: &String| !name.trim().is_empty() && !name.starts_with('-');
+            if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
+                return Err(Mistake::at(key, format!("{name:?} is no name; write one such as \"web\"")));
+            }
+        }
+        let Some(location) = self.location() else { return Ok(()) };
+        if let Some(key) = server.key_of_start() {
+            let who = match location {
+                Location::Process(pid) => format!("process {pid}"),
+                _ => "the server".to_owned(),
+            };
+            let sentence = format!(
+                "{who} runs already, as whoever started it limited it; remove this key, or start the server with \
+                 server.command"
+            );
+            return Err(Mistake::at(key, sentence));
+        }
+        match server.key_of_namespace().filter(|_| location == Location::Here) {
+            Some(key) => Err(Mistake::at(
+                key,
+                "the server runs in this machine's own network namespace, whose settings all its programs share: set it \
+                 with sysctl, or start the server with server.command",
+            )),
+            None => Ok(()),
         }
     }
 

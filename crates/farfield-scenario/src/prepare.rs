@@ -12,7 +12,9 @@ use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
+use farfield_emulator::Servers;
 use farfield_emulator::layout::Block;
+use farfield_engine::live::{FoundServer, Location, Wanted};
 use farfield_engine::os::processors;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
@@ -29,6 +31,7 @@ use farfield_user::SessionLimits;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// The name of the built-in server's certificate.
@@ -57,10 +60,16 @@ impl RunPlan {
     /// # Errors
     /// If the server is not found, or the machine lacks something.
     pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
-        let RunPlan { mut scenario, parts: Parts { mut load, site, plane, asked, tls, monitor }, inputs } =
-            self;
+        let RunPlan { mut scenario, parts, inputs, location } = self;
+        let Parts { mut load, site, mut plane, asked, tls, monitor } = parts;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;
+        let found = match &mut plane {
+            Plane::Emulated(laid_out) => {
+                location.map(|location| scenario.find(&location, laid_out)).transpose()?
+            }
+            Plane::Sockets(()) | Plane::Simulated(_) => None,
+        };
         let (address, origin) = match (&plane, &scenario.target) {
             (Plane::Sockets(()), Some(url)) => {
                 (reach::look_up(url.host(), url.port()).map_err(ScenarioError::unavailable)?, None)
@@ -69,7 +78,12 @@ impl RunPlan {
                 let origin = Origin::start(built_in.config.clone()).map_err(ScenarioError::unavailable)?;
                 (origin.address(), Some(origin))
             }
-            (Plane::Emulated(_) | Plane::Simulated(_), _) => {
+            (Plane::Emulated(laid_out), _) => {
+                let (servers, has_v4) = (laid_out.network.plan.servers, laid_out.around[0].is_some());
+                let ip = if has_v4 { IpAddr::V4(servers.v4) } else { IpAddr::V6(servers.v6) };
+                (SocketAddr::new(ip, servers.port), None)
+            }
+            (Plane::Simulated(_), _) => {
                 let servers = scenario.servers();
                 (SocketAddr::from((servers.v4, servers.port)), None)
             }
@@ -83,7 +97,8 @@ impl RunPlan {
             }
         };
         scenario.fill_in(&plane);
-        let plane = scenario.prepare_plane(plane, address, &built_in.config)?;
+        let way_in = found.as_ref().and_then(|found| warning_of_capture(&scenario, found));
+        let plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
         let (workers, processors) = match &plane {
             Plane::Sockets(_) => scenario.workers_of_sockets(address)?,
             Plane::Emulated(emulated) => of_network(&emulated.network),
@@ -94,6 +109,7 @@ impl RunPlan {
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         };
         warnings.extend(scenario.warnings_of_tls());
+        warnings.extend(way_in);
         warnings.extend(asked.warnings);
         let starts = itinerary.starts();
         let is_recorded = starts.is_some();
@@ -173,12 +189,39 @@ impl Scenario {
         }
     }
 
+    /// Finds the server that runs already, and gives the network its addresses.
+    fn find(&self, location: &Location, laid_out: &mut LaidOut) -> Result<FoundServer, ScenarioError> {
+        let server = self.server.clone().unwrap_or_default();
+        let wanted = Wanted {
+            host: self.target.as_ref().map(|url| url.host().to_owned()),
+            port: self.servers().port,
+            v4: server.ipv4,
+            v6: server.ipv6,
+            families: laid_out.around.map(|block| block.is_some()),
+        };
+        let found = location.find(&wanted).map_err(|error| match error.is_usage() {
+            true => ScenarioError::invalid(error.to_string()),
+            false => ScenarioError::unavailable(error),
+        })?;
+        for ip in [IpAddr::V4(found.v4), IpAddr::V6(found.v6)] {
+            if let Some(block) = laid_out.around.into_iter().flatten().find(|block| block.contains(ip)) {
+                return Err(ScenarioError::invalid(format!(
+                    "network.addresses: clients' addresses in {block} would hold the server's, {ip}; write another block"
+                )));
+            }
+        }
+        Arc::make_mut(&mut laid_out.network.plan).servers =
+            Servers { v4: found.v4, v6: found.v6, port: found.port };
+        Ok(found)
+    }
+
     /// The plane with addresses, and with what starts its server.
     fn prepare_plane(
         &mut self,
         plane: PlannedPlane,
         address: SocketAddr,
         built_in: &OriginConfig,
+        found: Option<FoundServer>,
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
             Plane::Sockets(()) => {
@@ -187,8 +230,16 @@ impl Scenario {
             }
             Plane::Emulated(laid_out) => {
                 let LaidOut { network, around } = *laid_out;
-                let server = self.started_server(around[1].is_some(), built_in)?;
-                let testbed = self.testbed(around);
+                let mut testbed = self.testbed(around);
+                let server = match found {
+                    None => self.started_server(around[1].is_some(), built_in)?,
+                    Some(found) => {
+                        (testbed.server_v4, testbed.server_v6) = (found.v4, found.v6);
+                        testbed.server_has = found.has;
+                        testbed.families = around.map(|block| block.is_some());
+                        Server::Running(Box::new(found))
+                    }
+                };
                 Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server }))
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
@@ -227,9 +278,6 @@ impl Scenario {
     /// clients have IPv6.
     fn started_server(&self, has_v6: bool, built_in: &OriginConfig) -> Result<Server, ScenarioError> {
         let spec = self.server.clone().unwrap_or_default();
-        if let Some(pid) = spec.pid {
-            return Ok(Server::Running(pid.get()));
-        }
         let port = self.servers().port;
         let command = match spec.command {
             Some(command) => command,
@@ -301,11 +349,13 @@ impl Scenario {
     /// The server and the number of clients, in words, on a plane with a network.
     fn across(&self, network: &EmulatedNetwork) -> String {
         let server = self.server.clone().unwrap_or_default();
-        let who = match (self.plane, server.command, server.pid) {
+        let who = match (self.plane, server.location(), server.command) {
             (PlaneKind::Simulated, _, _) => "model of a server".to_owned(),
-            (_, Some(command), _) => command.to_string(),
-            (_, None, Some(pid)) => format!("process {pid}"),
-            (_, None, None) => "built-in server".to_owned(),
+            (_, Some(Location::Process(pid)), _) => format!("process {pid}"),
+            (_, Some(Location::Namespace(name)), _) => format!("server in namespace {name}"),
+            (_, Some(Location::Container { name, .. }), _) => format!("container {name}"),
+            (_, _, Some(command)) => command.to_string(),
+            (_, _, None) => "built-in server".to_owned(),
         };
         format!("{who}, {} clients", network.plan.clients.len())
     }
@@ -423,6 +473,15 @@ fn in_words(load: &LoadSpec) -> (LoadKind, String) {
             (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
     }
+}
+
+/// The warning about a capture by the kernel of a server at ::1, whose packets come in by another interface.
+fn warning_of_capture(scenario: &Scenario, found: &FoundServer) -> Option<String> {
+    let is_captured = scenario.capture.as_ref().is_some_and(|capture| capture.kernel);
+    (is_captured && found.has[1] && found.v6.is_loopback()).then(|| {
+        "capture-kernel.pcapng has the server's packets alone: those to ::1 come in by the interface lo"
+            .to_owned()
+    })
 }
 
 /// A value of the scenario in as few words as its TOML has.

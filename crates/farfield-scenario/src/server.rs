@@ -1,6 +1,7 @@
 //! `[server]`: the server of the emulated plane and its kernel's TCP, as written.
 
 use farfield_base::{Bytes, Duration};
+use farfield_engine::live::Location;
 use farfield_engine::testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use farfield_net::Mtu;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,12 @@ pub struct ServerSpec {
     /// The process of a server that runs already, in place of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<NonZeroU32>,
+    /// The network namespace of a server that runs already, by its name or the path of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub netns: Option<String>,
+    /// The container of a server that runs already, by its name or id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// The sign that it is ready; listening on its port if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
@@ -103,6 +110,8 @@ impl Default for ServerSpec {
             command: None,
             directory: None,
             pid: None,
+            netns: None,
+            container: None,
             ready: None,
             ready_timeout: Duration::from_secs(10),
             stop_timeout: Duration::from_secs(5),
@@ -141,6 +150,46 @@ impl ServerSpec {
             _ => None,
         };
         self.port.map(NonZeroU16::get).or(of_target).or(of_ready).unwrap_or(80)
+    }
+
+    /// Where a server runs that is not started, as far as a key names it.
+    pub fn location(&self) -> Option<Location> {
+        match (self.pid, &self.netns, &self.container) {
+            (Some(pid), _, _) => Some(Location::Process(pid.get())),
+            (None, Some(name), _) => Some(Location::Namespace(name.clone())),
+            (None, None, Some(name)) => Some(Location::Container { name: name.clone(), pid: None }),
+            (None, None, None) => None,
+        }
+    }
+
+    /// The first key that sets what only a server that farfield starts can have.
+    pub fn key_of_start(&self) -> Option<&'static str> {
+        let keys = [
+            ("server.cpu", self.cpu.is_some()),
+            ("server.memory", self.memory.is_some()),
+            ("server.user", self.user.is_some()),
+            ("server.directory", self.directory.is_some()),
+            ("server.environment", !self.environment.is_empty()),
+        ];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
+    /// The first key that sets what a whole network namespace has.
+    pub fn key_of_namespace(&self) -> Option<&'static str> {
+        let keys = [
+            ("server.sack", self.sack.is_some()),
+            ("server.timestamps", self.timestamps.is_some()),
+            ("server.window-scaling", self.window_scaling.is_some()),
+            ("server.somaxconn", self.somaxconn.is_some()),
+            ("server.syn-backlog", self.syn_backlog.is_some()),
+            ("server.syn-cookies", self.syn_cookies.is_some()),
+            ("server.syn-ack-retries", self.syn_ack_retries.is_some()),
+            ("server.abort-on-overflow", self.abort_on_overflow.is_some()),
+            ("server.send-buffer", self.send_buffer.is_some()),
+            ("server.receive-buffer", self.receive_buffer.is_some()),
+            ("server.settings", !self.settings.is_empty()),
+        ];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
     }
 
     /// The TCP settings of its kernel.

@@ -49,7 +49,7 @@ impl Scenario {
 
     /// Whether the scenario says how to start a server, or which one runs.
     pub fn is_started(&self) -> bool {
-        self.server.as_ref().is_some_and(|server| server.command.is_some() || server.pid.is_some())
+        self.server.as_ref().is_some_and(|server| server.command.is_some() || server.location().is_some())
     }
 
     /// Objects and replies that the model of a server knows: those of `site`, and the fixed ones.

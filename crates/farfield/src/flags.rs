@@ -69,6 +69,8 @@ pub enum Command {
 #[command(after_help = "Examples:\n  \
     farfield run http://127.0.0.1:8080/ -c 64 -d 10s\n  \
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
+    farfield run http://127.0.0.1:8080/ --access 4g\n  \
+    farfield run http://127.0.0.1/ --container web --rtt 80ms -c 1000\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario\n  \
@@ -128,6 +130,16 @@ pub struct RunFlags {
     /// Command that starts the server of emulated clients
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
+    /// Process of the server of emulated clients, if it runs already in a network namespace of its own
+    #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub server_pid: Option<u32>,
+    /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a
+    /// file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub server_netns: Option<String>,
+    /// Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes
+    #[arg(long, value_name = "NAME")]
+    pub container: Option<String>,
     /// The most processor time that this server may take, in processors, such as 0.2
     #[arg(long, value_name = "PROCESSORS")]
     pub server_cpu: Option<f64>,
@@ -224,6 +236,9 @@ impl RunFlags {
             rtt: self.rtt.clone(),
             access: self.access.clone(),
             server: self.server.clone(),
+            server_pid: self.server_pid,
+            server_netns: self.server_netns.clone(),
+            container: self.container.clone(),
             server_cpu: self.server_cpu,
             server_memory: self.server_memory.clone(),
             server_user: self.server_user.clone(),

@@ -25,7 +25,7 @@ pub(super) fn assign(classes: &[Class], member_of: &[u16], frame: Frame) -> Resu
         let name = classes[class].name.clone();
         return Err(LayoutError::Empty { class, name, clients: member_of.len() as u32 });
     }
-    let pools = Pools::choose(classes, &spans, shards.into());
+    let pools = Pools::choose(classes, &spans, frame);
     pools.check(classes, frame)?;
     let first = pools.fill(classes, &spans, shards.into())?;
     let [clients_v4, clients_v6] = pools.around;
@@ -59,10 +59,12 @@ struct Pools {
 }
 
 impl Pools {
-    fn choose(classes: &[Class], spans: &[u128], shards: u128) -> Pools {
+    fn choose(classes: &[Class], spans: &[u128], frame: Frame) -> Pools {
+        let shards = u128::from(frame.shards.get());
         let unsaid = classes.iter().zip(spans).filter(|(class, _)| class.pool.is_none());
         let needed: u128 = unsaid.map(|(_, span)| span.next_multiple_of(shards)).sum::<u128>() + shards;
-        let default = if needed <= Block::BENCHMARK.usable().1 { Block::BENCHMARK } else { Block::SHARED };
+        let usual = if needed <= Block::BENCHMARK.usable().1 { Block::BENCHMARK } else { Block::SHARED };
+        let default = frame.block.unwrap_or(usual);
         let of: Vec<Block> = classes.iter().map(|class| class.pool.unwrap_or(default)).collect();
         let around =
             |v6: bool| of.iter().copied().filter(|block| block.is_v6() == v6).reduce(|a, b| a.join(&b));

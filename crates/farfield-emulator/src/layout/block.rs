@@ -30,6 +30,9 @@ pub enum BlockError {
 impl Block {
     /// The benchmarking block of RFC 2544, appendix C.2.2: 198.18.0.0/15.
     pub const BENCHMARK: Block = Block { network: IpAddr::V4(Ipv4Addr::new(198, 18, 0, 0)), bits: 15 };
+    /// The benchmarking block of RFC 5180, section 8: 2001:2::/48.
+    pub const BENCHMARK_V6: Block =
+        Block { network: IpAddr::V6(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0)), bits: 48 };
     /// The shared address space of RFC 6598: 100.64.0.0/10.
     pub const SHARED: Block = Block { network: IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), bits: 10 };
 

@@ -5,7 +5,7 @@
 //! class's; if not, they are links of the clients' routes like all others, which costs an event more and
 //! nothing else.
 
-use super::{CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
+use super::{Block, CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
 use crate::plan::{HopPlan, NodePlan, RoutePlan, Servers};
 use crate::slots::SharedLinkId;
 use farfield_net::topology::{Backbone, LinkId, NodeId, Routes, Stretch, collapse};
@@ -39,7 +39,12 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// See [`LayoutError`].
-    pub fn lay_out(self, shards: NonZeroU32, servers: Servers) -> Result<Layout, LayoutError> {
+    pub fn lay_out(
+        self,
+        shards: NonZeroU32,
+        servers: Servers,
+        block: Option<Block>,
+    ) -> Result<Layout, LayoutError> {
         let (mut classes, members): (Vec<Class>, Vec<Vec<NodeId>>) = self.members.into_iter().unzip();
         for (class, members) in classes.iter_mut().zip(&members) {
             class.weight = members.len() as f64;
@@ -71,7 +76,7 @@ impl Graph<'_> {
         let route_of: Vec<u32> = ways.iter().zip(&hosts).map(|(way, &host)| plans.route(host, way)).collect();
         let (routes, shared) = plans.finish();
         let nodes = self.topology.nodes().map(|(_, node)| node.name.clone()).collect();
-        let frame = Frame { clients, shards, servers };
+        let frame = Frame { clients, shards, servers, block };
         finish(classes, member_of, |number, _| route_of[number as usize], routes, shared, nodes, frame)
     }
 }

@@ -15,7 +15,7 @@ fn number(number: u32) -> NonZeroU32 {
 }
 
 fn frame(clients: u32, shards: u32) -> Frame {
-    Frame { clients: number(clients), shards: number(shards), servers: SERVERS }
+    Frame { clients: number(clients), shards: number(shards), servers: SERVERS, block: None }
 }
 
 fn link(delay_ms: u64) -> Arc<LinkModel> {
@@ -154,7 +154,7 @@ fn lay_out_graph(topology: &Topology<Arc<LinkSpec>>, members: Vec<(String, Vec<N
     let server = topology.find("server").unwrap();
     let bare = |name: String| Class { up: Vec::new(), down: Vec::new(), ..class(&name, 1.0, 0, "") };
     let members = members.into_iter().map(|(name, hosts)| (bare(name), hosts)).collect();
-    Graph { topology: &topology, routes: &routes, server, members }.lay_out(number(1), SERVERS).unwrap()
+    Graph { topology: &topology, routes: &routes, server, members }.lay_out(number(1), SERVERS, None).unwrap()
 }
 
 /// Four subnetworks of two hosts. A host's own link is its own; those of its switch and of the routers

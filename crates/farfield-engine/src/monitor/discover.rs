@@ -9,12 +9,12 @@ use super::members::Members;
 use super::network::Which;
 use super::tier::{Tier, TierSpec};
 use crate::emulated::Emulated;
+use crate::live;
 use crate::os::namespace::{self, Namespace};
 use crate::os::sock_diag::SocketTables;
 use crate::plane::{Plane, SocketsPlane};
 use farfield_measure::MonitorLog;
 use std::collections::BTreeSet;
-use std::fs;
 use std::net::{SocketAddr, UdpSocket};
 
 /// The name of the tier of the server.
@@ -30,7 +30,7 @@ pub(super) struct Discovered {
 /// Finds the server of the plane and the tiers that are asked for. What is not found is noted.
 pub(super) fn server(plane: &Plane, wanted: &MonitorSettings, log: &mut MonitorLog) -> Discovered {
     let (members, group, which) = match plane {
-        Plane::Emulated(emulated) => of_testbed(emulated, wanted),
+        Plane::Emulated(emulated) => of_testbed(emulated, wanted, log),
         Plane::Sockets(sockets) => of_sockets(sockets, wanted, log),
         Plane::Simulated(_) => (None, None, None),
     };
@@ -47,7 +47,7 @@ pub(super) fn server(plane: &Plane, wanted: &MonitorSettings, log: &mut MonitorL
 type Found = (Option<Members>, Option<Group>, Option<Which>);
 
 /// The server in a testbed: the descendants of its init, or all processes in the namespace that it had.
-fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings) -> Found {
+fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLog) -> Found {
     let namespace = emulated.testbed.namespace().clone();
     let tier = SERVER.to_owned();
     if let Some(server) = &emulated.server {
@@ -67,11 +67,34 @@ fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings) -> Found {
     let ours = namespace::inode_of_process(std::process::id());
     let is_servers_alone = inode != ours;
     let members = match inode.filter(|_| is_servers_alone) {
-        Some(inode) => Members::NetworkNamespace(inode),
-        None => Members::Processes(vec![joined.pid]),
+        Some(inode) => Some(Members::NetworkNamespace(inode)),
+        None => (!joined.processes.is_empty()).then(|| Members::Processes(joined.processes.clone())),
     };
-    let which = Which { namespace: Some((namespace, joined.pid)), port: wanted.port, is_servers_alone, tier };
-    (Some(members), None, Some(which))
+    if members.is_none() {
+        log.note(no_process(wanted.port));
+    }
+    let own = Which { namespace: None, port: wanted.port, is_servers_alone, tier };
+    let which = match (is_servers_alone, joined.processes.first()) {
+        (false, _) => Some(own),
+        (true, Some(pid)) => Some(Which { namespace: Some((namespace, *pid)), ..own }),
+        (true, None) => {
+            log.note(
+                "no process of the server's network namespace can be seen, so its sockets are not counted"
+                    .into(),
+            );
+            None
+        }
+    };
+    (members, None, which)
+}
+
+/// The note that a server's processes could not be found.
+fn no_process(port: Option<u16>) -> String {
+    let at = port.map(|port| format!(" on port {port}")).unwrap_or_default();
+    format!(
+        "the processes that listen{at} could not be found, so the server's own numbers are missing: run farfield as \
+         their user or as root, or write monitor.pid"
+    )
 }
 
 /// The server on an address of this machine, or that of the process that was asked for.
@@ -98,11 +121,7 @@ fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorL
     let members = match listening_on(plane.target.port()) {
         Ok(pids) if pids.is_empty() => {
             if wanted.tiers.is_empty() {
-                log.note(format!(
-                    "the processes that listen on port {} could not be found, so the server's own numbers are missing: run \
-                     farfield as their user or as root, or write monitor.pid",
-                    plane.target.port()
-                ));
+                log.note(no_process(Some(plane.target.port())));
             }
             None
         }
@@ -133,37 +152,18 @@ fn is_of_this_machine(address: SocketAddr) -> bool {
 
 /// The processes that hold a listener on `port`.
 fn listening_on(port: u16) -> std::io::Result<Vec<u32>> {
-    let mut links = BTreeSet::new();
+    let mut inodes = BTreeSet::new();
     SocketTables::open()?.listeners(|socket| {
         if socket.local.port() == port {
-            links.insert(format!("socket:[{}]", socket.inode));
+            inodes.insert(socket.inode);
         }
     })?;
-    let holds = |pid: &u32| {
-        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        let mut targets = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok());
-        targets.any(|target| target.to_str().is_some_and(|target| links.contains(target)))
-    };
-    let processes = fs::read_dir("/proc")?.flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    Ok(if links.is_empty() { Vec::new() } else { pids.filter(holds).collect() })
+    live::holders(&inodes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
-
-    #[test]
-    fn whoever_listens_is_found() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let port = listener.local_addr().expect("an address").port();
-        // Children that other tests fork hold it too, until they run their commands.
-        let holds = || listening_on(port).expect("tables").contains(&std::process::id());
-        assert!(holds());
-        drop(listener);
-        assert!(!holds());
-    }
 
     #[test]
     fn addresses_of_other_machines_are_others() {

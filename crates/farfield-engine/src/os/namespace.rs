@@ -10,7 +10,11 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
+
+/// The file system of namespaces' files (statfs(2)).
+const NSFS_MAGIC: u32 = 0x6e73_6673;
 
 /// A network namespace, which lives at least as long as this value.
 #[derive(Debug, Clone)]
@@ -46,7 +50,27 @@ impl Namespace {
         Namespace::at(&format!("/proc/{pid}/ns/net"))
     }
 
+    /// The namespace that the file at `path` refers to, as ip-netns(8) makes such files.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no file, `PermissionDenied` if it may not be read, `InvalidInput` if it is
+    /// another kind of file.
+    pub fn of_file(path: &Path) -> io::Result<Namespace> {
+        let namespace = Namespace::open(path)?;
+        let kind = rustix::fs::fstatfs(&*namespace.link)?.f_type;
+        // Of other kinds of namespaces the kernel says when they are entered.
+        if i128::from(kind) != i128::from(NSFS_MAGIC) {
+            let error = "it is not the file of a network namespace";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
+        Ok(namespace)
+    }
+
     fn at(path: &str) -> io::Result<Namespace> {
+        Namespace::open(Path::new(path))
+    }
+
+    fn open(path: &Path) -> io::Result<Namespace> {
         Ok(Namespace { link: Arc::new(File::open(path)?.into()) })
     }
 
@@ -62,11 +86,14 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread inside, for good.
+    /// Moves the calling thread inside, for good. A thread that is inside already needs no rights for it.
     ///
     /// # Errors
     /// `EPERM` without `CAP_SYS_ADMIN` over the namespace.
     pub fn enter(&self) -> io::Result<()> {
+        if Namespace::current()?.inode()? == self.inode()? {
+            return Ok(());
+        }
         Ok(move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
 
@@ -111,6 +138,16 @@ pub fn enter_user_namespace() -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Moves the calling process, which must have one thread, into the user namespace of another process of the
+/// same user, where it has all capabilities: a container that an ordinary user runs has one.
+///
+/// # Errors
+/// `EINVAL` with more than one thread or if it is there already, `EPERM` if the namespace is another user's.
+pub fn enter_user_namespace_of(pid: u32) -> io::Result<()> {
+    let link = File::open(format!("/proc/{pid}/ns/user"))?;
+    Ok(move_into_link_name_space(link.as_fd(), Some(LinkNameSpaceType::User))?)
 }
 
 /// Lets children of the calling thread, not the thread, have a PID namespace of their own.

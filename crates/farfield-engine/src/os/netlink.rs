@@ -1,6 +1,10 @@
 //! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a testbed needs,
 //! each sent and acknowledged before the call returns.
 
+mod tables;
+
+pub use tables::{AddressEntry, RouteEntry};
+
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
@@ -17,8 +21,12 @@ const HEADER_LEN: usize = 16;
 const LINK_HEADER_LEN: usize = 16;
 const NESTED: u16 = 0x8000;
 const VETH_INFO_PEER: u16 = 1;
+const ROUTE_METRIC_LOCK: u16 = 1;
 const ROUTE_METRIC_INITCWND: u16 = 11;
 const ROUTE_METRIC_CONGESTION: u16 = 16;
+/// The metrics that the kernel's TCP keeps of a connection for the next to the same address: RTT, its
+/// variation, the slow start threshold, and reordering (rtnetlink(7), RTAX_*).
+const ROUTE_METRICS_KEPT: u32 = 1 << 4 | 1 << 5 | 1 << 6 | 1 << 9;
 const ROUTE_ON_LINK: u32 = 4;
 const QDISC_ROOT: u32 = 0xffff_ffff;
 
@@ -58,8 +66,10 @@ pub struct Route {
     pub interface: u32,
     /// The next hop on the interface, else every address is on the link itself.
     pub gateway: Option<IpAddr>,
-    /// The source address of packets whose socket has none.
-    pub source: IpAddr,
+    /// The source address of packets whose socket has none; the kernel's choice if absent.
+    pub source: Option<IpAddr>,
+    /// Whether no connection that takes the route starts from what an earlier one has measured.
+    pub forgets: bool,
     /// The initial congestion window of connections that take the route, in segments.
     pub initial_window: Option<u32>,
     /// Their congestion control, by name.
@@ -239,12 +249,17 @@ impl Netlink {
         .concat();
         let mut message = Message::new(libc::RTM_NEWROUTE, CREATE | EXCLUSIVE, &header)
             .address(libc::RTA_DST, route.to)
-            .address(libc::RTA_PREFSRC, route.source)
             .word(libc::RTA_OIF, route.interface);
+        if let Some(source) = route.source {
+            message = message.address(libc::RTA_PREFSRC, source);
+        }
         if let Some(gateway) = route.gateway {
             message = message.address(libc::RTA_GATEWAY, gateway);
         }
         let mut metrics = Message { bytes: Vec::new() };
+        if route.forgets {
+            metrics = metrics.word(ROUTE_METRIC_LOCK, ROUTE_METRICS_KEPT);
+        }
         if let Some(segments) = route.initial_window {
             metrics = metrics.word(ROUTE_METRIC_INITCWND, segments);
         }

@@ -22,7 +22,20 @@ pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
         // Inside a user namespace the machine's `net.core.rmem_max` holds, and the kernel cuts to it.
         sockopt::set_socket_recv_buffer_size(&socket, receive_bytes)?;
     }
-    bind(&socket, interface)?;
+    bind(&socket, interface, libc::ETH_P_ALL)?;
+    Ok(socket)
+}
+
+/// Opens a non-blocking socket that receives nothing, and whose packets the loopback interface receives.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_loopback(loopback: u32) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    set(&socket, libc::PACKET_VNET_HDR, &1)?;
+    set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    bind(&socket, loopback, 0)?;
     Ok(socket)
 }
 
@@ -107,12 +120,13 @@ fn set<T>(socket: impl AsFd, option: libc::c_int, value: &T) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Binds the socket to what `interface` receives of `protocol`; 0 for nothing.
 #[expect(unsafe_code, reason = "the address has no safe form in rustix")]
-fn bind(socket: impl AsFd, interface: u32) -> io::Result<()> {
+fn bind(socket: impl AsFd, interface: u32, protocol: libc::c_int) -> io::Result<()> {
     // SAFETY: all-zero is a valid `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_protocol = (protocol as u16).to_be();
     address.sll_ifindex = interface as libc::c_int;
     // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live
     // `sockaddr_ll`.

@@ -10,7 +10,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const DUMP: u16 = 0x301;
+const ACKNOWLEDGE: u16 = 0x5;
 const BY_FAMILY: u16 = 20;
+const DESTROY: u16 = 21;
 const DONE: u16 = 3;
 const ERROR: u16 = 2;
 const HEADER: usize = 16;
@@ -20,6 +22,9 @@ const REQUEST: usize = 56;
 const MESSAGE: usize = 72;
 /// The state of a listener, `TCP_LISTEN` (include/net/tcp_states.h).
 const LISTEN: u8 = 10;
+/// `struct inet_diag_sockid` within a message, and where it lies in a request.
+const ID: std::ops::Range<usize> = 4..52;
+const ID_AT: usize = HEADER + 8;
 
 /// The states of TCP but for LISTEN, with the kernel's number.
 pub const STATES: [(u8, &str); 11] = [
@@ -89,7 +94,52 @@ impl SocketTables {
         self.dump(states, families, &mut each)
     }
 
+    /// Ends the connections whose other end is an address that `is_wanted`, with a reset to it, and returns
+    /// how many there were.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` from a kernel without `CONFIG_INET_DIAG_DESTROY`, `EPERM` without `CAP_NET_ADMIN`.
+    pub fn destroy(&mut self, is_wanted: impl Fn(IpAddr) -> bool) -> io::Result<u32> {
+        let states = STATES.iter().fold(0, |states, (state, _)| states | 1 << state);
+        let mut found = Vec::new();
+        self.dump_raw(states, [true; 2], &mut |message| {
+            if is_wanted(address(message[0], &message[24..40]).to_canonical()) {
+                found.push((message[0], message[ID].to_vec()));
+            }
+        })?;
+        let mut ended = 0;
+        for (family, id) in found {
+            match self.destroy_one(family, &id) {
+                Ok(()) => ended += 1,
+                // It has ended by itself.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(ended)
+    }
+
+    fn destroy_one(&mut self, family: u8, id: &[u8]) -> io::Result<()> {
+        self.sequence += 1;
+        let mut request = request(DESTROY, ACKNOWLEDGE, self.sequence, family, u32::MAX);
+        request[ID_AT..ID_AT + id.len()].copy_from_slice(id);
+        sendto(self.socket.as_fd(), &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+        let (count, _) = recv(self.socket.as_fd(), &mut self.buffer[..], RecvFlags::empty())?;
+        match self.buffer.get(HEADER..count.max(HEADER)) {
+            Some(body) if body.len() >= 4 => match word(body, 0) as i32 {
+                0 => Ok(()),
+                error => Err(io::Error::from_raw_os_error(-error)),
+            },
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
     fn dump(&mut self, states: u32, families: [bool; 2], each: &mut dyn FnMut(TcpSocket)) -> io::Result<()> {
+        self.dump_raw(states, families, &mut |message| each(socket(message)))
+    }
+
+    /// Calls `each` with every `struct inet_diag_msg`.
+    fn dump_raw(&mut self, states: u32, families: [bool; 2], each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let wanted = [AddressFamily::INET, AddressFamily::INET6].into_iter().zip(families);
         for family in wanted.filter_map(|(family, wanted)| wanted.then_some(family)) {
             match self.dump_family(family, states, each) {
@@ -105,18 +155,10 @@ impl SocketTables {
         &mut self,
         family: AddressFamily,
         states: u32,
-        each: &mut dyn FnMut(TcpSocket),
+        each: &mut dyn FnMut(&[u8]),
     ) -> io::Result<()> {
-        const TCP: u8 = 6;
         self.sequence += 1;
-        let mut request = [0_u8; HEADER + REQUEST];
-        request[..4].copy_from_slice(&((HEADER + REQUEST) as u32).to_ne_bytes());
-        request[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
-        request[6..8].copy_from_slice(&DUMP.to_ne_bytes());
-        request[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
-        request[HEADER] = family.as_raw() as u8;
-        request[HEADER + 1] = TCP;
-        request[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
+        let request = request(BY_FAMILY, DUMP, self.sequence, family.as_raw() as u8, states);
         sendto(self.socket.as_fd(), &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         loop {
             let (count, _) = recv(self.socket.as_fd(), &mut self.buffer[..], RecvFlags::empty())?;
@@ -130,7 +172,7 @@ impl SocketTables {
                         return Err(io::Error::from_raw_os_error(-(word(body, 0) as i32)));
                     }
                     BY_FAMILY if word(rest, 8) == self.sequence && body.len() >= MESSAGE => {
-                        each(socket(body))
+                        each(body);
                     }
                     _ => {}
                 }
@@ -140,20 +182,38 @@ impl SocketTables {
     }
 }
 
+/// A `struct inet_diag_req_v2` of TCP behind its header.
+fn request(kind: u16, flags: u16, sequence: u32, family: u8, states: u32) -> [u8; HEADER + REQUEST] {
+    const TCP: u8 = 6;
+    let mut request = [0; HEADER + REQUEST];
+    request[..4].copy_from_slice(&((HEADER + REQUEST) as u32).to_ne_bytes());
+    request[4..6].copy_from_slice(&kind.to_ne_bytes());
+    request[6..8].copy_from_slice(&flags.to_ne_bytes());
+    request[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    request[HEADER] = family;
+    request[HEADER + 1] = TCP;
+    request[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
+    request
+}
+
+/// The address of a family in the 16 bytes that have room for either.
+fn address(family: u8, bytes: &[u8]) -> IpAddr {
+    match AddressFamily::from_raw(u16::from(family)) {
+        AddressFamily::INET => Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into(),
+        _ => {
+            let mut whole = [0; 16];
+            whole.copy_from_slice(&bytes[..16]);
+            Ipv6Addr::from(whole).into()
+        }
+    }
+}
+
 /// The socket that a `struct inet_diag_msg` describes.
 fn socket(message: &[u8]) -> TcpSocket {
     let port = u16::from_be_bytes([message[4], message[5]]);
-    let address: IpAddr = match AddressFamily::from_raw(u16::from(message[0])) {
-        AddressFamily::INET => Ipv4Addr::new(message[8], message[9], message[10], message[11]).into(),
-        _ => {
-            let mut bytes = [0; 16];
-            bytes.copy_from_slice(&message[8..24]);
-            Ipv6Addr::from(bytes).into()
-        }
-    };
     TcpSocket {
         state: message[1],
-        local: SocketAddr::new(address, port),
+        local: SocketAddr::new(address(message[0], &message[8..24]), port),
         receive_queue: word(message, 56),
         send_queue: word(message, 60),
         inode: word(message, 68),
@@ -190,5 +250,33 @@ mod tests {
             .unwrap();
         assert_eq!(established, 3);
         drop(clients);
+    }
+
+    /// Only connections with the wanted address at their other end are ended, by a reset.
+    #[test]
+    fn connections_are_ended_by_their_other_end() {
+        use std::io::Read;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let from = |address: &str| {
+            let socket =
+                socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+            let address: SocketAddr = format!("{address}:0").parse().unwrap();
+            rustix::net::bind(&socket, &address).unwrap();
+            rustix::net::connect(&socket, &listener.local_addr().unwrap()).unwrap();
+            (TcpStream::from(socket), listener.accept().unwrap().0)
+        };
+        let (kept, ended) = (from("127.77.3.4"), from("127.77.3.5"));
+        let wanted: IpAddr = "127.77.3.5".parse().unwrap();
+        match SocketTables::open().unwrap().destroy(|address| address == wanted) {
+            Ok(count) => assert_eq!(count, 1),
+            Err(error) => {
+                let test = "connections_are_ended_by_their_other_end";
+                return farfield_testkit::skip(test, &error.to_string());
+            }
+        }
+        assert!((&ended.1).read(&mut [0]).is_err(), "the server's end");
+        assert!((&ended.0).read(&mut [0]).is_err(), "the client's");
+        kept.0.set_nonblocking(true).unwrap();
+        assert_eq!((&kept.0).read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

@@ -41,8 +41,10 @@ impl Inside {
     }
 }
 
-/// Makes the server's testbed fit for real clients: one queue, whose packets come as the kernel has them.
+/// Makes the server's testbed fit for real clients: one queue, whose packets come as the kernel has them, and
+/// an address that they reach.
 pub(crate) fn prepare(plane: &mut EmulatedPlane) {
+    plane.show_off_loopback();
     let testbed = &mut plane.testbed;
     testbed.queues = NonZeroU32::MIN;
     if !testbed.receive_asked {

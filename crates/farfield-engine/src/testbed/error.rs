@@ -1,5 +1,6 @@
 //! Errors of building a testbed, with their remedies.
 
+use super::HostNamespace;
 use std::io;
 
 /// The reason why a testbed could not be built.
@@ -33,6 +34,85 @@ pub enum TestbedError {
         pid: u32,
         /// The kernel's error.
         source: io::Error,
+    },
+    /// The network namespace of a running server cannot be entered, or may not be changed.
+    #[error(
+        "clients far away reach a server that runs already through an interface in its network namespace ({namespace}), \
+         which farfield may not add ({source}): run it as root (`sudo farfield …`), or let it start the server in a \
+         namespace of its own with --server COMMAND"
+    )]
+    NoRight {
+        /// Whose namespace it is.
+        namespace: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// Something is in the clients' block already.
+    #[error(
+        "clients would have addresses in {block}, where the server's network namespace ({namespace}) has {by}: give them \
+         others with network.addresses, such as --set network.addresses=10.99.0.0/16"
+    )]
+    Taken {
+        /// The clients' block.
+        block: String,
+        /// The route or the address.
+        by: String,
+        /// Whose namespace it is.
+        namespace: String,
+    },
+    /// Packets to clients leave elsewhere.
+    #[error(
+        "packets to clients in {block} leave by {to}, not by farfield's interface {interface}: a rule of `ip rule` comes \
+         before the main table; add one for {block} before it, or give clients other addresses with network.addresses"
+    )]
+    Diverted {
+        /// The clients' block.
+        block: String,
+        /// The interface that the kernel chooses.
+        to: String,
+        /// The gateway's.
+        interface: String,
+    },
+    /// A setting of the whole machine.
+    #[error(
+        "{name} = {value:?} would be set for the whole machine, since the server runs in its network namespace: set it with \
+         sysctl and leave the key out of [server], or run the server in a namespace of its own"
+    )]
+    SettingOfMachine {
+        /// The setting's name, with dots.
+        name: String,
+        /// The requested value.
+        value: String,
+    },
+    /// No IPv6 for clients that have it.
+    #[error("clients have IPv6 addresses, and the server's network namespace ({namespace}) has no IPv6{why}")]
+    NoIpv6 {
+        /// Whose namespace it is.
+        namespace: String,
+        /// More words.
+        why: &'static str,
+    },
+    /// The server does not answer through the gateway.
+    #[error(
+        "{server} does not answer packets that come in by {interface}, though it listens: a firewall may drop them; let \
+         them in, such as with `iptables -I INPUT -i farfield+ -j ACCEPT` or a rule of nftables for that interface"
+    )]
+    Silent {
+        /// The server's address.
+        server: std::net::SocketAddr,
+        /// The gateway's interface.
+        interface: String,
+    },
+    /// The server refuses connections through the gateway.
+    #[error(
+        "{server} refuses connections that come in by {interface}: nothing listens there any more, or it listens on \
+         another interface or another family of addresses alone"
+    )]
+    Refused {
+        /// The server's address.
+        server: std::net::SocketAddr,
+        /// The gateway's interface.
+        interface: String,
     },
     /// A TUN interface cannot be made.
     #[error(
@@ -95,4 +175,21 @@ pub enum TestbedError {
         /// The clients' prefix.
         clients: String,
     },
+}
+
+impl TestbedError {
+    /// This error of building a gateway in a server's namespace: where the kernel does not allow it, what
+    /// would allow it there.
+    pub(super) fn of_joining(self, host: &HostNamespace) -> TestbedError {
+        match self {
+            TestbedError::Tun { source }
+            | TestbedError::Packet { source }
+            | TestbedError::Interface { source, .. }
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                TestbedError::NoRight { namespace: host.name().to_owned(), source }
+            }
+            other => other,
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The gateway's device: TUN, or packet sockets on a veth pair, with addresses, routes and queues.
 
+use super::joined;
 use super::settings::{self, WantedSetting};
 use crate::os::namespace::Namespace;
 use crate::os::netlink::{Netlink, Route, VethEnd};
@@ -7,7 +8,7 @@ use crate::os::packet_socket;
 use crate::os::tun::{Tun, TunOptions};
 use crate::os::{receive_steering, receive_thread};
 use crate::testbed::queue::Framing;
-use crate::testbed::{Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
+use crate::testbed::{AddressMap, Device, GatewayDrops, Queue, TestbedError, TestbedSpec};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 use std::io;
@@ -77,6 +78,51 @@ pub(super) struct Gateway {
     dropped_before: u64,
     /// Whether the device outlives its queues, so that it must be removed by name.
     remains: bool,
+    /// Where packets to a server at ::1 are written.
+    loopback: Option<Arc<OwnedFd>>,
+    /// Other addresses of the server.
+    maps: Vec<AddressMap>,
+}
+
+/// What an interface is given.
+#[derive(Debug, Clone)]
+pub(super) struct Equipment {
+    /// Addresses that clients send to.
+    pub servers: Vec<IpAddr>,
+    /// Those of them that the interface gets.
+    pub added: Vec<IpAddr>,
+    /// Blocks that are routed to it, with their lengths in bits.
+    pub blocks: Vec<(IpAddr, u8)>,
+    /// Whether the namespace is not the run's own: then its connections forget what others measured because
+    /// the route says so, instead of the namespace.
+    pub joins: bool,
+    /// Settings of the interface, applied before it is up.
+    pub settings: fn(&str, &TestbedSpec) -> Vec<WantedSetting>,
+}
+
+impl Equipment {
+    /// In a namespace of the run's own; with IPv6 if `v6`.
+    pub fn of_own_namespace(spec: &TestbedSpec, v6: bool) -> Equipment {
+        let servers = addresses(spec, v6);
+        let spec = TestbedSpec { families: [true, v6], ..spec.clone() };
+        let settings = |_: &str, _: &TestbedSpec| Vec::new();
+        Equipment { added: servers.clone(), servers, blocks: joined::blocks(&spec), joins: false, settings }
+    }
+
+    /// In the namespace of a server that runs already.
+    pub fn of_joined(spec: &TestbedSpec) -> Equipment {
+        let all = [IpAddr::V4(spec.server_v4), IpAddr::V6(spec.server_v6)];
+        let used = all.into_iter().zip(spec.families).filter(|(_, used)| *used);
+        Equipment {
+            servers: used.map(|(address, _)| address).collect(),
+            added: joined::added(spec),
+            blocks: joined::blocks(spec),
+            joins: true,
+            settings: |interface, spec| {
+                settings::of_interface(interface, spec.families[1], joined::is_at_loopback(spec)[0])
+            },
+        }
+    }
 }
 
 impl Gateway {
@@ -120,6 +166,8 @@ impl Gateway {
             receive: ReceiveWork::Writer,
             dropped_before: 0,
             remains: false,
+            loopback: None,
+            maps: spec.maps.clone(),
         })
     }
 
@@ -158,12 +206,13 @@ impl Gateway {
             receive: ReceiveWork::Writer,
             dropped_before: 0,
             remains: true,
+            loopback: None,
+            maps: spec.maps.clone(),
         })
     }
 
     /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up.
-    /// With IPv6 if `v6`.
-    pub fn set_up(&mut self, spec: &TestbedSpec, v6: bool) -> Result<(), TestbedError> {
+    pub fn set_up(&mut self, spec: &TestbedSpec, equipment: &Equipment) -> Result<(), TestbedError> {
         let failed = |what: String| move |source| TestbedError::Interface { what, source };
         let (netlink, interface) = (&mut self.netlink, self.interface);
         let tun = matches!(self.framing, Framing::None);
@@ -173,14 +222,15 @@ impl Gateway {
             .map_err(failed(format!("mtu = {} and queue of {} packets", spec.mtu, spec.queue_packets)))?;
         // Packets are never delayed here, so that a queueing discipline would only cost its lock.
         self.qdisc = netlink.set_qdisc(interface, "noqueue").is_ok().then(|| "noqueue".to_owned());
-        for address in addresses(spec, v6) {
+        settings::apply(&(equipment.settings)(&self.name, spec))?;
+        for address in &equipment.added {
             let what = failed(format!("address {address}"));
-            netlink.add_address(interface, address).map_err(what)?;
+            netlink.add_address(interface, *address).map_err(what)?;
         }
         netlink.up(interface).map_err(failed(format!("interface {}", self.name)))?;
         self.receive = receive_work(&self.name, spec, tun)
             .map_err(failed(format!("receive processors {:?}", spec.receive_processors)))?;
-        for route in routes(spec, interface, v6) {
+        for route in routes(spec, interface, equipment) {
             let what = format!("route to {}/{}", route.to, route.to_bits);
             if let (false, Some(next_hop)) = (tun, route.gateway) {
                 netlink
@@ -189,14 +239,47 @@ impl Gateway {
             }
             netlink.add_route(&route).map_err(failed(what))?;
         }
-        for address in addresses(spec, v6) {
-            wait_until_local(netlink, address).map_err(failed(format!("address {address}")))?;
+        for address in &equipment.servers {
+            wait_until_local(netlink, *address).map_err(failed(format!("address {address}")))?;
+        }
+        if equipment.joins {
+            self.check_routes(&equipment.blocks)?;
+            self.loopback = self.open_loopback(spec).map_err(failed("way to ::1".to_owned()))?;
         }
         Ok(())
     }
 
+    /// Checks that packets to clients leave by the interface, whatever rules the namespace has.
+    fn check_routes(&mut self, blocks: &[(IpAddr, u8)]) -> Result<(), TestbedError> {
+        for (to, bits) in blocks {
+            let interface = self.netlink.interface_towards(*to);
+            if interface.as_ref().ok() == Some(&self.interface) {
+                continue;
+            }
+            let to_name = interface.and_then(|interface| self.netlink.name_of(interface));
+            return Err(TestbedError::Diverted {
+                block: format!("{to}/{bits}"),
+                to: to_name.unwrap_or_else(|error| format!("no interface ({error})")),
+                interface: self.name.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The packet socket for packets to a server at ::1, if it is there.
+    fn open_loopback(&mut self, spec: &TestbedSpec) -> io::Result<Option<Arc<OwnedFd>>> {
+        if !joined::is_at_loopback(spec)[1] {
+            return Ok(None);
+        }
+        let loopback = self.netlink.index_of("lo")?;
+        packet_socket::open_to_loopback(loopback).map(Arc::new).map(Some)
+    }
+
     pub fn queues(&self) -> Vec<Queue> {
-        self.queues.iter().map(|queue| Queue::new(queue.clone(), self.framing)).collect()
+        let queue = |queue: &Arc<OwnedFd>| Queue::new(queue.clone(), self.framing);
+        let equipped =
+            |each: &Arc<OwnedFd>| queue(each).with_loopback(self.loopback.clone()).with_maps(&self.maps);
+        self.queues.iter().map(equipped).collect()
     }
 
     /// Packets that the device has lost since it was made.
@@ -286,26 +369,17 @@ pub(super) fn addresses(spec: &TestbedSpec, v6: bool) -> Vec<IpAddr> {
     std::iter::once(IpAddr::V4(spec.server_v4)).chain(v6).collect()
 }
 
-fn routes(spec: &TestbedSpec, interface: u32, v6: bool) -> Vec<Route> {
-    let initial_window = spec.tcp.initial_window;
+fn routes(spec: &TestbedSpec, interface: u32, equipment: &Equipment) -> Vec<Route> {
     let congestion_control = spec.tcp.congestion_control.clone().filter(|name| settings::is_available(name));
-    let v4 = Route {
-        to: spec.clients_v4.network().into(),
-        to_bits: spec.clients_v4.bits(),
+    let route = |&(to, to_bits): &(IpAddr, u8)| Route {
+        to,
+        to_bits,
         interface,
-        gateway: Some(NEXT_HOP_V4.into()),
-        source: spec.server_v4.into(),
-        initial_window,
+        gateway: Some(if to.is_ipv4() { NEXT_HOP_V4.into() } else { NEXT_HOP_V6.into() }),
+        source: equipment.added.iter().copied().find(|address| address.is_ipv4() == to.is_ipv4()),
+        forgets: equipment.joins,
+        initial_window: spec.tcp.initial_window,
         congestion_control: congestion_control.clone(),
     };
-    let v6 = v6.then(|| Route {
-        to: spec.clients_v6.network().into(),
-        to_bits: spec.clients_v6.bits(),
-        interface,
-        gateway: Some(NEXT_HOP_V6.into()),
-        source: spec.server_v6.into(),
-        initial_window,
-        congestion_control,
-    });
-    std::iter::once(v4).chain(v6).collect()
+    equipment.blocks.iter().map(route).collect()
 }

@@ -40,14 +40,14 @@ pub(super) fn in_pid_namespace_of(pid: u32) -> Vec<u32> {
 }
 
 /// Processor time of the processes, and of those of their children that have ended and been waited for.
-pub(super) fn cpu(pids: &[u32]) -> Duration {
+pub(crate) fn cpu(pids: &[u32]) -> Duration {
     let own = pids.iter().filter_map(|pid| init::cpu_of(*pid).ok()).map(Duration::as_ns).sum::<u64>();
     let ended = pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.children_cpu.as_ns()).sum::<u64>();
     Duration::from_ns(own + ended)
 }
 
 /// Start time of a process, in ticks since boot: together with its number it identifies the process.
-pub(super) fn start_ticks(pid: u32) -> Option<u64> {
+pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.start_ticks)
 }
 

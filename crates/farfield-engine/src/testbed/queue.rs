@@ -4,6 +4,7 @@
 //! device: with packet sockets the Ethernet header is inserted and removed here, and the header's offsets
 //! are adjusted. Reading and writing allocate nothing and never block.
 
+use super::AddressMap;
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, readv, writev};
@@ -20,7 +21,19 @@ const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 pub struct Queue {
     descriptor: Arc<OwnedFd>,
     framing: Framing,
+    /// Where IPv6 packets to the server are written instead.
+    loopback: Option<Arc<OwnedFd>>,
+    /// Other addresses of the server.
+    maps: Vec<AddressMap>,
+    /// A packet being rewritten.
+    rewritten: Vec<u8>,
 }
+
+/// The flag of a virtio-net header whose packet has a checksum left to be done.
+const NEEDS_CHECKSUM: u8 = 1;
+
+/// The addresses of the loopback interface.
+const LOOPBACK: [[u8; 6]; 2] = [[0; 6]; 2];
 
 /// Framing between the virtio-net header and the packet.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +53,17 @@ impl Queue {
     pub const PARTS_MAX: usize = PARTS_MAX;
 
     pub(crate) fn new(descriptor: Arc<OwnedFd>, framing: Framing) -> Queue {
-        Queue { descriptor, framing }
+        Queue { descriptor, framing, loopback: None, maps: Vec::new(), rewritten: Vec::new() }
+    }
+
+    /// Sets the packet socket that IPv6 packets to a server at ::1 are written to.
+    pub(crate) fn with_loopback(self, loopback: Option<Arc<OwnedFd>>) -> Queue {
+        Queue { loopback, ..self }
+    }
+
+    /// Sets the addresses under which others know the server.
+    pub(crate) fn with_maps(self, maps: &[AddressMap]) -> Queue {
+        Queue { maps: maps.to_vec(), ..self }
     }
 
     /// Reads the next packet, with its header, into `buffer`, and returns its length; `None` if there is
@@ -53,6 +76,18 @@ impl Queue {
     /// If the buffer cannot hold the header.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         assert!(buffer.len() >= VNET_LEN, "the header does not fit into {} bytes", buffer.len());
+        let length = self.read_as_it_is(buffer)?;
+        if let Some(packet) =
+            length.and_then(|length| buffer.get_mut(..length)).filter(|_| !self.maps.is_empty())
+        {
+            let (header, packet) = packet.split_at_mut(VNET_LEN);
+            let partial = header[0] & NEEDS_CHECKSUM != 0;
+            self.maps.iter().for_each(|map| map.from_server(packet, partial));
+        }
+        Ok(length)
+    }
+
+    fn read_as_it_is(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.framing {
             Framing::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
             Framing::Ethernet { .. } => loop {
@@ -80,25 +115,51 @@ impl Queue {
     /// # Panics
     /// With more than [`PARTS_MAX`](Self::PARTS_MAX) parts, or a first one that cannot hold the header.
     pub fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
-        let Framing::Ethernet { server, gateway } = self.framing else {
-            return Ok(taken(writev(&*self.descriptor, parts))?.is_some());
-        };
-        assert!(parts.len() <= PARTS_MAX, "a packet of {} parts", parts.len());
-        let (header, rest) = parts[0].split_at(VNET_LEN);
-        let mut header: [u8; VNET_LEN] = header.try_into().expect("the split is at its length");
-        shift(&mut header, |offset| offset + ETHERNET_LEN as u16);
-        let version = rest.first().or_else(|| parts.get(1)?.first()).map_or(0, |first| first >> 4);
-        let mut ethernet = [0; ETHERNET_LEN];
-        ethernet[..6].copy_from_slice(&server);
-        ethernet[6..12].copy_from_slice(&gateway);
-        ethernet[12..].copy_from_slice(if version == 6 { &ETHERTYPE_V6 } else { &ETHERTYPE_V4 });
-        let mut framed = [IoSlice::new(&[]); PARTS_MAX + 2];
-        framed[0] = IoSlice::new(&header);
-        framed[1] = IoSlice::new(&ethernet);
-        framed[2] = IoSlice::new(rest);
-        framed[3..parts.len() + 2].copy_from_slice(&parts[1..]);
-        Ok(taken(writev(&*self.descriptor, &framed[..parts.len() + 2]))?.is_some())
+        if self.maps.is_empty() {
+            return self.write_as_it_is(parts);
+        }
+        let mut whole = std::mem::take(&mut self.rewritten);
+        whole.clear();
+        parts.iter().for_each(|part| whole.extend_from_slice(part));
+        let partial = whole[0] & NEEDS_CHECKSUM != 0;
+        self.maps.iter().for_each(|map| map.to_server(&mut whole[VNET_LEN..], partial));
+        let written = self.write_as_it_is(&[IoSlice::new(&whole)]);
+        self.rewritten = whole;
+        written
     }
+
+    fn write_as_it_is(&self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        if let Some(loopback) = self.loopback.as_deref().filter(|_| version(parts) == 6) {
+            return write_framed(loopback, LOOPBACK, parts);
+        }
+        match self.framing {
+            Framing::None => Ok(taken(writev(&*self.descriptor, parts))?.is_some()),
+            Framing::Ethernet { server, gateway } => write_framed(&self.descriptor, [server, gateway], parts),
+        }
+    }
+}
+
+/// The IP version of the packet behind the header.
+fn version(parts: &[IoSlice<'_>]) -> u8 {
+    parts[0].get(VNET_LEN).or_else(|| parts.get(1)?.first()).map_or(0, |first| first >> 4)
+}
+
+/// Writes a packet with an Ethernet header, whose addresses are `to` and `from`.
+fn write_framed(socket: &OwnedFd, [to, from]: [[u8; 6]; 2], parts: &[IoSlice<'_>]) -> io::Result<bool> {
+    assert!(parts.len() <= PARTS_MAX, "a packet of {} parts", parts.len());
+    let (header, rest) = parts[0].split_at(VNET_LEN);
+    let mut header: [u8; VNET_LEN] = header.try_into().expect("the split is at its length");
+    shift(&mut header, |offset| offset + ETHERNET_LEN as u16);
+    let mut ethernet = [0; ETHERNET_LEN];
+    ethernet[..6].copy_from_slice(&to);
+    ethernet[6..12].copy_from_slice(&from);
+    ethernet[12..].copy_from_slice(if version(parts) == 6 { &ETHERTYPE_V6 } else { &ETHERTYPE_V4 });
+    let mut framed = [IoSlice::new(&[]); PARTS_MAX + 2];
+    framed[0] = IoSlice::new(&header);
+    framed[1] = IoSlice::new(&ethernet);
+    framed[2] = IoSlice::new(rest);
+    framed[3..parts.len() + 2].copy_from_slice(&parts[1..]);
+    Ok(taken(writev(socket, &framed[..parts.len() + 2]))?.is_some())
 }
 
 impl AsFd for Queue {
@@ -119,7 +180,6 @@ fn taken(result: rustix::io::Result<usize>) -> Result<Option<usize>, Errno> {
 /// Adjusts the offsets of a virtio-net header that count from the packet's front: the length of all headers,
 /// if present, and the start of the checksum, if one is needed.
 fn shift(header: &mut [u8], moved: impl Fn(u16) -> u16) {
-    const NEEDS_CHECKSUM: u8 = 1;
     let checksum_to_do = header[0] & NEEDS_CHECKSUM != 0;
     let mut at = |at: usize| {
         let value = u16::from_ne_bytes([header[at], header[at + 1]]);

@@ -9,7 +9,8 @@
 //! is trusted only if nobody else can have written it: in a folder and a file that are ours and that others
 //! may not write.
 
-use super::{processes, settings};
+use super::host::Handle;
+use super::{HostNamespace, processes, settings};
 use crate::os::control_group;
 use crate::os::namespace::Namespace;
 use rustix::fd::OwnedFd;
@@ -43,12 +44,49 @@ struct RecordContent {
     namespace_inode: u64,
     /// Cookie of the namespace, unique until the machine restarts.
     namespace_cookie: u64,
-    /// Process whose namespace it is, if it is not ours.
-    host: Option<Process>,
+    /// What the namespace is found by, if it is not ours.
+    host: Option<Host>,
     /// Previous values of its changed settings.
     restore: Vec<(String, String)>,
     /// The control groups of its server.
     groups: Vec<PathBuf>,
+}
+
+/// A namespace that is not ours: no process in it is to be killed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Host {
+    /// The namespace of a process.
+    Process(Process),
+    /// A file that refers to it.
+    File {
+        /// Its path.
+        file: PathBuf,
+    },
+    /// farfield's own, of which nothing is changed.
+    Own {
+        /// Always true.
+        own: bool,
+    },
+}
+
+impl Host {
+    fn of(host: &HostNamespace) -> Option<Host> {
+        Some(match &host.handle {
+            Handle::Own => Host::Own { own: true },
+            Handle::Process(pid) => Host::Process(Process::of(*pid)?),
+            Handle::File(path) => Host::File { file: path.clone() },
+        })
+    }
+
+    /// The namespace, if it is still there.
+    fn find(&self) -> Option<Namespace> {
+        match self {
+            Host::Process(process) if process.lives() => Namespace::of_process(process.pid).ok(),
+            Host::File { file } => Namespace::of_file(file).ok(),
+            Host::Process(_) | Host::Own { .. } => None,
+        }
+    }
 }
 
 /// A process, distinguished from a later one of the same number by its start time.
@@ -79,13 +117,13 @@ pub(super) fn unique_name() -> String {
 
 impl Record {
     /// Writes the record of a testbed. `None` if no directory is writable: a testbed works without a record.
-    pub fn write(namespace: &Namespace, host: Option<u32>) -> Option<Record> {
+    pub fn write(namespace: &Namespace, host: Option<&HostNamespace>) -> Option<Record> {
         let content = RecordContent {
             boot: boot()?,
             namespace_inode: namespace.inode().ok()?,
             namespace_cookie: namespace.cookie().ok()?,
             host: match host {
-                Some(pid) => Some(Process::of(pid)?),
+                Some(host) => Some(Host::of(host)?),
                 None => None,
             },
             restore: Vec::new(),
@@ -150,17 +188,15 @@ pub(super) fn clear_leftovers() {
 fn clear(content: &RecordContent) {
     match &content.host {
         None => kill_all(content),
-        Some(host) if host.lives() => {
-            let namespace = Namespace::of_process(host.pid);
+        Some(host) => {
             let same = |namespace: &Namespace| {
                 namespace.cookie().is_ok_and(|cookie| cookie == content.namespace_cookie)
             };
-            if let Some(namespace) = namespace.ok().filter(same) {
+            if let Some(namespace) = host.find().filter(same) {
                 // A namespace that cannot be entered cannot be restored from here.
                 let _ = namespace.inside(|| settings::restore(&content.restore));
             }
         }
-        Some(_) => {}
     }
     for group in &content.groups {
         control_group::remove(group);
@@ -319,6 +355,24 @@ mod tests {
             assert!(left_by_the_dead(&at, strange).is_none(), "{strange}");
         }
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4, "no draft is left");
+    }
+
+    /// In a namespace that is not ours, whatever it is found by, no process may be killed.
+    #[test]
+    fn a_host_is_read_as_one() {
+        let pid = std::process::id();
+        let own = HostNamespace::own().unwrap();
+        let of_process = HostNamespace::of_process(pid).unwrap();
+        let of_file = HostNamespace::of_file(Path::new("/proc/self/ns/net")).unwrap();
+        for host in [own, of_process, of_file] {
+            let content = RecordContent { host: Host::of(&host), ..content() };
+            let text = serde_json::to_string(&content).unwrap();
+            let read: RecordContent = serde_json::from_str(&text).unwrap();
+            assert!(read.host.is_some(), "{text}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+        let ours: RecordContent = serde_json::from_str(&serde_json::to_string(&content()).unwrap()).unwrap();
+        assert!(ours.host.is_none());
     }
 
     /// A run that is killed while it writes may leave an old end behind the new beginning.

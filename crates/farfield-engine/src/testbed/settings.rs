@@ -78,7 +78,7 @@ const REPORTED: [&str; 16] = [
     "net.ipv4.tcp_max_tw_buckets",
 ];
 
-const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+pub(super) const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
 /// Whether the kernel has this congestion control.
 pub(super) fn is_available(congestion_control: &str) -> bool {
@@ -110,8 +110,40 @@ pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
     ]
 }
 
+/// The settings of a gateway's own interface in a namespace that is not the run's own, with IPv6 if `v6`;
+/// `to_loopback`: packets to IPv4 loopback addresses may come in by it. They go with the interface.
+pub(super) fn of_interface(interface: &str, v6: bool, to_loopback: bool) -> Vec<WantedSetting> {
+    let interface = interface.replace('.', "/");
+    let of = |family: &str, name: &str, value: &str, asked: bool| WantedSetting {
+        name: format!("net.{family}.conf.{interface}.{name}"),
+        value: value.to_owned(),
+        asked,
+    };
+    let mut settings = vec![of("ipv6", "disable_ipv6", if v6 { "0" } else { "1" }, v6)];
+    if v6 {
+        // The interface sends no solicitations, so that clients receive the server's packets only.
+        settings.extend([
+            of("ipv6", "addr_gen_mode", "1", false),
+            of("ipv6", "router_solicitations", "0", false),
+            of("ipv6", "accept_ra", "0", false),
+            of("ipv6", "accept_dad", "0", false),
+        ]);
+    }
+    if to_loopback {
+        settings.push(of("ipv4", "route_localnet", "1", true));
+    }
+    settings
+}
+
 /// The settings of the server's TCP. Call it inside the namespace.
 pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
+    let metrics =
+        WantedSetting { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
+    std::iter::once(metrics).chain(asked(tcp)).collect()
+}
+
+/// The settings that the scenario names. Call it inside the namespace.
+pub(super) fn asked(tcp: &ServerTcp) -> Vec<WantedSetting> {
     let switch = |on: bool| u8::from(on).to_string();
     let asked = [
         ("net.ipv4.tcp_congestion_control", tcp.congestion_control.clone()),
@@ -126,13 +158,9 @@ pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
         ("net.ipv4.tcp_rmem", tcp.receive_buffer_max.map(|max| grown("net.ipv4.tcp_rmem", max))),
         ("net.ipv4.tcp_wmem", tcp.send_buffer_max.map(|max| grown("net.ipv4.tcp_wmem", max))),
     ];
-    let metrics =
-        WantedSetting { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
     let named = asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let others = tcp.settings.iter().map(|(name, value)| (name.to_string(), value.clone()));
-    std::iter::once(metrics)
-        .chain(named.chain(others).map(|(name, value)| WantedSetting { name, value, asked: true }))
-        .collect()
+    named.chain(others).map(|(name, value)| WantedSetting { name, value, asked: true }).collect()
 }
 
 /// The three sizes of a buffer with a new maximum: minimum and default stay, unless they exceed it.
@@ -141,6 +169,15 @@ fn grown(name: &str, max: Bytes) -> String {
     let mut sizes = sizes.split_whitespace().filter_map(|size| size.parse::<u64>().ok());
     let mut next = |usual: u64| sizes.next().unwrap_or(usual).min(max.0);
     format!("{} {} {}", next(4_096), next(131_072), max.0)
+}
+
+/// The present values of the settings that [`apply`] would change. Call it inside the namespace.
+pub(super) fn before(wanted: &[WantedSetting]) -> Vec<(String, String)> {
+    let changed = wanted.iter().filter_map(|wanted| Some((wanted, read(&wanted.name)?)));
+    changed
+        .filter(|(wanted, now)| wanted.value != *now)
+        .map(|(wanted, now)| (wanted.name.clone(), now))
+        .collect()
 }
 
 /// Applies the settings, and returns the previous values of the changed ones. Call it inside the namespace.
@@ -206,7 +243,7 @@ pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
 }
 
 /// A setting's value, its words separated by one space.
-fn read(name: &str) -> Option<String> {
+pub(super) fn read(name: &str) -> Option<String> {
     let text = fs::read_to_string(path(name)).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,7 +1,7 @@
 //! Specification of a testbed.
 
 use crate::os::steering::Steering;
-use crate::testbed::{Prefix, SettingName};
+use crate::testbed::{AddressMap, Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +19,14 @@ pub struct TestbedSpec {
     pub clients_v4: Prefix<Ipv4Addr>,
     /// Prefix of the IPv6 clients' addresses.
     pub clients_v6: Prefix<Ipv6Addr>,
+    /// Whether clients have IPv4 and IPv6 addresses. Before a server that runs already there are routes for
+    /// these families alone; a namespace of the run's own has both.
+    pub families: [bool; 2],
+    /// Whether the namespace of a server that runs already has the server's IPv4 and IPv6 address. Others are
+    /// added.
+    pub server_has: [bool; 2],
+    /// Other addresses by which the server is known behind the gateway.
+    pub maps: Vec<AddressMap>,
     /// Number of the gateway's queues. The kernel puts a packet into the queue that
     /// [`queue_of`](Self::queue_of) gives for its destination.
     pub queues: NonZeroU32,
@@ -54,6 +62,9 @@ impl Default for TestbedSpec {
             server_v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
             clients_v4: clients_v4.expect("no bits are set past the 15th"),
             clients_v6: clients_v6.expect("no bits are set past the 48th"),
+            families: [true; 2],
+            server_has: [false; 2],
+            maps: Vec::new(),
             queues: NonZeroU32::MIN,
             mtu: 1500,
             offload: true,

@@ -37,6 +37,7 @@ pub fn ended(stats: &EngineStats) -> Check {
         Some(OutOfMemory::Machine) => {
             "free memory on this machine, or offer less, so that the server holds less (`dmesg` names who was killed)"
         }
+        None if end.at.is_none() => "see the server's own log for why; start it again before the next run",
         None => "see server.log in the run directory; a server that goes to the background may leave a child",
     };
     Check::at_most(name, what, 1.0, 0.0, Unit::Count)

@@ -75,6 +75,8 @@ fn what_is_shown_reads_as_the_same() {
         GRAPH,
         "[server]\ncommand = ['nginx', '-c', 'x.conf']\nenvironment = { A = 'b' }\nready = 'started'",
         "[server]\npid = 1234\nport = 8080",
+        "[server]\nnetns = 'web'\n[network]\naddresses = '10.99.0.0/16'",
+        "target = 'http://[::1]:8080/'\nserver.container = 'web'",
     ] {
         let scenario = read(&emulated(text)).expect(text);
         let shown = scenario.to_toml();
@@ -113,6 +115,34 @@ fn there_are_as_many_clients_as_users() {
     assert_eq!(clients("load = { model = 'open', arrivals = '5/s' }"), 1000);
     assert_eq!(clients("load = { model = 'closed', users = 37 }\nnetwork.shards = 3"), 39);
     assert_eq!(clients("network.backbone = { subnets = 2, hosts = 3 }"), 6);
+}
+
+/// A server that runs already is where a key says, or here; its address and the clients' are of one family.
+#[test]
+fn a_server_that_runs_already_is_somewhere() {
+    use farfield_engine::live::Location;
+    let of = |text: &str| read(text).unwrap_or_else(|problem| panic!("{problem}")).location();
+    let target = "target = 'http://127.0.0.1:8080/'";
+    assert_eq!(of(&emulated(target)), Some(Location::Here));
+    assert_eq!(of(&format!("{target}\nnetwork.rtt = '80ms'")), Some(Location::Here), "without a plane");
+    assert_eq!(of(target), None, "a URL alone stays on sockets");
+    assert_eq!(of(&emulated(&format!("{target}\nserver.command = 'nginx'"))), None);
+    assert_eq!(of(&format!("{target}\nserver.pid = 7")), Some(Location::Process(7)));
+    assert_eq!(of(&emulated("server.netns = 'web'")), Some(Location::Namespace("web".into())));
+    let container = Location::Container { name: "web".into(), pid: None };
+    assert_eq!(of(&format!("{target}\nserver.container = 'web'")), Some(container));
+    assert_eq!(of("plane = 'simulated'"), None);
+
+    let first = |text: &str| network(text).plan.classes[0].first_address.to_string();
+    assert_eq!(first(target), "198.18.0.1");
+    assert_eq!(first("target = 'http://[::1]:8080/'"), "2001:2::1");
+    assert_eq!(first("target = 'http://[::1]:8080/'\nserver.command = 'nginx'"), "198.18.0.1");
+    assert_eq!(first("network.addresses = '10.99.0.0/16'"), "10.99.0.1");
+    // Workers of a run with a network are its shards.
+    let flags = Overlay { workers: Some(2), clients: None, ..Overlay::default() };
+    let text = format!("{target}\nnetwork.clients = 10");
+    let plan = from_text(&text, Some(Path::new("s.toml")), &flags).expect("a scenario");
+    assert_eq!(plan.network().expect("a network").shards.get(), 2);
 }
 
 const GRAPH: &str = "
@@ -241,7 +271,23 @@ fn mistakes_are_reported_with_line_and_key() {
     check("plane = 'simulated'\n[capture]\nclients = [1]", 3, &["capture.clients: ", "gateway = true"]);
     check("plane = 'emulated'\n[server]\nsoma-xconn = 3", 3, &["server.soma-xconn: ", "`somaxconn`"]);
     check("plane = 'emulated'\n[server]\nready = 'udp:80'", 3, &["server.ready: ", "tcp:80"]);
-    check("plane = 'emulated'\ntarget = 'http://127.0.0.1/'", 2, &["target: ", "server.command"]);
+    let twice = "plane = 'emulated'\nserver.command = 'nginx'\nserver.netns = 'web'";
+    check(twice, 3, &["server.netns: ", "remove this or `server.command`"]);
+    check("plane = 'emulated'\nserver.container = '-x'", 2, &["server.container: ", "is no name"]);
+    check("plane = 'emulated'\nserver.netns = ''", 2, &["server.netns: ", "is no name"]);
+    let here = |key: &str| format!("plane = 'emulated'\ntarget = 'http://127.0.0.1/'\n{key}");
+    check(&here("server.sack = false"), 3, &["server.sack: ", "this machine's own network namespace"]);
+    check(&here("server.memory = '64MiB'"), 3, &["server.memory: ", "the server runs already"]);
+    check(
+        &here("network.addresses = '127.0.0.0/16'"),
+        3,
+        &["network.addresses: ", "server's address 127.0.0.1"],
+    );
+    check(
+        &here("network.addresses = '10.0.0.0/30'"),
+        3,
+        &["network.addresses: ", "has 2 addresses for the 10"],
+    );
     check("plane = 'simulated'\ntarget = 'http://127.0.0.1/'", 2, &["target: ", "model"]);
     check("plane = 'simulated'\n[simulated]\nreply-size = '3s'", 3, &["simulated.reply-size: ", "1KiB"]);
     check("plane = 'simulated'\n[simulated]\nworkers = 0", 3, &["simulated.workers: ", "from 1"]);

@@ -12,7 +12,6 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
 use farfield_engine::plane::PreparedPlane;
-use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{PlaneKind, Settings, descriptors, interrupt, preflight};
 use farfield_scenario::{Overlay, Prepared};
 use farfield_traffic::load::LoadModel;
@@ -25,14 +24,12 @@ use std::thread;
 
 /// Runs one session of the scenario that the flags name.
 pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
-    let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    let mut plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
     if plan.scenario().session.as_ref().is_none_or(|session| session.replay.is_some()) {
         return Err(no_session());
     }
-    if plan.scenario().plane == PlaneKind::Emulated {
-        // Before anything that makes threads: a process of several cannot enter a user namespace.
-        gain_privilege().map_err(Problem::forbidden)?;
-    }
+    // Before anything that makes threads: a process of several cannot enter a user namespace.
+    plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
@@ -42,6 +39,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     }
     of_one_session(&mut settings);
     preflight::check(&settings).map_err(Problem::failed)?;
+    super::run::announce(&settings.plane, false)?;
     let log = tempfile::tempdir()
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
     let mut settings = super::run::set_up(settings, log.path())?;

@@ -7,11 +7,9 @@ use crate::flags::{Format, RunFlags};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use farfield_engine::plane::PreparedPlane;
-use farfield_engine::testbed::gain_privilege;
+use farfield_engine::plane::{Plane, PreparedPlane};
 use farfield_engine::{
-    Output, PlaneKind, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt,
-    preflight,
+    Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
@@ -73,11 +71,9 @@ pub struct Done {
 }
 
 /// Runs the plan.
-pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
-    if plan.scenario().plane == PlaneKind::Emulated {
-        // Before anything that makes threads: a process of several cannot enter a user namespace.
-        gain_privilege().map_err(Problem::forbidden)?;
-    }
+pub fn drive(mut plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
+    // Before anything that makes threads: a process of several cannot enter a user namespace.
+    plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
@@ -86,6 +82,7 @@ pub fn drive(plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
     preflight::check(&settings).map_err(Problem::failed)?;
+    announce(&settings.plane, quiet)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
@@ -158,6 +155,16 @@ fn end_with_tear_down(settings: &Settings, shown: ServerShown) {
         Ok(_) => {}
         Err(problem) => output::put_error(format_args!("warning: the tear-down failed: {problem}\n")),
     }
+}
+
+/// Says what the plane is about to add to the machine, if anything outside the run's own namespaces; a plane
+/// that cannot be added is refused.
+pub(super) fn announce(plane: &PreparedPlane, quiet: bool) -> Result<(), Problem> {
+    let Plane::Emulated(plane) = plane else { return Ok(()) };
+    if let Some(changes) = plane.changes().map_err(Problem::forbidden)?.filter(|_| !quiet) {
+        output::put_error(format_args!("farfield: {changes}\n"));
+    }
+    Ok(())
 }
 
 /// Sets up the plane. A failure removes the run directory.

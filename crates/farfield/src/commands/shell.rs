@@ -8,7 +8,6 @@ use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::plane::Plane;
 use farfield_engine::shell::{Program, Shell, ShellReport, clients_of};
-use farfield_engine::testbed::gain_privilege;
 use farfield_engine::{SetUpError, interrupt};
 use farfield_measure::Quantile;
 use farfield_report::figures;
@@ -20,14 +19,15 @@ use std::process::ExitStatus;
 
 /// Runs the program, and reports what its path did on standard error.
 pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
+    let scenario = flags.scenario.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let mut plan = run::read(scenario.as_deref(), &flags.overlay())?;
     // Before anything that makes threads: a process of several cannot enter a user namespace.
-    gain_privilege().map_err(Problem::forbidden)?;
+    plan.gain_privilege_for_shell().map_err(Problem::forbidden)?;
     let stop = interrupt::flag_of_a_parent()
         .map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let scenario = flags.scenario.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let plan = run::read(scenario.as_deref(), &flags.overlay())?;
     let name = plan.scenario().target.as_ref().map(|url| url.host().to_owned());
     let Prepared { settings, files, .. } = plan.prepare(run::now_rfc3339())?;
+    run::announce(&settings.plane, flags.quiet)?;
     let Plane::Emulated(plane) = settings.plane else {
         return Err(Problem::usage("a shell needs an emulated network: leave `plane` out of the scenario"));
     };

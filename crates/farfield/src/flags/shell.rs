@@ -1,6 +1,6 @@
 //! The flags of `farfield shell`.
 
-use super::values::{ACCESS, GATEWAYS, Suggested};
+use super::values::{ACCESS, GATEWAYS, Suggested, count};
 use clap::{Args, ValueHint};
 use farfield_scenario::Overlay;
 use std::ffi::OsString;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 port are in $FARFIELD_SERVER.\n\n\
 Examples:\n  \
     farfield shell --access 4g -- curl -s -o /dev/null -w '%{time_total}\\n' http://server/\n  \
+    farfield shell --rtt 80ms http://127.0.0.1:8080/ -- curl http://server:8080/\n  \
     farfield shell --rtt 80ms --server 'nginx -g \"daemon off;\"'\n  \
     farfield shell --scenario wan.toml --as home -- ping -c 3 server\n  \
     farfield shell --scenario wan.toml --as home --beside office='curl -O http://server/' -- curl http://server/"
@@ -37,6 +38,18 @@ pub struct ShellFlags {
     /// Command that starts the server; the built-in server if absent
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
+    /// URL of a server that runs already on this machine, or where the next three flags say
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+    /// Process of a server that runs already in a network namespace of its own
+    #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub server_pid: Option<u32>,
+    /// Network namespace of a server that runs already: a name of `ip netns`, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub server_netns: Option<String>,
+    /// Container of a server that runs already: of Docker, Podman or Kubernetes
+    #[arg(long, value_name = "NAME")]
+    pub container: Option<String>,
     /// Kind of gateway at both ends of the path: auto, tun or packet
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
@@ -72,6 +85,10 @@ impl ShellFlags {
             access: self.access.clone(),
             rtt: self.rtt.clone(),
             server: self.server.clone(),
+            target: self.url.clone(),
+            server_pid: self.server_pid,
+            server_netns: self.server_netns.clone(),
+            container: self.container.clone(),
             gateway: self.gateway.clone(),
             seed: self.seed,
             sets: self.sets.clone(),

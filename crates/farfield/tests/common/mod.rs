@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
 pub mod caddy;
+pub mod machine;
 pub mod nginx;
 pub mod secure;
 pub mod wan;
