@@ -11,6 +11,7 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod generator;
+mod handshakes;
 mod host;
 mod lab;
 mod machine;
@@ -91,6 +92,9 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "before-after", run: before_after::in_turn, beside: Beside::Sharing },
     Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
+    Bench { name: "tls-keep-alive", run: closed::tls_keep_alive, beside: Beside::Servers },
+    Bench { name: "http2", run: closed::http2, beside: Beside::Servers },
+    Bench { name: "tls-handshakes", run: handshakes::a_second, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
@@ -103,6 +107,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "simulated-backbone", run: simulated::backbone, beside: Beside::Nothing },
     Bench { name: "simulated-shards", run: simulated::shards, beside: Beside::Nothing },
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
+    Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
 ];
 

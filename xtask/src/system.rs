@@ -26,6 +26,8 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "apache2", package: "apache2-bin" },
     Tool { program: "lighttpd", package: "lighttpd" },
+    Tool { program: "haproxy", package: "haproxy" },
+    Tool { program: "caddy", package: "caddy" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
     Tool { program: "ping", package: "iputils-ping" },
@@ -40,6 +42,7 @@ pub const FOR_TESTS: &[Tool] = &[
 /// Programs that the benches need.
 pub const FOR_BENCHES: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
+    Tool { program: "openssl", package: "openssl" },
     Tool { program: "wrk", package: "wrk" },
     Tool { program: "h2load", package: "nghttp2-client" },
     Tool { program: "ab", package: "apache2-utils" },
