@@ -3,12 +3,13 @@
 
 use crate::connection::{Connection, End, Side};
 use crate::duplicate::Recent;
-use crate::http::{Conversation, HttpLimits, begins};
+use crate::http::{HttpLimits, begins};
 use crate::instant::UnixNs;
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::rebuild::Sink;
 use crate::segment::{Checksum, Segment};
+use crate::spoken::Spoken;
 use crate::stream::{Piece, Stream, Surroundings};
 use farfield_wire::TcpFlags;
 use std::net::SocketAddr;
@@ -40,7 +41,7 @@ pub(crate) struct Tracked {
     client: Option<usize>,
     streams: [Stream; 2],
     recent: [Recent; 2],
-    http: Option<Box<Conversation>>,
+    http: Option<Box<Spoken>>,
     /// Transactions, once the conversation is over.
     requests: Option<u32>,
     /// Its SYN or SYN-ACK came before its data.
@@ -215,7 +216,8 @@ impl Tracked {
         let (client, from_start, http) = (self.client, self.from_start, &mut self.http);
         let mut read = |by: usize, piece: &Piece<'_>, acked| {
             let Some(client) = client.filter(|_| !over) else { return };
-            let http = http.get_or_insert_with(|| Box::new(Conversation::new(from_start, http_limits)));
+            let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits));
+            let http = http.get_or_insert_with(begin);
             if by == client { http.handle_request(piece) } else { http.handle_reply(piece, acked) }
         };
         let [first, second] = &mut self.streams;
