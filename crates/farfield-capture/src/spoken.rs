@@ -2,6 +2,7 @@
 
 use crate::http::{self, HttpCounts, HttpLimits};
 use crate::http2;
+use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
 use crate::transaction::Transaction;
 
@@ -45,6 +46,14 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.requests(),
             Spoken::Http2(http) => http.requests(),
+        }
+    }
+
+    /// When the server said that it takes no more requests.
+    pub fn going_away(&self) -> Option<UnixNs> {
+        match self {
+            Spoken::Http1(_) => None,
+            Spoken::Http2(http) => http.going_away(),
         }
     }
 

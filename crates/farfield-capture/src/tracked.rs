@@ -44,6 +44,7 @@ pub(crate) struct Tracked {
     http: Option<Box<Spoken>>,
     /// Transactions, once the conversation is over.
     requests: Option<u32>,
+    going_away: Option<UnixNs>,
     /// Its SYN or SYN-ACK came before its data.
     from_start: bool,
     syn: Option<UnixNs>,
@@ -80,6 +81,7 @@ impl Tracked {
             recent: Default::default(),
             http: None,
             requests: None,
+            going_away: None,
             from_start: segment.flags.contains(TcpFlags::SYN),
             syn: None,
             syn_ack: None,
@@ -270,6 +272,7 @@ impl Tracked {
             context.limits.heads_too_long += counts.heads_too_long;
             context.limits.tunnels += counts.tunnels;
             self.requests = Some(http.requests());
+            self.going_away = http.going_away();
         }
         self.requests.get_or_insert(0);
     }
@@ -310,6 +313,7 @@ impl Tracked {
                 Some(Ended::Reset { by, at }) => End::Reset { side: side(by), at },
             },
             requests: self.requests.unwrap_or_default(),
+            going_away: self.going_away,
         });
     }
 

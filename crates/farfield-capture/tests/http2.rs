@@ -147,6 +147,13 @@ fn what_ends_early() {
     assert_eq!(ended(&reply(1, 8)[..23]), [(TransactionState::Truncated, 200, 4, 23), unanswered]);
     let refused = frame(RST_STREAM, 0, 3, &[0, 0, 0, 7]);
     assert_eq!(ended(&[refused, reply(1, 2)].concat()), [(COMPLETE, 200, 2, reply_bytes(2)), unanswered]);
+    // The server takes no more: the client knows from the packet at 7 on.
+    let mut scene = begun();
+    scene.say(CLIENT, &get(1, "/a")).say(SERVER, &frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]));
+    scene.say(SERVER, &reply(1, 3));
+    let capture = scene.rebuilt();
+    assert_eq!(capture.connections[0].going_away, Some(at(7)));
+    assert_eq!(outcomes(&capture), [(COMPLETE, 200, 3, reply_bytes(3))]);
     // The server speaks first, and to a client that gives up.
     let mut scene = Scene::open();
     scene.say(SERVER, &frame(SETTINGS, 0, 0, b"")).say(CLIENT, &[PREFACE, &get(1, "/")].concat());

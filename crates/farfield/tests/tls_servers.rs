@@ -83,17 +83,18 @@ impl Kind {
                     http-request return status 200 content-type application/octet-stream file {home}/www/4k
                 "
             ),
+            // The port of plain HTTP is named, so that another one may be 80.
             Kind::Caddy => format!(
                 "{{
                     admin off
                     auto_https off
-                    persist_config off
+                    http_port 8080
                     storage file_system {home}/caddy
                     servers {{
                         protocols h1 h2
                     }}
                 }}
-                https://:{port} {{
+                :{port} {{
                     bind {ip}
                     tls {certificate} {key}
                     root * {home}/www
@@ -295,7 +296,14 @@ fn far(kind: Kind, test: &str) {
         let log = wan.read("access.log");
         let logged: Vec<&str> = log.lines().filter_map(|line| kind.version(line)).collect();
         let resent = ended.summary().connections.resent_requests as usize;
-        let all = samples.len()..=samples.len() + resent;
+        let last = samples.iter().map(|sample| sample.done).max().expect("requests");
+        // Apache writes the line of a stream some time after its reply, and is ended with the run.
+        let is_early = |sample: &&Sample| sample.done + Duration::from_ms(500) < last;
+        let least = match (kind, http) {
+            (Kind::Apache, "2") => samples.iter().filter(is_early).count(),
+            _ => samples.len(),
+        };
+        let all = least..=samples.len() + resent;
         assert!(all.contains(&logged.len()), "{} of {} logged, {resent} resent", logged.len(), samples.len());
         assert!(logged.iter().all(|version| *version == http), "{http}: {logged:?}");
         fs::remove_file(wan.place.path("access.log")).expect("the server's log");

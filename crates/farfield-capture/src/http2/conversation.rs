@@ -13,6 +13,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const PUSH_PROMISE: u8 = 5;
+const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 
 const END_STREAM: u8 = 1;
@@ -63,6 +64,8 @@ struct Shared {
     requests: u32,
     /// Replies cannot be read any more.
     replies_lost: bool,
+    /// When the server said that it takes no more requests.
+    going_away: Option<UnixNs>,
     not_http: bool,
     counts: HttpCounts,
 }
@@ -92,6 +95,7 @@ impl Conversation {
             exchanges: VecDeque::new(),
             requests: 0,
             replies_lost: false,
+            going_away: None,
             not_http: false,
             counts: HttpCounts::default(),
         };
@@ -128,6 +132,11 @@ impl Conversation {
     /// Requests so far.
     pub fn requests(&self) -> u32 {
         self.shared.requests
+    }
+
+    /// When the server said that it takes no more requests.
+    pub fn going_away(&self) -> Option<UnixNs> {
+        self.shared.going_away
     }
 
     /// What could not be read.
@@ -279,6 +288,8 @@ struct Requests<'a> {
 }
 
 impl Owner for Requests<'_> {
+    fn data_begins(&mut self, _frame: &Frame) {}
+
     fn data(&mut self, frame: &Frame, _count: u64) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.request_last = exchange.request_last.max(frame.last);
@@ -351,6 +362,12 @@ impl Replies<'_> {
 }
 
 impl Owner for Replies<'_> {
+    fn data_begins(&mut self, frame: &Frame) {
+        if let Some(exchange) = self.shared.find(frame.stream) {
+            Replies::took(exchange, frame, HEADER as u64);
+        }
+    }
+
     fn data(&mut self, frame: &Frame, count: u64) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.body_bytes += count;
@@ -393,11 +410,11 @@ impl Owner for Replies<'_> {
             }
             DATA => {
                 if let Some(exchange) = self.shared.find(frame.stream) {
-                    Replies::took(exchange, frame, HEADER as u64);
                     exchange.body_bytes = exchange.body_bytes.saturating_sub(padding(frame, content));
                     exchange.reply_done |= frame.flags & END_STREAM != 0;
                 }
             }
+            GOAWAY => _ = self.shared.going_away.get_or_insert(frame.last),
             RST_STREAM => self.shared.reset(frame.stream),
             _ => {}
         }

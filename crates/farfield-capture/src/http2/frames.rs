@@ -37,6 +37,8 @@ pub(super) struct Frame {
 
 /// What is done with frames.
 pub(super) trait Owner {
+    /// The header of a DATA frame.
+    fn data_begins(&mut self, frame: &Frame);
     /// `count` bytes more of a DATA frame's content, of which not all may be body.
     fn data(&mut self, frame: &Frame, count: u64);
     /// Bytes of it were never captured.
@@ -181,6 +183,9 @@ impl Frames {
         let frame = Frame { length, kind, flags, stream, first: self.first, last: at };
         if kind != DATA && length > self.content_max as u64 {
             return self.lose(owner);
+        }
+        if kind == DATA {
+            owner.data_begins(&frame);
         }
         self.advance(frame, length, owner);
     }
