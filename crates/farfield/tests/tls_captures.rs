@@ -46,12 +46,11 @@ fn is_read(ended: &Ended, http: &str) {
     assert_eq!(read.values(answered, answered), vec!["200"; samples.len()], "HTTP/{http}");
     assert_eq!(read.values(length, length), vec!["1000"; samples.len()], "HTTP/{http}");
     // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
-    // Both ends may say goodbye at once, and the client's closed socket answer the server's with a RST.
-    let wrong = "_ws.malformed || \
-                 (_ws.expert.severity >= 0x600000 && !tcp.analysis.flags && tcp.flags.reset == 0)";
-    assert_eq!(read.values(wrong, "frame.number"), [""; 0], "HTTP/{http}");
-    let lost = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment";
-    assert_eq!(read.values(lost, "frame.number"), [""; 0], "HTTP/{http}");
+    // What tshark says of TCP alone is the kernel's affair, such as segments that a busy machine sends again, or
+    // the RST of a closed socket to a server that says goodbye as well.
+    let of_tcp = "tcp.analysis.flags || tcp.flags.reset == 1 || tcp.options.sack_le";
+    let wrong = format!("_ws.malformed || (tls && _ws.expert.severity >= 0x600000 && !({of_tcp}))");
+    assert_eq!(read.values(&wrong, "frame.number"), [""; 0], "HTTP/{http}");
     // Without the secrets there is nothing to be read.
     assert_eq!(Read { ended, keys: "none.log" }.values(answered, answered), [""; 0]);
 }
